@@ -1,0 +1,1 @@
+"""The public transforms: composes the stages."""

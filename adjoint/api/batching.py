@@ -1,0 +1,105 @@
+"""vmap: from a function of one example to a function of a batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.inputs import binding, check_function, name_of
+from adjoint.core import tree
+from adjoint.core.dispatch import Value, lift, wrap
+from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.spec import shape_of
+from adjoint.core.verbs import verbs
+from adjoint.transforms.batch import Batch
+
+
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """Apply `fn` to each slice of its inputs at once, as one batched computation.
+
+    Args:
+        fn: a function of one example.
+        in_axes: the batch axis of each input: an int for all, None for an input that all examples share, or a tuple
+            with an entry for each input, which may itself be a container like the input.
+        out_axes: where the batch axis of each output goes.
+
+    >>> import adjoint as ad
+    >>> x = ad.Tensor([[1.0, 2.0], [3.0, 4.0]])
+    >>> print(ad.vmap(lambda row: row.sum())(x))
+    [3. 7.]
+    """
+    check_function("vmap", fn)
+
+    @boundary
+    def batched(*args: Any, **kwargs: Any) -> Any:
+        axes = _spread_axes("in_axes", in_axes, args)
+        leaves, rebuild = tree.flatten(args)
+        leaves = [resolve(x) if isinstance(x, Parameter) else x for x in leaves]
+        size = _batch_size(fn, leaves, axes)
+        batch = Batch(size)
+        tracked = [x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)]
+        try:
+            with binding({}):
+                out = fn(*rebuild(tracked), **kwargs)
+            ys, regroup = tree.flatten(out)
+            if not ys:
+                raise ArgumentError(f"vmap: {name_of(fn)} returned nothing (did you forget `return`?){called_at()}")
+            targets = _spread_axes("out_axes", out_axes, out, whole=True)
+            results = [_unbatched(batch, y, a) for y, a in zip(ys, targets, strict=True)]
+        finally:
+            batch.ended = True
+        return regroup(results)
+
+    batched.__name__ = f"vmap({name_of(fn)})"
+    return batched
+
+
+def _unbatched(batch: Batch, y: Any, axis: int | None) -> Any:
+    if isinstance(y, np.ndarray) and y.dtype == object:
+        y = verbs.array(y)
+    if not isinstance(y, (Value, np.ndarray, np.generic, bool, int, float, complex)):
+        return y
+    if axis is None:
+        if isinstance(y, Value) and y._trace is batch:
+            raise ArgumentError(f"vmap: out_axes is None for an output that differs between the examples{called_at()}")
+        return wrap(y)
+    whole = wrap(batch.materialize(y))
+    ndim = len(shape_of(whole))
+    if not -ndim <= axis < ndim:
+        raise ArgumentError(f"vmap: out_axes {axis} for an output of {ndim} axes, the batch included{called_at()}")
+    return whole if axis % ndim == 0 else verbs.moveaxis(whole, 0, axis % ndim)
+
+
+def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list[int | None]:
+    """One axis for each leaf: an int or None serves a whole subtree."""
+    if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
+        return [axes] * len(tree.leaves(target))
+    if isinstance(axes, (tuple, list)) and isinstance(target, (tuple, list)):
+        if len(axes) != len(target):
+            raise ArgumentError(f"vmap: {what} has {len(axes)} entries for {len(target)} values{called_at()}")
+        return [a for part, t in zip(axes, target, strict=True) for a in _spread_axes(what, part, t)]
+    if isinstance(axes, dict) and isinstance(target, dict):
+        return [a for k, t in target.items() for a in _spread_axes(what, axes.get(k), t)]
+    if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
+        return _spread_axes(what, axes[0], target)
+    raise TypeError(f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}")
+
+
+def _batch_size(fn: Any, leaves: list[Any], axes: list[int | None]) -> int:
+    sizes = {}
+    for i, (x, a) in enumerate(zip(leaves, axes, strict=True)):
+        if a is None:
+            continue
+        shape = shape_of(x)
+        if not -len(shape) <= a < len(shape):
+            raise ArgumentError(f"vmap: in_axes {a} for input {i} of {name_of(fn)}, which has shape {shape}{called_at()}")
+        sizes[i] = shape[a]
+    if not sizes:
+        raise ArgumentError(f"vmap: no input of {name_of(fn)} has a batch axis; give at least one in in_axes{called_at()}")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"input {i}: {n}" for i, n in sizes.items())
+        raise ArgumentError(f"vmap: the batch axes differ in size ({listed}){called_at()}")
+    return next(iter(sizes.values()))

@@ -1,0 +1,269 @@
+"""Reverse mode for users: grad, value_and_grad, get_grad, vjp."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from adjoint.api.inputs import (
+    Call,
+    binding,
+    check_cotangent,
+    check_function,
+    check_inputs,
+    check_positions,
+    finished,
+    lowered,
+    name_of,
+    ones_like,
+    output_leaves,
+)
+from adjoint.core import tree
+from adjoint.core.dispatch import lift
+from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.parameter import Parameter, resolve
+from adjoint.transforms.tape import Tape, pullback
+
+Weights = Parameter | Sequence[Parameter] | None
+
+
+class Recording:
+    """A function run once on a tape: its output, and the way back."""
+
+    def __init__(self, what: str, fn: Any, call: Call, weights: Sequence[Parameter]) -> None:
+        self.what, self.fn = what, fn
+        self.tape = tape = Tape(what)
+        self.trees, self.weights = call.chosen, weights
+        leaves = check_inputs(what, call.names, self.trees)
+        self.inputs = [[tape.track(x) for x in xs] for xs in leaves]
+        self.tracked_weights = [tape.track(lift(resolve(w))) for w in weights]
+        args, kwargs = call.replace([_rebuilt(t, xs) for t, xs in zip(self.trees, self.inputs, strict=True)])
+        try:
+            with binding(dict(zip(weights, self.tracked_weights, strict=True))):
+                self.out = fn(*args, **kwargs)
+        finally:
+            tape.ended = True
+
+    def value(self) -> Any:
+        """The whole output, followed by this tape no longer."""
+        return tree.map(lambda x: lowered(self.tape, x), self.out)
+
+    def pull(self, out: Any, cotangent: Any = None) -> tuple[list[Any], list[Any]]:
+        """Gradients of the chosen inputs and of the weights; by default of the sum of all outputs."""
+        ys = output_leaves(self.what, self.fn, out)
+        gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, ys)
+        flat = [x for xs in self.inputs for x in xs] + self.tracked_weights
+        found = pullback(self.tape, ys, flat)(gs)
+        grads = [finished(g, x) for g, x in zip(found, flat, strict=True)]
+        by_input = []
+        for t, xs in zip(self.trees, self.inputs, strict=True):
+            by_input.append(_rebuilt(t, grads[: len(xs)]))
+            grads = grads[len(xs) :]
+        return by_input, grads
+
+    def _checked(self, cotangent: Any, ys: list[Any]) -> list[Any]:
+        gs = tree.leaves(cotangent)
+        if len(gs) != len(ys):
+            raise ArgumentError(
+                f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
+            )
+        return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
+
+
+def _rebuilt(like: Any, xs: list[Any]) -> Any:
+    return tree.flatten(like)[1](xs)
+
+
+def check_weights(what: str, weights: Any) -> list[Parameter]:
+    """The weights as a list."""
+    if weights is None:
+        return []
+    if isinstance(weights, Parameter):
+        return [weights]
+    if not isinstance(weights, (tuple, list)) or not all(isinstance(w, Parameter) for w in weights):
+        raise TypeError(
+            f"{what}: weights must be a Parameter or a list of Parameters, for example model.trainable_params(){called_at()}"
+        )
+    return list(weights)
+
+
+def value_and_grad(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Weights = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the value of `fn` and its gradient: `(value, gradient)`.
+
+    The arguments are those of `grad`. With `has_aux` the value is the whole output of `fn`.
+
+    >>> import adjoint as ad
+    >>> value, slope = ad.value_and_grad(lambda x: x * x)(3.0)
+    >>> print(value, slope)
+    9.0 6.0
+    """
+    return _value_and_grad("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+
+def _value_and_grad(
+    what: str, fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool
+) -> Callable[..., Any]:
+    check_function(what, fn)
+    params = check_weights(what, weights)
+    if grad_position is None and weights is None:
+        raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
+    positions = () if grad_position is None else check_positions(what, grad_position)
+
+    @boundary
+    def gradient_function(*args: Any, **kwargs: Any) -> Any:
+        sens = None
+        if sens_param:
+            if not args:
+                raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
+            *args, sens = args  # type: ignore[assignment]
+        call = Call.bind(what, fn, positions, args, kwargs)
+        run = Recording(what, fn, call, params)
+        out = run.out
+        if has_aux:
+            if not isinstance(out, (tuple, list)) or len(out) < 2:
+                raise ArgumentError(f"{what}: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
+            out = out[0]
+        by_input, by_weight = run.pull(out, sens)
+        return run.value(), _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
+
+    return _dressed(gradient_function, fn, what)
+
+
+def _assembled(
+    grad_position: Any,
+    weights: Any,
+    return_ids: bool,
+    positions: Sequence[int],
+    by_input: list[Any],
+    params: list[Parameter],
+    by_weight: list[Any],
+) -> Any:
+    """Gradients in MindSpore's shapes: bare for one position or one Parameter, tuples for several."""
+    inputs: Any = tuple(zip(positions, by_input, strict=True)) if return_ids else tuple(by_input)
+    own: Any = tuple(zip((p.name for p in params), by_weight, strict=True)) if return_ids else tuple(by_weight)
+    if isinstance(weights, Parameter):
+        own = own[0]
+    if grad_position is None:
+        return own
+    if isinstance(grad_position, int) or (weights is None and len(positions) == 1):
+        inputs = inputs[0]
+    return inputs if weights is None else (inputs, own)
+
+
+def _dressed(wrapper: Callable[..., Any], fn: Any, what: str) -> Callable[..., Any]:
+    """The wrapper with the function's name and documentation."""
+    if hasattr(fn, "__name__"):
+        functools.update_wrapper(wrapper, fn)
+    wrapper.__name__ = wrapper.__qualname__ = f"{what}({name_of(fn)})"
+    return wrapper
+
+
+def grad(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] | None = 0,
+    weights: Weights = None,
+    has_aux: bool = False,
+    return_ids: bool = False,
+    sens_param: bool = False,
+) -> Callable[..., Any]:
+    """A function that returns the gradient of `fn`. An output of any shape counts as the sum of its elements.
+
+    Args:
+        fn: a function or Cell. Its inputs may be Tensors, NumPy arrays, floats, and tuples, lists, dicts, named
+            tuples or dataclasses of them; the gradient has the structure of the input.
+        grad_position: the input to differentiate by, or a tuple of inputs (the result is then a tuple in that order).
+            None differentiates by the weights alone.
+        weights: Parameters to differentiate by. With a position too, the result is `(inputs, weights)`.
+        has_aux: differentiate the first output only and return `(gradient, (other outputs...))`.
+        return_ids: pair each gradient with its position or Parameter name, for `get_grad`.
+        sens_param: the last argument of the returned function is the cotangent of the output.
+
+    >>> import adjoint as ad
+    >>> print(ad.grad(lambda x: x ** 3)(2.0))
+    12.0
+    >>> def loss(params, x):
+    ...     return ((params["w"] * x + params["b"]) ** 2).sum()
+    >>> g = ad.grad(loss)({"w": 2.0, "b": 1.0}, ad.Tensor([1.0, 3.0]))
+    >>> print(g["w"], g["b"])
+    48.0 20.0
+    """
+    both = _value_and_grad("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, tuple(value[1:])) if has_aux else gradients
+
+    return _dressed(boundary(gradient), fn, "grad")
+
+
+def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
+    """Pick one gradient out of a result made with `return_ids=True`, by position or Parameter.
+
+    >>> import adjoint as ad
+    >>> gradients = ad.grad(lambda x, y: x * y, (0, 1), return_ids=True)(2.0, 3.0)
+    >>> print(ad.get_grad(gradients, 1))
+    2.0
+    """
+    key = identifier.name if isinstance(identifier, Parameter) else identifier
+    if isinstance(key, bool) or not isinstance(key, (int, str)):
+        raise TypeError(f"get_grad: the identifier must be a position or a Parameter, not {identifier!r}{called_at()}")
+    found = _find_pair(gradients, key)
+    if found is None:
+        raise ArgumentError(
+            f"get_grad: no gradient for {key!r} here; was it asked for, with return_ids=True?{called_at()}"
+        )
+    return found[0]
+
+
+def _find_pair(gradients: Any, key: int | str) -> tuple[Any] | None:
+    if not isinstance(gradients, (tuple, list)):
+        return None
+    if len(gradients) == 2 and isinstance(gradients[0], (int, str)):
+        return (gradients[1],) if gradients[0] == key and type(gradients[0]) is type(key) else None
+    for part in gradients:
+        if (found := _find_pair(part, key)) is not None:
+            return found
+    return None
+
+
+@boundary
+def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: bool = False) -> Any:
+    """The output of `fn`, and the function that pulls a cotangent of it back to the inputs.
+
+    Returns `(output, vjp_fn)`, with `has_aux` `(output, vjp_fn, aux)`. `vjp_fn` takes one cotangent for each output and
+    returns a tuple with one gradient for each input; with weights, `(input gradients, weight gradients)`.
+
+    >>> import adjoint as ad
+    >>> y, pull = ad.vjp(lambda x: x * x, ad.Tensor([1.0, 2.0]))
+    >>> print(y, *pull(ad.Tensor([1.0, 10.0])))
+    [1. 4.] [ 2. 40.]
+    """
+    check_function("vjp", fn)
+    params = check_weights("vjp", weights)
+    call = Call.bind("vjp", fn, tuple(range(len(inputs))), inputs, {})
+    run = Recording("vjp", fn, call, params)
+    out = run.out
+    value = run.value()
+    aux: tuple[Any, ...] = ()
+    if has_aux:
+        if not isinstance(out, (tuple, list)) or len(out) < 2:
+            raise ArgumentError(f"vjp: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
+        value, *rest = value
+        out = out[0]
+        aux = (rest[0] if len(rest) == 1 else tuple(rest),)
+    output_leaves("vjp", fn, out)
+
+    @boundary
+    def vjp_fn(*cotangents: Any) -> Any:
+        by_input, by_weight = run.pull(out, cotangents)
+        return tuple(by_input) if weights is None else (tuple(by_input), tuple(by_weight))
+
+    return (value, vjp_fn, *aux)

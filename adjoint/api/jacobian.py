@@ -1,0 +1,200 @@
+"""Jacobians, Hessians, their products with vectors, and repeated derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.batching import vmap
+from adjoint.api.forward import _aux, column_axes_last, jvp
+from adjoint.api.grad import grad, vjp
+from adjoint.api.inputs import Call, check_function, check_inputs, check_positions, name_of, output_leaves
+from adjoint.core import tree
+from adjoint.core.dispatch import lift, wrap
+from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.spec import shape_of
+
+
+def _bare(grad_position: Any, results: list[Any]) -> Any:
+    return tuple(results) if isinstance(grad_position, tuple) and len(grad_position) > 1 else results[0]
+
+
+def _basis(x: Any) -> Any:
+    n = x.size
+    return wrap(lift(np.eye(n, dtype=x.dtype).reshape(n, *x.shape)))
+
+
+def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of `fn` by forward mode: best where inputs are fewer than outputs.
+
+    Its shape is output.shape + input.shape, for each leaf of the output and of the input.
+
+    >>> import adjoint as ad
+    >>> print(ad.jacfwd(lambda x: x ** 2)(ad.Tensor([1.0, 2.0])))
+    [[2. 0.]
+     [0. 4.]]
+    """
+    positions = check_positions("jacfwd", grad_position)
+    check_function("jacfwd", fn)
+
+    @boundary
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = Call.bind("jacfwd", fn, positions, args, kwargs)
+        aux: Any = None
+
+        def along(i: int, k: int, leaves: list[list[Any]], t: Any) -> Any:
+            def moved(x: Any) -> Any:
+                nonlocal aux
+                inner = [list(xs) for xs in leaves]
+                inner[i][k] = x
+                new_args, new_kwargs = call.replace([tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)])
+                out = fn(*new_args, **new_kwargs)
+                if has_aux:
+                    out, (extra,) = _aux("jacfwd", fn, out)
+                    return out, extra
+                return out
+
+            got = jvp(moved, leaves[i][k], t, has_aux=has_aux)
+            if has_aux:
+                aux = got[2]
+            return (got[1], aux) if has_aux else got[1]
+
+        leaves = [[wrap(x) for x in xs] for xs in check_inputs("jacfwd", call.names, call.chosen)]
+        results = []
+        for i, xs in enumerate(leaves):
+            parts = []
+            for k, x in enumerate(xs):
+                columns = vmap(lambda t, i=i, k=k: along(i, k, leaves, t), out_axes=0)(_basis(x))
+                if has_aux:
+                    columns, auxes = columns
+                    aux = tree.map(lambda a: a[0], auxes)
+                parts.append(tree.map(lambda c, x=x: column_axes_last(c, x.shape), columns))
+            results.append(_nested(call.chosen[i], parts))
+        return (_bare(grad_position, results), aux) if has_aux else _bare(grad_position, results)
+
+    jacobian.__name__ = f"jacfwd({name_of(fn)})"
+    return jacobian
+
+
+def _nested(like: Any, parts: list[Any]) -> Any:
+    """The Jacobians by the leaves of one input, in the input's structure."""
+    return tree.flatten(like)[1](parts)
+
+
+def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of `fn` by reverse mode: best where outputs are fewer than inputs.
+
+    Its shape is output.shape + input.shape, for each leaf of the output and of the input.
+
+    >>> import adjoint as ad
+    >>> print(ad.jacrev(lambda x: (x ** 2).sum())(ad.Tensor([1.0, 2.0])))
+    [2. 4.]
+    """
+    positions = check_positions("jacrev", grad_position)
+    check_function("jacrev", fn)
+
+    @boundary
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        call = Call.bind("jacrev", fn, positions, args, kwargs)
+
+        def chosen_only(*values: Any) -> Any:
+            new_args, new_kwargs = call.replace(values)
+            return fn(*new_args, **new_kwargs)
+
+        chosen_only.__name__ = name_of(fn)
+        out, pull, *aux = vjp(chosen_only, *call.chosen, has_aux=has_aux)
+        ys, rebuild = tree.flatten(out)
+        output_leaves("jacrev", fn, out)
+        rows = []
+        for k, y in enumerate(ys):
+            zeros = [np.zeros(shape_of(other), wrap(other).dtype) for other in ys]
+            pulled = vmap(lambda g, k=k, zeros=zeros: pull(*zeros[:k], g, *zeros[k + 1 :]))(_basis(wrap(y)))
+            rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
+        by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
+        result = _bare(grad_position, by_input)
+        return (result, *aux) if has_aux else result
+
+    jacobian.__name__ = f"jacrev({name_of(fn)})"
+    return jacobian
+
+
+def jacobian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """The Jacobian of `fn`, by the cheaper mode: forward for fewer inputs than outputs, else reverse.
+
+    >>> import adjoint as ad
+    >>> print(ad.jacobian(lambda x: x * 3)(ad.Tensor([1.0])))
+    [[3.]]
+    """
+    positions = check_positions("jacobian", grad_position)
+    forward, reverse = jacfwd(fn, grad_position, has_aux), jacrev(fn, grad_position, has_aux)
+
+    @boundary
+    def chosen(*args: Any, **kwargs: Any) -> Any:
+        call = Call.bind("jacobian", fn, positions, args, kwargs)
+        inputs = sum(int(np.prod(shape_of(x))) for x in tree.leaves(call.chosen))
+        out = fn(*args, **kwargs)
+        outputs = sum(int(np.prod(shape_of(y))) for y in tree.leaves(out[0] if has_aux else out))
+        return (forward if inputs < outputs else reverse)(*args, **kwargs)
+
+    chosen.__name__ = f"jacobian({name_of(fn)})"
+    return chosen
+
+
+def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+    """The second derivatives of a scalar function: forward mode over reverse mode.
+
+    >>> import adjoint as ad
+    >>> print(ad.hessian(lambda x: (x ** 3).sum())(ad.Tensor([1.0, 2.0])))
+    [[ 6.  0.]
+     [ 0. 12.]]
+    """
+    return jacfwd(jacrev(_scalar("hessian", fn), grad_position), grad_position)
+
+
+def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def checked(*args: Any, **kwargs: Any) -> Any:
+        out = fn(*args, **kwargs)
+        ys = output_leaves(what, fn, out)
+        if len(ys) != 1 or shape_of(ys[0]) not in ((), (1,)):
+            shapes = ", ".join(str(shape_of(y)) for y in ys)
+            raise ArgumentError(
+                f"{what}: {name_of(fn)} must return one scalar, it returned shape {shapes}. "
+                f"Sum it, or use jacfwd(jacrev(fn)){called_at()}"
+            )
+        return out
+
+    checked.__name__ = name_of(fn)
+    return checked
+
+
+@boundary
+def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> tuple[Any, Any]:
+    """The gradient of a scalar function and the product of its Hessian with `v`: `(gradient, product)`.
+
+    Costs a few times the function itself, whatever the number of inputs.
+
+    >>> import adjoint as ad
+    >>> g, hv = ad.hvp(lambda x: (x ** 3).sum(), ad.Tensor([1.0, 2.0]), ad.Tensor([1.0, 1.0]))
+    >>> print(g, hv)
+    [ 3. 12.] [ 6. 12.]
+    """
+    count = len(inputs) if isinstance(inputs, (tuple, list)) else 1
+    position: Any = tuple(range(count)) if count > 1 else 0
+    return jvp(grad(_scalar("hvp", fn), position), inputs, v)
+
+
+@boundary
+def nth_derivative(fn: Callable[..., Any], n: int, x: Any) -> Any:
+    """The n-th derivative of `fn` at `x`, by differentiating n times. For an elementwise function, of each element.
+
+    >>> import adjoint as ad
+    >>> print(ad.nth_derivative(ad.ops.sin, 3, ad.Tensor([0.0])))
+    [-1.]
+    """
+    if not isinstance(n, int) or n < 0:
+        raise ArgumentError(f"nth_derivative: n must be a whole number >= 0, not {n!r}{called_at()}")
+    for _ in range(n):
+        fn = grad(fn)
+    return wrap(fn(x))

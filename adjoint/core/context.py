@@ -1,0 +1,49 @@
+"""The few context variables. Each is set with a token and reset in `finally`, so that no exception leaves a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import count
+from typing import Any
+
+#: Levels of transforms: one begun later is further in. Lower numbers are reserved for the base levels.
+new_level = count(16).__next__
+
+#: Recording is off for transforms below this level (`no_grad`).
+muted_below: ContextVar[float] = ContextVar("muted_below", default=-1)
+
+#: Parameter -> tracked value, while a functional transform is active; None outside of all.
+bindings: ContextVar[dict[Any, Any] | None] = ContextVar("bindings", default=None)
+
+#: The innermost open GradientTape, which records every Tensor op.
+open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
+
+
+@contextmanager
+def setting(variable: ContextVar, value: Any) -> Iterator[None]:
+    """Set a context variable for the length of a `with` block."""
+    token = variable.set(value)
+    try:
+        yield
+    finally:
+        variable.reset(token)
+
+
+@contextmanager
+def no_grad() -> Iterator[None]:
+    """Compute without recording: nothing inside the block is differentiated by a transform around it.
+
+    Works as a decorator too. A transform begun inside the block differentiates as usual.
+
+    >>> import adjoint as ad
+    >>> def f(x):
+    ...     with ad.no_grad():
+    ...         scale = x * 3.0
+    ...     return x * scale
+    >>> print(ad.grad(f)(2.0))
+    6.0
+    """
+    with setting(muted_below, new_level()):
+        yield

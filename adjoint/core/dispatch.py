@@ -1,0 +1,160 @@
+"""An op call finds its meaning: the innermost transform among its inputs, or plain evaluation.
+
+Every Tensor names its trace. `call` picks the one with the highest level and lets it apply the op; a transform computes
+on the values one level below, by calling the op again. At the bottom the values are plain arrays.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
+
+
+class Trace:
+    """What an op call means for Tensors of one kind. The highest level among the inputs decides."""
+
+    level: float = 0
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        """Apply `op` to inputs of which at least one belongs to this trace."""
+        raise NotImplementedError
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        """The shape that a user sees."""
+        return shape_of(x._value)
+
+    def dtype(self, x: Any) -> np.dtype:
+        return dtype_of(x._value)
+
+    def below(self, x: Any) -> Any:
+        """The value one level below."""
+        return x._value
+
+
+class Value:
+    """The part of a Tensor that dispatch needs; `core.tensor.Tensor` adds its public face."""
+
+    __slots__ = ("__weakref__", "_extra", "_trace", "_value")
+
+    _value: Any
+    _trace: Trace
+    _extra: Any
+
+
+def make(value: Any, trace: Trace, extra: Any = None) -> Any:
+    """A Tensor around a value, without conversion."""
+    x = tensor_class.__new__(tensor_class)
+    x._value, x._trace, x._extra = value, trace, extra
+    return x
+
+
+def call(op: Any, xs: tuple[Any, ...]) -> Any:
+    """Apply `op` at the innermost level among its inputs."""
+    trace: Trace | None = None
+    level = -1.0
+    for x in xs:
+        if isinstance(x, Value):
+            its = x._trace
+            if its.level > level:
+                trace, level = its, its.level
+    return evaluate(op, xs) if trace is None else trace.apply(op, xs)
+
+
+def evaluate(op: Any, arrays: Any) -> Any:
+    """Run the op's kernel on plain arrays; a failure becomes an error about the op and the user's line."""
+    try:
+        return op.eval(np, *arrays)
+    except AdjointError as error:
+        raise located(error) from None
+    except Exception as error:
+        raise explain(op, arrays, error) from error
+
+
+def located(error: AdjointError) -> AdjointError:
+    """The same error, with the user's line in its message."""
+    text = str(error)
+    return error if "called at" in text else type(error)(text + called_at())
+
+
+def explain(op: Any, arrays: Any, error: Exception) -> Exception:
+    """What the op's own shape rule has against these inputs; else the kernel's error with the op and shapes named."""
+    try:
+        specs = [spec_of(x) for x in arrays]
+        op.infer(*specs)
+    except AdjointError as better:
+        return located(better)
+    except Exception:  # the shape rule had no words for it: fall through to the kernel's own
+        return type(error)(f"{op}: {error}{called_at()}") if len(error.args) == 1 else error
+    if len(error.args) != 1:
+        return error
+    inputs = ", ".join(map(str, specs))
+    try:
+        return type(error)(f"{op} on {inputs}: {error.args[0]}{called_at()}")
+    except Exception:  # an exception class with a signature of its own
+        return error
+
+
+class Eager(Trace):
+    """The bottom level for NumPy arrays: run the kernel. An open GradientTape is told first."""
+
+    level = 0
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        tape = context.open_tape.get()
+        if tape is not None:
+            return tape.record(op, xs)
+        return wrap(evaluate(op, [x._value if isinstance(x, Value) else x for x in xs]))
+
+
+class Half(Trace):
+    """The bottom level for float16 and bfloat16: compute in float32, round once."""
+
+    level = 1
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        tape = context.open_tape.get()
+        if tape is not None:
+            return tape.record(op, xs)
+        arrays = [x._value if isinstance(x, Value) else x for x in xs]
+        spec = op.infer(*map(spec_of, arrays))
+        result = evaluate(op, [_widened(x) for x in arrays])
+        if isinstance(result, tuple):
+            return tuple(wrap(np.asarray(y, s.dtype)) for y, s in zip(result, spec, strict=True))
+        return wrap(np.asarray(result, spec.dtype))
+
+
+def _widened(x: Any) -> Any:
+    return np.asarray(x, np.float32) if is_half(dtype_of(x)) else x
+
+
+EAGER = Eager()
+HALF = Half()
+
+
+def wrap(value: Any) -> Any:
+    """Plain arrays become Tensors; Tensors stay; a tuple of results is wrapped one by one."""
+    if isinstance(value, Value):
+        return value
+    if type(value) is tuple:
+        return tuple(wrap(v) for v in value)
+    return make(value, HALF if is_half(dtype_of(value)) else EAGER)
+
+
+def lift(value: Any) -> Any:
+    """Plain arrays stay plain, half-precision ones become Tensors: what stands one level below a transform."""
+    if isinstance(value, Value):
+        return value._value if value._trace is EAGER and context.open_tape.get() is None else value
+    return wrap(value) if isinstance(value, np.ndarray) and is_half(value.dtype) else value
+
+
+def differentiable(x: Any) -> bool:
+    """Whether a value has derivatives: floating point or complex."""
+    return is_inexact(dtype_of(x))
+
+
+tensor_class: type = Value  # the public class, set by core.tensor

@@ -1,0 +1,113 @@
+"""Errors that name the op, the shapes, the user's line and the fix."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import linecache
+import os
+import sys
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, TypeVar
+
+PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class AdjointError(Exception):
+    """Base of every error that adjoint raises on purpose."""
+
+
+class ShapeError(AdjointError, ValueError):
+    """Inputs whose shapes do not fit the operation."""
+
+
+class DtypeError(AdjointError, TypeError):
+    """Inputs whose dtypes do not fit the operation."""
+
+
+class IndexingError(AdjointError, IndexError):
+    """An index outside an axis, or of a kind that cannot index."""
+
+
+class ArgumentError(AdjointError, ValueError):
+    """An argument of a transform that makes no sense."""
+
+
+class NotDifferentiableError(AdjointError, TypeError):
+    """A derivative was asked for where there is none."""
+
+
+class CutGradientError(AdjointError, TypeError):
+    """A conversion that would silently cut the gradient."""
+
+
+class EndedTransformError(AdjointError, RuntimeError):
+    """A Tensor outlived the transform that made it."""
+
+
+class NoRuleError(AdjointError, NotImplementedError):
+    """An op lacks the rule that was needed."""
+
+    def __init__(self, op: Any, rule: str, hint: str = "") -> None:
+        hint = hint or f"Add `{rule}` to its card, or wrap the value in stop_gradient."
+        super().__init__(f"{op} has no {rule} rule{called_at()}.\n{hint}")
+
+
+def user_frame() -> FrameType | None:
+    """The nearest calling frame that is not part of adjoint or NumPy."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(PACKAGE) and f"{os.sep}numpy{os.sep}" not in name and not name.startswith("<__array"):
+            return frame
+        frame = frame.f_back
+    return None
+
+
+def user_line() -> str:
+    """The user's place in the program, as `file.py:12: z = x @ w`; empty if there is none."""
+    frame = user_frame()
+    if frame is None:
+        return ""
+    path, number = frame.f_code.co_filename, frame.f_lineno
+    text = linecache.getline(path, number).strip()
+    return f"{os.path.basename(path)}:{number}" + (f": {text}" if text else "")
+
+
+def called_at() -> str:
+    """A clause for the end of a message: where the user called from."""
+    line = user_line()
+    return f"\n    called at {line}" if line else ""
+
+
+def user_frames(traceback: TracebackType | None) -> TracebackType | None:
+    """The traceback without frames of adjoint, as long as something of the user's is left."""
+    frames = []
+    while traceback is not None:
+        frames.append(traceback)
+        traceback = traceback.tb_next
+    kept = [tb for tb in frames if not tb.tb_frame.f_code.co_filename.startswith(PACKAGE)]
+    for here, following in itertools.pairwise([*kept, None]):
+        assert here is not None
+        here.tb_next = following
+    return kept[0] if kept else None
+
+
+def boundary(function: F) -> F:
+    """Hide adjoint's frames in the traceback of an error that passes through a public function.
+
+    Set the environment variable ADJOINT_TRACEBACK=full to see them.
+    """
+
+    @functools.wraps(function)
+    def guarded(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            if os.environ.get("ADJOINT_TRACEBACK") == "full":
+                raise
+            raise error.with_traceback(user_frames(error.__traceback__))
+
+    return guarded  # type: ignore[return-value]

@@ -1,0 +1,163 @@
+"""Parameter: a named Tensor that a network owns and an optimiser changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.dispatch import EAGER, HALF, Trace, make
+from adjoint.core.errors import AdjointError, ShapeError, called_at
+from adjoint.core.spec import is_half
+from adjoint.core.tensor import Tensor
+from adjoint.core.verbs import verbs
+
+_unnamed = count().__next__
+
+
+class Parameters(Trace):
+    """Ops on Parameters are ops on the values they stand for just now."""
+
+    level = float("inf")
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        return op(*[resolve(x) if isinstance(x, Parameter) else x for x in xs])
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        return resolve(x).shape
+
+    def dtype(self, x: Any) -> np.dtype:
+        return resolve(x).dtype
+
+    def below(self, x: Any) -> Any:
+        return resolve(x)
+
+
+PARAMETERS = Parameters()
+
+
+class Parameter(Tensor):
+    """A named Tensor that belongs to a network.
+
+    A transform asked for its gradient tracks it without writing to it, so that threads can share a network.
+    `requires_grad=False` leaves it out of `Cell.trainable_params()`.
+
+    >>> import adjoint as ad
+    >>> w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    >>> print(ad.grad(lambda x: (w * x).sum(), None, weights=w)(ad.Tensor([3.0])))
+    [3.]
+    """
+
+    def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True) -> None:
+        array = Tensor(default_input).asnumpy()
+        self._value, self._trace, self._extra = array, PARAMETERS, None
+        self.name = name or f"Parameter{_unnamed()}"
+        self._trainable = bool(requires_grad)
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether the parameter is trained."""
+        return self._trainable
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        self._trainable = bool(wanted)
+
+    @property
+    def data(self) -> Tensor:
+        """The value as a Tensor of its own."""
+        return resolve(self)
+
+    def value(self) -> Tensor:
+        """The value as a Tensor of its own."""
+        return resolve(self)
+
+    def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
+        """Replace the value by one of the same shape; the dtype stays. Refused while a transform is active."""
+        if context.bindings.get() is not None:
+            raise AdjointError(
+                f"Parameter '{self.name}' cannot be written inside grad, jvp or vmap: its gradient would be that of "
+                f"another value. Return the new value and call set_data outside.{called_at()}"
+            )
+        array = np.asarray(Tensor(data).asnumpy(), self._value.dtype)
+        if array.shape != self._value.shape and not slice_shape:
+            raise ShapeError(
+                f"Parameter '{self.name}' has shape {self._value.shape}, the new data {array.shape}{called_at()}"
+            )
+        self._value = array
+        return self
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        fresh = make(self._value, HALF if is_half(self._value.dtype) else EAGER)
+        fresh[index] = value
+        self.set_data(fresh)
+
+    def copy(self) -> Any:
+        return resolve(self) + 0
+
+    def clone(self, init: str = "same") -> Parameter:
+        """A Parameter of its own with the same value, or with `init="zeros"` or `"ones"`."""
+        makers = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
+        if init not in makers:
+            raise ValueError(f"clone: init must be one of {', '.join(makers)}, not {init!r}")
+        return Parameter(makers[init](self._value), self.name, self.requires_grad)
+
+    def __deepcopy__(self, memo: dict) -> Parameter:
+        memo[id(self)] = fresh = self.clone()
+        return fresh
+
+    def __reduce__(self) -> Any:
+        return Parameter, (np.array(self._value), self.name, self.requires_grad)
+
+    def __repr__(self) -> str:
+        value = super().__repr__().removeprefix("Tensor(")
+        return f"Parameter(name={self.name}, requires_grad={self.requires_grad}, {value}"
+
+
+class ParameterTuple(tuple):
+    """Several Parameters, as `weights` of a transform. Names must differ.
+
+    >>> import adjoint as ad
+    >>> len(ad.ParameterTuple([ad.Parameter(1.0, name="a"), ad.Parameter(2.0, name="b")]))
+    2
+    """
+
+    def __new__(cls, iterable: Iterable[Parameter] = ()) -> ParameterTuple:
+        items = tuple(iterable)
+        for p in items:
+            if not isinstance(p, Parameter):
+                raise TypeError(f"ParameterTuple holds Parameters, not {type(p).__name__}")
+        names = [p.name for p in items]
+        if doubled := sorted({n for n in names if names.count(n) > 1}):
+            raise ValueError(f"ParameterTuple: the names {', '.join(doubled)} occur more than once")
+        return super().__new__(cls, items)
+
+    def clone(self, prefix: str, init: str = "same") -> ParameterTuple:
+        """A copy of each, its name prefixed."""
+        copies = [p.clone(init) for p in self]
+        for p in copies:
+            p.name = f"{prefix}.{p.name}"
+        return ParameterTuple(copies)
+
+
+def resolve(p: Parameter) -> Any:
+    """The Tensor that a Parameter stands for: tracked by the transform around it, by an open tape, or for backward()."""
+    bound = context.bindings.get()
+    if bound is not None and p in bound:
+        return bound[p]
+    tape = context.open_tape.get()
+    if tape is not None:
+        return tape.leaf(p)
+    if bound is None and p._trainable:
+        return verbs.ambient_leaf(p)
+    return plain(p)
+
+
+def plain(p: Parameter) -> Any:
+    """The value of a Parameter, followed by nothing."""
+    return make(p._value, HALF if is_half(p._value.dtype) else EAGER)
+
+

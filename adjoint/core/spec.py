@@ -1,0 +1,139 @@
+"""Shapes and dtypes, known before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Shape = tuple[int, ...]
+
+bool_ = np.dtype(np.bool_)
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
+complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
+
+_SCALARS = {bool: bool_, int: int64, float: float64, complex: complex128}
+_SAMPLES = {bool: True, int: 1, float: 1.0, complex: 1j}
+
+
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What is known of an array before anything runs.
+
+    A `weak` dtype is a Python number's: it gives way to any array's dtype of the same kind.
+    """
+
+    shape: Shape
+    dtype: np.dtype = float64
+    weak: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+def bfloat16() -> np.dtype:
+    """The bfloat16 dtype, from the optional package ml_dtypes."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        raise ImportError("bfloat16 needs the package ml_dtypes: pip install adjoint[bfloat16]") from None
+    return np.dtype(ml_dtypes.bfloat16)
+
+
+def spec_of(x: Any) -> Spec:
+    """The Spec of an array, a Tensor or a Python number.
+
+    >>> str(spec_of(np.zeros((2, 3), "float32")))
+    'float32[2, 3]'
+    """
+    dtype = _SCALARS.get(type(x))
+    if dtype is not None:
+        return Spec((), dtype, weak=True)
+    return Spec(tuple(x.shape), x.dtype)
+
+
+def shape_of(x: Any) -> Shape:
+    """The shape of an array, a Tensor, a Spec or a Python number."""
+    try:
+        return x.shape
+    except AttributeError:
+        return np.shape(x)
+
+
+def dtype_of(x: Any) -> np.dtype:
+    """The dtype of an array, a Tensor, a Spec or a Python number."""
+    try:
+        return x.dtype
+    except AttributeError:
+        return _SCALARS.get(type(x)) or np.asarray(x).dtype
+
+
+def sample(spec: Spec, shape: Shape = ()) -> Any:
+    """A harmless value of this dtype: ones, or a Python number where the dtype is weak."""
+    if spec.weak:
+        return next(value for kind, value in _SAMPLES.items() if _SCALARS[kind] == spec.dtype)
+    return np.ones(shape, spec.dtype)
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Whether arithmetic in this dtype is carried out in float32 and rounded."""
+    return dtype == float16 or dtype.name == "bfloat16"
+
+
+def is_inexact(dtype: np.dtype) -> bool:
+    """Whether values of this dtype have derivatives."""
+    return dtype.kind in "fc" or dtype.name == "bfloat16"
+
+
+def is_complex(x: Any) -> bool:
+    return dtype_of(x).kind == "c"
+
+
+def promote(specs: Iterable[Spec]) -> np.dtype:
+    """The dtype that arrays and Python numbers have in common.
+
+    >>> promote([Spec((), float32), Spec((), float64, weak=True)])
+    dtype('float32')
+    """
+    specs = list(specs)
+    halves = {s.dtype for s in specs if not s.weak and is_half(s.dtype)}
+    if not halves:
+        return np.result_type(*(sample(s) if s.weak else s.dtype for s in specs))
+    # Integers and Python numbers give way to a half-precision array, as in the other frameworks.
+    wide = [s.dtype for s in specs if not s.weak and is_inexact(s.dtype) and not is_half(s.dtype)]
+    complex_weak = any(s.weak and s.dtype.kind == "c" for s in specs)
+    if not wide and len(halves) == 1 and not complex_weak:
+        return halves.pop()
+    return np.result_type(float32, *wide, *([complex64] if complex_weak else []))
+
+
+def broadcast(op: Any, specs: Iterable[Spec]) -> Shape:
+    """The common shape, or an error that names the op and the shapes."""
+    from adjoint.core.errors import ShapeError
+
+    shapes = [s.shape for s in specs]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        named = " and ".join(map(str, shapes))
+        raise ShapeError(
+            f"{op}: shapes {named} do not broadcast: aligned at the right, two sizes must be equal or one of them 1. "
+            f"Reshape or transpose one input first."
+        ) from None
+
+
+def normalize_axis(op: Any, axis: int, ndim: int) -> int:
+    """A non-negative axis, or an error that names the op and the rank."""
+    from adjoint.core.errors import ShapeError
+
+    if not -ndim <= axis < ndim:
+        raise ShapeError(f"{op}: axis {axis} is outside the input's {ndim} axes; use {-ndim} to {ndim - 1}")
+    return axis % ndim

@@ -1,0 +1,460 @@
+"""Tensor: the one array type a user sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.core import dispatch, tree
+from adjoint.core.dispatch import EAGER, HALF, Value, make
+from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
+from adjoint.core.spec import is_half
+from adjoint.core.verbs import verbs
+
+
+class Tensor(Value):
+    """An n-dimensional array that transforms can follow.
+
+    Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With
+    `requires_grad=True` every op on the Tensor is recorded, for `backward()`.
+
+    >>> import adjoint as ad
+    >>> x = ad.Tensor([1.0, 2.0])
+    >>> print(x * 2 + 1)
+    [3. 5.]
+    """
+
+    __slots__ = ()
+    __array_priority__ = 1000
+    __hash__ = object.__hash__  # by identity; `==` compares elements
+
+    def __init__(self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> None:
+        value = _converted(input_data, dtype)
+        if isinstance(value, Value):
+            self._rebind(value)
+        else:
+            self._value, self._extra = value, None
+            self._trace = HALF if is_half(value.dtype) else EAGER
+        if requires_grad:
+            self.requires_grad = True
+
+    def _rebind(self, other: Any) -> None:
+        self._value, self._trace, self._extra = other._value, other._trace, other._extra
+
+    if TYPE_CHECKING:  # the methods that ops/functional attaches: sin, sum, reshape, ...
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    # ------------------------------------------------------------ what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The size of each axis."""
+        return self._trace.shape(self)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy dtype of the elements."""
+        return self._trace.dtype(self)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """Bytes to step along each axis of the array that holds the values."""
+        return np.asarray(self._plain()).strides
+
+    @property
+    def device(self) -> str:
+        """Where the values are held."""
+        return "CPU"
+
+    # ------------------------------------------------------------ conversion
+
+    def _plain(self) -> Any:
+        """The array at the bottom, whatever transforms are active."""
+        x: Any = self
+        while isinstance(x, Value):
+            x = x._trace.below(x)
+        return x
+
+    @property
+    def tracked(self) -> bool:
+        """Whether a transform (grad, jvp, vmap, a tape) is following this Tensor."""
+        return self._trace is not EAGER and self._trace is not HALF
+
+    def asnumpy(self) -> np.ndarray:
+        """The values as a NumPy array of your own. An explicit way out of a transform: no gradient flows through it.
+
+        >>> import adjoint as ad
+        >>> ad.Tensor([1, 2]).asnumpy()
+        array([1, 2])
+        """
+        return np.array(self._plain())
+
+    numpy = asnumpy
+
+    def item(self, *index: int) -> Any:
+        """One element as a Python number; no gradient flows through it."""
+        return self.asnumpy().item(*index)
+
+    def tolist(self) -> Any:
+        """The values as nested Python lists; no gradient flows through them."""
+        return self.asnumpy().tolist()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if not self.tracked:
+            array = np.asarray(self._value)
+            if dtype is not None and array.dtype != dtype:
+                return array.astype(dtype)
+            if copy:
+                return array.copy()
+            array = array.view()
+            array.flags.writeable = False  # shared with the Tensor: a write would change it unseen
+            return array
+        if dtype is None or np.dtype(dtype) == object:
+            return _array_of_elements(self)
+        raise CutGradientError(
+            f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
+            f"gradient. Use adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"
+        )
+
+    def _number(self, kind: Callable[[Any], Any], explicit: bool) -> Any:
+        if self.size != 1:
+            raise DtypeError(
+                f"{kind.__name__}() needs a Tensor of one element, this one has shape {self.shape}{called_at()}"
+            )
+        if self.tracked and not explicit:
+            raise CutGradientError(
+                f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
+                f"adjoint (ad.ops.sin in place of math.sin), or x.item() if no gradient is wanted.{called_at()}"
+            )
+        return kind(self.item())
+
+    def __float__(self) -> float:
+        return self._number(float, explicit=False)
+
+    def __complex__(self) -> complex:
+        return self._number(complex, explicit=False)
+
+    def __int__(self) -> int:
+        return self._number(int, explicit=True)
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise DtypeError(
+                f"the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all(){called_at()}"
+            )
+        return self._number(bool, explicit=True)
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in "iu":
+            raise DtypeError(f"only an integer Tensor can be an index, this one is {self.dtype}{called_at()}")
+        return self._number(int, explicit=True)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        if self.tracked:
+            raise CutGradientError(f"__dlpack__ would cut the gradient; pass x.asnumpy() instead.{called_at()}")
+        return np.array(self._value).__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return np.asarray(self._plain()).__dlpack_device__()
+
+    def __reduce__(self) -> Any:
+        return _revive, (type(self), self.asnumpy(), self.requires_grad)
+
+    # ------------------------------------------------------------ text
+
+    def __repr__(self) -> str:
+        array = self.asnumpy()
+        style = {"float_kind": lambda v: f"{v: .8e}"}
+        body = np.array2string(array, separator=", ", formatter=style if array.dtype.kind == "f" else None)
+        body = str(array) if array.ndim == 0 else body
+        gap = "\n" if array.ndim > 1 else " "
+        return f"Tensor(shape={list(array.shape)}, dtype={_dtype_name(array.dtype)}, value={gap}{body})"
+
+    def __str__(self) -> str:
+        return str(self.asnumpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.ndim == 0 else format(str(self), spec)
+
+    # ------------------------------------------------------------ containers
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise DtypeError(f"len() of a Tensor without axes{called_at()}")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise DtypeError(f"cannot iterate over a Tensor without axes{called_at()}")
+        return iter(verbs.unstack(self))
+
+    def __getitem__(self, index: Any) -> Any:
+        return verbs.getitem(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Rebind this Tensor to a copy with the elements replaced: differentiable, and no other Tensor changes."""
+        if self.tracked and verbs.is_leaf(self):
+            raise AdjointError(
+                "x[i] = v on a Tensor with requires_grad=True would change a leaf that backward() must reach. "
+                f"Assign to a copy: y = x.copy(); y[i] = v{called_at()}"
+            )
+        self._rebind(dispatch.wrap(verbs.setitem(self, index, value)))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    def copy(self) -> Any:
+        """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
+        return make(self._value, self._trace, self._extra) if not verbs.is_leaf(self) else self + 0
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict) -> Any:
+        fresh = Tensor(self.asnumpy(), requires_grad=self.requires_grad)
+        memo[id(self)] = fresh
+        return fresh
+
+    # ------------------------------------------------------------ derivatives, in PyTorch's manner
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether ops on this Tensor are recorded for `backward()`."""
+        return verbs.requires_grad(self)
+
+    @requires_grad.setter
+    def requires_grad(self, wanted: bool) -> None:
+        verbs.set_requires_grad(self, bool(wanted))
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set `requires_grad` and return this Tensor."""
+        self.requires_grad = requires_grad
+        return self
+
+    @property
+    def grad(self) -> Any:
+        """What `backward()` has accumulated here; None before the first time."""
+        return verbs.get_accumulated(self)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        verbs.set_accumulated(self, value)
+
+    def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
+        """Add the derivative of this Tensor to the `.grad` of every Tensor with `requires_grad` that it came from.
+
+        >>> import adjoint as ad
+        >>> x = ad.Tensor([3.0], requires_grad=True)
+        >>> (x * x).sum().backward()
+        >>> print(x.grad)
+        [6.]
+        """
+        verbs.backward(self, gradient, retain_graph)
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(gradient)` when this Tensor's gradient is known; what it returns replaces the gradient."""
+        return verbs.register_hook(self, hook)
+
+    def detach(self) -> Any:
+        """The same values, followed by no transform."""
+        return verbs.stop_gradient(self)
+
+    # ------------------------------------------------------------ NumPy's protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return verbs.numpy_ufunc(ufunc, method, inputs, options)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return verbs.numpy_function(function, args, kwargs)
+
+    # ------------------------------------------------------------ operators
+
+    def __add__(self, other: Any) -> Any:
+        return verbs.add(self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return verbs.add(other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return verbs.sub(self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return verbs.sub(other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return verbs.mul(self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return verbs.mul(other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return verbs.div(self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return verbs.div(other, self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return verbs.floor_divide(self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return verbs.floor_divide(other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return verbs.mod(self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return verbs.mod(other, self)
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __pow__(self, other: Any) -> Any:
+        return verbs.pow(self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return verbs.pow(other, self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return verbs.matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return verbs.matmul(other, self)
+
+    def __neg__(self) -> Any:
+        return verbs.neg(self)
+
+    def __pos__(self) -> Any:
+        return self
+
+    def __abs__(self) -> Any:
+        return verbs.abs(self)
+
+    def __round__(self, digits: int = 0) -> Any:
+        return verbs.round(self, digits)
+
+    def __floor__(self) -> Any:
+        return verbs.floor(self)
+
+    def __ceil__(self) -> Any:
+        return verbs.ceil(self)
+
+    def __trunc__(self) -> Any:
+        return verbs.trunc(self)
+
+    def __invert__(self) -> Any:
+        return verbs.bitwise_not(self)
+
+    def __and__(self, other: Any) -> Any:
+        return verbs.bitwise_and(self, other)
+
+    def __rand__(self, other: Any) -> Any:
+        return verbs.bitwise_and(other, self)
+
+    def __or__(self, other: Any) -> Any:
+        return verbs.bitwise_or(self, other)
+
+    def __ror__(self, other: Any) -> Any:
+        return verbs.bitwise_or(other, self)
+
+    def __xor__(self, other: Any) -> Any:
+        return verbs.bitwise_xor(self, other)
+
+    def __rxor__(self, other: Any) -> Any:
+        return verbs.bitwise_xor(other, self)
+
+    def __lshift__(self, other: Any) -> Any:
+        return verbs.left_shift(self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return verbs.left_shift(other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return verbs.right_shift(self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return verbs.right_shift(other, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return verbs.less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return verbs.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return verbs.greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return verbs.greater_equal(self, other)
+
+    def __eq__(self, other: object) -> Any:
+        return verbs.equal(self, other)
+
+    def __ne__(self, other: object) -> Any:
+        return verbs.not_equal(self, other)
+
+
+dispatch.tensor_class = Tensor
+
+
+def _converted(data: Any, dtype: Any) -> Any:
+    """The array to hold, or the Tensor to stand for."""
+    if isinstance(data, Value):
+        fresh = data.copy() if isinstance(data, Tensor) else data
+        return fresh if dtype is None or fresh.dtype == dtype else verbs.cast(fresh, dtype)
+    if isinstance(data, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(data)):
+        stacked = dispatch.wrap(verbs.array(data))
+        return stacked if dtype is None else verbs.cast(stacked, dtype)
+    array = np.array(data, dtype=dtype)
+    if dtype is None and array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
+        array = array.astype(np.float32)
+    if array.dtype == object or array.dtype.kind in "SUMm":
+        raise DtypeError(f"Tensor() cannot hold {type(data).__name__} data {data!r:.80}: use numbers{called_at()}")
+    return array
+
+
+def _array_of_elements(x: Tensor) -> np.ndarray:
+    """An object array of the elements, each still tracked, for code that insists on np.asarray."""
+    result = np.empty(x.size, dtype=object)
+    for i, element in enumerate(verbs.unstack(verbs.reshape(x, (-1,)))):
+        result[i] = element
+    return result.reshape(x.shape)
+
+
+def _dtype_name(dtype: np.dtype) -> str:
+    name = dtype.name
+    return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]
+
+
+def _revive(cls: type, array: np.ndarray, requires_grad: bool) -> Any:
+    return cls(array, requires_grad=requires_grad)
+
+
+def as_tensor(x: Any, dtype: Any = None) -> Any:
+    """`x` itself if it is a Tensor, else a Tensor of it."""
+    return x if isinstance(x, Tensor) and dtype is None else Tensor(x, dtype)

@@ -1,0 +1,88 @@
+"""Nested containers <-> flat lists of leaves.
+
+Tuples, lists, dicts, named tuples and dataclasses are containers; `None` is an empty one; all else is a leaf.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Path = str
+
+
+def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]] | None:
+    """The named children of a container and how to rebuild it; None for a leaf."""
+    kind = type(node)
+    if node is None:
+        return [], lambda _: None
+    if kind is tuple or kind is list:
+        return [(f"[{i}]", x) for i, x in enumerate(node)], kind
+    if isinstance(node, dict):
+        keys = list(node)
+        return [(f"[{k!r}]", node[k]) for k in keys], lambda xs: _rebuild_dict(node, keys, xs)
+    if isinstance(node, tuple) and hasattr(node, "_fields"):
+        return [(f".{n}", x) for n, x in zip(node._fields, node, strict=True)], lambda xs: kind(*xs)
+    if isinstance(node, (tuple, list)):
+        return [(f"[{i}]", x) for i, x in enumerate(node)], kind
+    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+        names = [f.name for f in dataclasses.fields(node) if f.init]
+        rebuild = lambda xs: dataclasses.replace(node, **dict(zip(names, xs, strict=True)))  # noqa: E731
+        return [(f".{n}", getattr(node, n)) for n in names], rebuild
+    return None
+
+
+def _rebuild_dict(node: dict, keys: list, xs: list) -> dict:
+    fresh = dict(zip(keys, xs, strict=True))
+    return fresh if type(node) is dict else type(node)(fresh)
+
+
+def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+    """The leaves in order, and the function that puts new leaves in their places.
+
+    >>> leaves, rebuild = flatten({"a": 1, "b": (2, None)})
+    >>> leaves, rebuild([x * 10 for x in leaves])
+    ([1, 2], {'a': 10, 'b': (20, None)})
+    """
+    found = _children(tree)
+    if found is None:
+        return [tree], lambda xs: xs[0]
+    children, rebuild = found
+    leaves: list[Any] = []
+    parts = []
+    for _, child in children:
+        inner, inner_rebuild = flatten(child)
+        parts.append((len(leaves), len(leaves) + len(inner), inner_rebuild))
+        leaves += inner
+    return leaves, lambda xs: rebuild([make(xs[start:stop]) for start, stop, make in parts])
+
+
+def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
+    """Each leaf with the Python expression that reaches it.
+
+    >>> list(paths({"w": [1, 2]}, "params"))
+    [("params['w'][0]", 1), ("params['w'][1]", 2)]
+    """
+    found = _children(tree)
+    if found is None:
+        yield prefix, tree
+        return
+    for name, child in found[0]:
+        yield from paths(child, prefix + name)
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The leaves in order."""
+    return flatten(tree)[0]
+
+
+def map(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+    """Apply `fn` to each leaf, and to the leaves at the same places of further trees.
+
+    >>> map(lambda x, y: x + y, (1, [2]), (10, [20]))
+    (11, [22])
+    """
+    xs, rebuild = flatten(tree)
+    others = [flatten(t)[0] for t in rest]
+    return rebuild([fn(*args) for args in zip(xs, *others, strict=True)])

@@ -1,0 +1,390 @@
+"""Cards of arithmetic: add, multiply, divide, power, and the complex parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.spec import Spec, dtype_of, is_complex, is_inexact
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
+from adjoint.ops.card import Op, register
+from adjoint.ops.families import Discrete, Elementwise, Linear
+
+
+@register
+@dataclass(frozen=True)
+class Add(Elementwise):
+    """x + y, with broadcasting."""
+
+    arity, complex = 2, True
+
+    def eval(self, xp, x, y):
+        return x + y
+
+    def partials(self, z, x, y):
+        return 1.0, 1.0
+
+    def vjp(self, g, z, x, y):
+        return lambda: match(g, x), lambda: match(g, y)
+
+    def jvp(self, ts, z, x, y):
+        t = push(ts, lambda t: t, lambda t: t)
+        return t if t is ZERO else spread(t, z)
+
+
+@register
+@dataclass(frozen=True)
+class Sub(Elementwise):
+    """x - y, with broadcasting."""
+
+    arity, complex = 2, True
+
+    def eval(self, xp, x, y):
+        return x - y
+
+    def partials(self, z, x, y):
+        return 1.0, -1.0
+
+    def vjp(self, g, z, x, y):
+        return lambda: match(g, x), lambda: match(-g, y)
+
+
+@register
+@dataclass(frozen=True)
+class Mul(Elementwise):
+    """x * y, with broadcasting."""
+
+    arity, complex = 2, True
+
+    def eval(self, xp, x, y):
+        return x * y
+
+    def partials(self, z, x, y):
+        return y, x
+
+
+@register
+@dataclass(frozen=True)
+class MaskedMul(Elementwise):
+    """g * p, and 0 where g is 0, even if p is infinite or NaN: the chain rule of a branch that was not taken."""
+
+    arity, complex = 2, True
+
+    def eval(self, xp, g, p):
+        return xp.where(xp.equal(g, 0), 0, g * p)
+
+    def partials(self, y, g, p):
+        return p, g
+
+    def vjp(self, h, y, g, p):
+        return lambda: match(masked_mul(h, conj(p)), g), lambda: match(h * conj(g), p)
+
+    def jvp(self, ts, y, g, p):
+        t = push(ts, lambda t: masked_mul(t, p), lambda t: masked_mul(g, t))
+        return t if t is ZERO else spread(t, y)
+
+
+@register
+@dataclass(frozen=True)
+class Div(Elementwise):
+    """x / y, with broadcasting."""
+
+    arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
+
+    def eval(self, xp, x, y):
+        return xp.true_divide(x, y)
+
+    def partials(self, z, x, y):
+        return lambda: 1.0 / y, lambda: -z / y
+
+
+@register
+@dataclass(frozen=True)
+class Pow(Elementwise):
+    """x ** y, with broadcasting. The derivative in the exponent is 0 where x is 0."""
+
+    arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
+
+    def eval(self, xp, x, y):
+        return xp.power(x, y) if type(y) is not int or is_inexact(dtype_of(x)) else x**y
+
+    def partials(self, z, x, y):
+        return lambda: _pow_base(x, y), lambda: _pow_exponent(z, x)
+
+
+def _pow_base(x, y):
+    """d(x**y)/dx; a constant exponent of 0 or 1 or 2 takes a shorter way."""
+    if isinstance(y, (int, float)):
+        return 0.0 if y == 0 else 1.0 if y == 1 else 2.0 * x if y == 2 else y * x ** (y - 1)
+    safe = verbs.where(verbs.equal(y, 0), 1, y)  # 0 * 0**-1 would be NaN
+    return y * x ** (safe - 1)
+
+
+def _pow_exponent(z, x):
+    zero = verbs.equal(x, 0)
+    return verbs.where(zero, 0, z * verbs.log(verbs.where(zero, 1, x)))
+
+
+@register
+@dataclass(frozen=True)
+class FloorDiv(Discrete):
+    """The largest integer not above x / y."""
+
+    arity, domain = 2, (0.5, 2.0)
+
+    def eval(self, xp, x, y):
+        return xp.floor_divide(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Mod(Elementwise):
+    """x - y * floor(x / y): Python's remainder, with the sign of y."""
+
+    arity, domain = 2, (0.6, 1.9)
+
+    def eval(self, xp, x, y):
+        return xp.mod(x, y)
+
+    def partials(self, z, x, y):
+        return 1.0, lambda: -verbs.floor_divide(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Neg(Elementwise):
+    """-x."""
+
+    complex = True
+
+    def eval(self, xp, x):
+        return -x
+
+    def partials(self, y, x):
+        return (-1.0,)
+
+    def vjp(self, g, y, x):
+        return (match(-g, x),)
+
+    def jvp(self, ts, y, x):
+        return -ts[0]
+
+
+@register
+@dataclass(frozen=True)
+class Abs(Elementwise):
+    """|x|. The derivative at 0 is 0; that of |z| is z/|z|."""
+
+    complex, domain, edges = True, (0.3, 2.0), (-1e3, 0.0, 1e3)
+
+    def eval(self, xp, x):
+        return xp.abs(x)
+
+    def partials(self, y, x):
+        return (verbs.sign(x),)
+
+    def vjp(self, g, y, x):
+        return (match(g * verbs.sgn(x), x),)
+
+    def jvp(self, ts, y, x):
+        return verbs.real(conj(verbs.sgn(x)) * ts[0])
+
+
+@register
+@dataclass(frozen=True)
+class Sign(Discrete):
+    """-1, 0 or 1."""
+
+    domain, edges = (0.3, 2.0), (-3.0, 0.0, 3.0)
+
+    def eval(self, xp, x):
+        return xp.sign(x)
+
+
+class _ComplexPart(Op):
+    """Ops between complex and real numbers: linear over the reals."""
+
+    complex = True
+
+    def vmap(self, dims, x):
+        return self(batch_front(x, dims[0]))
+
+    def jvp(self, ts, y, x):
+        return self(ts[0])
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(),)
+        yield cls(), (draw(2, 3),)
+        yield cls(), (draw(0),)
+
+
+@register
+@dataclass(frozen=True)
+class Real(_ComplexPart):
+    """The real part; a real input is returned as it is."""
+
+    def infer(self, x):
+        return Spec(x.shape, np.zeros((), x.dtype).real.dtype)
+
+    def eval(self, xp, x):
+        return xp.real(x)
+
+    def vjp(self, g, y, x):
+        return (cast_like(g, x),)
+
+
+@register
+@dataclass(frozen=True)
+class Imag(_ComplexPart):
+    """The imaginary part; zero for a real input."""
+
+    infer = Real.infer
+
+    def eval(self, xp, x):
+        return xp.imag(x)
+
+    def vjp(self, g, y, x):
+        return (1j * g if is_complex(x) else ZERO,)
+
+
+@register
+@dataclass(frozen=True)
+class Conj(_ComplexPart):
+    """The complex conjugate."""
+
+    def infer(self, x):
+        return Spec(x.shape, x.dtype)
+
+    def eval(self, xp, x):
+        return xp.conj(x)
+
+    def vjp(self, g, y, x):
+        return (conj(g),)
+
+
+@register
+@dataclass(frozen=True)
+class Cast(Linear):
+    """The values in another dtype. From complex to real the imaginary part is dropped; whole numbers end a gradient."""
+
+    dtype: np.dtype
+
+    @property
+    def differentiable(self):
+        return is_inexact(self.dtype)
+
+    def infer(self, x):
+        return Spec(x.shape, self.dtype)
+
+    def eval(self, xp, x):
+        x = xp.asarray(x)
+        return (x.real if x.dtype.kind == "c" and self.dtype.kind not in "cb" else x).astype(self.dtype)
+
+    def vjp(self, g, y, x):
+        return (cast_like(g, x),)
+
+    def vmap(self, dims, x):
+        return self(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(np.dtype("float64")), (draw(2, 3),)
+        yield cls(np.dtype("float64")), (draw(),)
+
+
+@register
+@dataclass(frozen=True)
+class StopGradient(Discrete):
+    """The value itself, whose derivative is taken to be zero in every transform."""
+
+    complex = True
+
+    def eval(self, xp, x):
+        return x
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseAnd(Discrete):
+    """Bits set in both; logical `and` of booleans."""
+
+    arity = 2
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_and(x, y)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"), draw(3, dtype="int64"))
+        yield cls(), (draw(3, dtype="bool"), draw(3, dtype="bool"))
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseOr(Discrete):
+    """Bits set in either; logical `or` of booleans."""
+
+    arity, samples = 2, BitwiseAnd.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_or(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseXor(Discrete):
+    """Bits set in one of the two; exclusive `or` of booleans."""
+
+    arity, samples = 2, BitwiseAnd.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_xor(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseNot(Discrete):
+    """Every bit flipped; logical `not` of booleans."""
+
+    def eval(self, xp, x):
+        return xp.bitwise_not(x)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"),)
+        yield cls(), (draw(3, dtype="bool"),)
+
+
+@register
+@dataclass(frozen=True)
+class LeftShift(Discrete):
+    """x * 2**y for integers."""
+
+    arity = 2
+
+    def eval(self, xp, x, y):
+        return xp.left_shift(x, y)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"), np.array([0, 1, 2]))
+
+
+@register
+@dataclass(frozen=True)
+class RightShift(Discrete):
+    """x // 2**y for integers."""
+
+    arity, samples = 2, LeftShift.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.right_shift(x, y)
+
+
+add, sub, mul, div, pow_, neg = Add(), Sub(), Mul(), Div(), Pow(), Neg()
+masked_mul, floor_div, mod, abs_, sign = MaskedMul(), FloorDiv(), Mod(), Abs(), Sign()
+real, imag, conj_, stop = Real(), Imag(), Conj(), StopGradient()

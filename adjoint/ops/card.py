@@ -1,0 +1,91 @@
+"""The op card: one frozen dataclass holds everything the framework must know about one operation.
+
+Fields are static attributes, methods are rules. `x` is an input, `y` the result, `t` a tangent, `g` a cotangent.
+Rules are written with other ops, so that one rule serves the tape, the graph and every higher order.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from adjoint.core.dispatch import Trace, Value, evaluate
+from adjoint.core.spec import Spec
+
+Draw = Callable[..., Any]
+Sample = tuple["Op", tuple[Any, ...]]
+REGISTRY: dict[str, type[Op]] = {}
+
+
+class Op(abc.ABC):
+    """The whole of what the framework must know about one operation."""
+
+    #: False for results that have no derivative (comparisons, indices, rounding): transforms pass them by.
+    differentiable: ClassVar[bool] = True
+    #: Whether samples are drawn in complex numbers too.
+    complex: ClassVar[bool] = False
+
+    @abc.abstractmethod
+    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+        """Shape and dtype of the result (a tuple if there are several); raises on inputs that do not fit."""
+
+    @abc.abstractmethod
+    def eval(self, xp: Any, *xs: Any) -> Any:
+        """The kernel, in the array namespace `xp`: NumPy is the reference, others follow."""
+
+    @abc.abstractmethod
+    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        """Pull the cotangent `g` back: for each input a cotangent, `ZERO`, or a function that computes it if wanted."""
+
+    @abc.abstractmethod
+    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+        """Push the input tangents `ts`, each of which may be `ZERO`, forward to the tangent of the result."""
+
+    @abc.abstractmethod
+    def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
+        """Apply to a batch; `dims[i]` is input i's batch axis, None if it has none. The result's is 0."""
+
+    @classmethod
+    @abc.abstractmethod
+    def samples(cls, draw: Draw) -> Iterator[Sample]:
+        """Small valid calls, as (op, inputs). Every generic test runs on each."""
+
+    @classmethod
+    def errors(cls) -> Iterator[tuple[Op, tuple[Spec, ...], str]]:
+        """Calls that must be refused, with a part of the message."""
+        yield from ()
+
+    def __call__(self, *xs: Any) -> Any:
+        trace: Trace | None = None
+        level = -1.0
+        for x in xs:
+            if isinstance(x, Value):
+                its = x._trace
+                if its.level > level:
+                    trace, level = its, its.level
+        return evaluate(self, xs) if trace is None else trace.apply(self, xs)
+
+
+def register(cls: type[Op]) -> type[Op]:
+    """Enter a final op in the registry, refusing an unfinished or a doubled one.
+
+    >>> @register
+    ... class Cube(Op):
+    ...     pass
+    Traceback (most recent call last):
+    TypeError: op Cube lacks eval, infer, jvp, samples, vjp, vmap
+    """
+    if missing := sorted(cls.__abstractmethods__):
+        raise TypeError(f"op {cls.__name__} lacks {', '.join(missing)}")
+    if cls.__name__ in REGISTRY:
+        raise TypeError(f"op {cls.__name__} is registered twice")
+    REGISTRY[cls.__name__] = cls
+    return cls
+
+
+@lru_cache(maxsize=8192)
+def card(cls: type[Op], *fields: Any) -> Op:
+    """The op with these fields, made once: looking one up is cheaper than making one."""
+    return cls(*fields)

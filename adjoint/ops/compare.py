@@ -1,0 +1,201 @@
+"""Cards of comparison and choice."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import match, push, spread
+from adjoint.ops.card import register
+from adjoint.ops.families import Discrete, Elementwise
+
+
+class Comparison(Discrete):
+    """Two inputs, one truth value for each pair of elements."""
+
+    arity = 2
+
+
+@register
+@dataclass(frozen=True)
+class Less(Comparison):
+    """x < y."""
+
+    def eval(self, xp, x, y):
+        return xp.less(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class LessEqual(Comparison):
+    """x <= y."""
+
+    def eval(self, xp, x, y):
+        return xp.less_equal(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Greater(Comparison):
+    """x > y."""
+
+    def eval(self, xp, x, y):
+        return xp.greater(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class GreaterEqual(Comparison):
+    """x >= y."""
+
+    def eval(self, xp, x, y):
+        return xp.greater_equal(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Equal(Comparison):
+    """x == y."""
+
+    def eval(self, xp, x, y):
+        return xp.equal(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class NotEqual(Comparison):
+    """x != y."""
+
+    def eval(self, xp, x, y):
+        return xp.not_equal(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class IsFinite(Discrete):
+    """Neither infinite nor NaN."""
+
+    edges = (-np.inf, np.inf, np.nan)
+
+    def eval(self, xp, x):
+        return xp.isfinite(x)
+
+
+@register
+@dataclass(frozen=True)
+class IsNan(Discrete):
+    """Not a number."""
+
+    edges = (-np.inf, np.inf, np.nan)
+
+    def eval(self, xp, x):
+        return xp.isnan(x)
+
+
+class Rounding(Discrete):
+    """To a whole number, kept in the input's dtype."""
+
+    edges = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30)
+
+
+@register
+@dataclass(frozen=True)
+class Floor(Rounding):
+    """The largest whole number not above x."""
+
+    def eval(self, xp, x):
+        return xp.floor(x)
+
+
+@register
+@dataclass(frozen=True)
+class Ceil(Rounding):
+    """The smallest whole number not below x."""
+
+    def eval(self, xp, x):
+        return xp.ceil(x)
+
+
+@register
+@dataclass(frozen=True)
+class Trunc(Rounding):
+    """The whole part, towards zero."""
+
+    def eval(self, xp, x):
+        return xp.trunc(x)
+
+
+@register
+@dataclass(frozen=True)
+class Round(Rounding):
+    """The nearest whole number, halves to the even one."""
+
+    def eval(self, xp, x):
+        return xp.round(x)
+
+
+class Extremum(Elementwise):
+    """The larger or smaller of two: where they are equal, each gets half of the derivative."""
+
+    arity, edges = 2, (-1.0, 0.0, 1e30)
+
+    def partials(self, z, x, y):
+        return lambda: _share(x, y, z), lambda: _share(y, x, z)
+
+
+def _share(x, y, z):
+    """1 where x is the chosen one, 1/2 where both are."""
+    return verbs.where(verbs.equal(x, y), 0.5, verbs.where(verbs.equal(x, z), 1.0, 0.0))
+
+
+@register
+@dataclass(frozen=True)
+class Maximum(Extremum):
+    """The larger of x and y."""
+
+    def eval(self, xp, x, y):
+        return xp.maximum(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Minimum(Extremum):
+    """The smaller of x and y."""
+
+    def eval(self, xp, x, y):
+        return xp.minimum(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class Where(Elementwise):
+    """x where the condition holds, else y. The side not chosen gets a zero derivative, even if its own is not finite."""
+
+    arity, complex = 3, True
+
+    def eval(self, xp, c, x, y):
+        return xp.where(c, x, y)
+
+    def partials(self, z, c, x, y):
+        return ZERO, c, verbs.logical_not(c)
+
+    def vjp(self, g, z, c, x, y):
+        return ZERO, lambda: match(Where()(c, g, 0), x), lambda: match(Where()(c, 0, g), y)
+
+    def jvp(self, ts, z, c, x, y):
+        t = push(ts[1:], lambda t: Where()(c, t, 0), lambda t: Where()(c, 0, t))
+        return t if t is ZERO else spread(t, z)
+
+    @classmethod
+    def samples(cls, draw):
+        for shapes in [((), (), ()), ((3,), (3,), ()), ((2, 1), (3,), (2, 3)), ((0,), (0,), (0,))]:
+            yield cls(), (draw(*shapes[0], dtype="bool"), *(draw(*s) for s in shapes[1:]))
+
+
+less, less_equal, greater, greater_equal = Less(), LessEqual(), Greater(), GreaterEqual()
+equal, not_equal, isfinite, isnan = Equal(), NotEqual(), IsFinite(), IsNan()
+floor, ceil, trunc, round_ = Floor(), Ceil(), Trunc(), Round()
+maximum, minimum, where = Maximum(), Minimum(), Where()

@@ -1,0 +1,179 @@
+"""Cards of contraction: matrix products and Einstein sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from adjoint.core.errors import ShapeError
+from adjoint.core.spec import Spec, broadcast, promote, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
+from adjoint.ops.card import Op, card, register
+
+
+def swap_last(x):
+    """The last two axes exchanged; a vector stays."""
+    n = ndim(x)
+    return x if n < 2 else verbs.permute(x, (*range(n - 2), n - 1, n - 2))
+
+
+@register
+@dataclass(frozen=True)
+class MatMul(Op):
+    """Matrix product of the last two axes, as NumPy's `@`: vectors too, leading axes broadcast."""
+
+    complex = True
+
+    def infer(self, x, y):
+        if not x.ndim or not y.ndim:
+            raise ShapeError("MatMul: a factor without axes; multiply it with `*`")
+        if x.shape[-1] != y.shape[-2 if y.ndim > 1 else 0]:
+            raise ShapeError(
+                f"MatMul: the last axis of {x.shape} ({x.shape[-1]}) and the "
+                f"{'second last' if y.ndim > 1 else 'only'} axis of {y.shape} ({y.shape[-2 if y.ndim > 1 else 0]}) "
+                f"differ. Transpose or reshape a factor."
+            )
+        lead = broadcast(self, [Spec(x.shape[:-2]), Spec(y.shape[:-2])])
+        rows = x.shape[-2:-1] if x.ndim > 1 else ()
+        columns = y.shape[-1:] if y.ndim > 1 else ()
+        return Spec(lead + rows + columns, promote([x, y]))
+
+    def eval(self, xp, x, y):
+        return xp.matmul(x, y)
+
+    def vjp(self, g, z, x, y):
+        return lambda: self._pull_left(g, x, y), lambda: self._pull_right(g, x, y)
+
+    def _pull_left(self, g, x, y):
+        if ndim(y) == 1:
+            return match(verbs.expand_last(g) * conj(y), x)
+        if ndim(x) == 1:
+            g = verbs.expand_row(g)
+        return match(self(g, conj(swap_last(y))), x)
+
+    def _pull_right(self, g, x, y):
+        if ndim(x) == 1:
+            return match(verbs.expand_last(conj(x)) * (g if ndim(y) == 1 else verbs.expand_row(g)), y)
+        if ndim(y) == 1:
+            g = verbs.expand_last(g)
+            return match(verbs.squeeze_last(self(conj(swap_last(x)), g)), y)
+        return match(self(conj(swap_last(x)), g), y)
+
+    def jvp(self, ts, z, x, y):
+        return push(ts, lambda t: self(t, y), lambda t: self(x, t))
+
+    def vmap(self, dims, x, y):
+        x, y = (batch_front(v, d) for v, d in zip((x, y), dims, strict=True))
+        dx, dy = (d is not None for d in dims)
+        nx, ny = ndim(x) - dx, ndim(y) - dy
+        # A vector becomes a matrix, so that its batch axis is not taken for a matrix axis.
+        if dx and nx == 1:
+            x = verbs.expand_row(x)
+        if dy and ny == 1:
+            y = verbs.expand_last(y)
+        # Leading axes line up at the right: give the shorter batched factor axes of size 1 behind the batch.
+        rank = max(nx, ny, 2)
+        x, y = (_pad_lead(v, d, rank) for v, d in ((x, dx), (y, dy)))
+        z = self(x, y)
+        if dx and nx == 1:
+            z = verbs.squeeze_axis(z, ndim(z) - 1 - (ny > 1 or dy))
+        if dy and ny == 1:
+            z = verbs.squeeze_last(z)
+        return z
+
+    @classmethod
+    def samples(cls, draw):
+        for a, b in [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4)), ((5, 2, 3), (3, 2)),
+                     ((2, 3), (5, 3, 2)), ((1, 4, 2, 3), (5, 1, 3, 2)), ((3,), (2, 3, 2)), ((2, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 3))]:  # fmt: skip
+            yield cls(), (draw(*a), draw(*b))
+
+    @classmethod
+    def errors(cls):
+        yield cls(), (Spec((2, 3)), Spec((4, 2))), "the last axis of (2, 3) (3) and the second last axis of (4, 2) (4)"
+        yield cls(), (Spec(()), Spec((4, 2))), "a factor without axes"
+        yield cls(), (Spec((2, 2, 3)), Spec((3, 3, 2))), "do not broadcast"
+
+
+def _pad_lead(x, batched, rank):
+    shape = shape_of(x)
+    if not batched or len(shape) - 1 >= rank:
+        return x
+    return verbs.reshape(x, (shape[0], *(1,) * (rank - len(shape) + 1), *shape[1:]))
+
+
+@register
+@dataclass(frozen=True)
+class Einsum(Op):
+    """Einstein summation: `terms` name the axes of each input by letters, `result` those of the output.
+
+    No letter stands twice in a term, and each letter of `result` stands in some term.
+    """
+
+    terms: tuple[str, ...]
+    result: str
+
+    complex = True
+
+    @cached_property
+    def subscripts(self) -> str:
+        return ",".join(self.terms) + "->" + self.result
+
+    def sizes(self, xs):
+        found: dict[str, int] = {}
+        for term, x in zip(self.terms, xs, strict=True):
+            shape = shape_of(x)
+            if len(term) != len(shape):
+                raise ShapeError(f"einsum '{self.subscripts}': term '{term}' names {len(term)} axes, its input has {shape}")
+            for letter, n in zip(term, shape, strict=True):
+                if found.setdefault(letter, n) != n:
+                    raise ShapeError(
+                        f"einsum '{self.subscripts}': axis '{letter}' has size {found[letter]} in one input and {n} in another"
+                    )
+        return found
+
+    def infer(self, *xs):
+        sizes = self.sizes(xs)
+        return Spec(tuple(sizes[a] for a in self.result), promote(xs))
+
+    def eval(self, xp, *xs):
+        self.sizes(xs)
+        return xp.einsum(self.subscripts, *xs, optimize=len(xs) > 1)
+
+    def vjp(self, g, y, *xs):
+        return tuple(lambda i=i: self._pull(i, g, xs) for i in range(len(xs)))
+
+    def _pull(self, i, g, xs):
+        term, others = self.terms[i], [k for k in range(len(xs)) if k != i]
+        known = set(self.result).union(*(self.terms[k] for k in others))
+        kept = "".join(a for a in term if a in known)
+        pulled = card(Einsum, (self.result, *(self.terms[k] for k in others)), kept)(g, *(conj(xs[k]) for k in others))
+        # Axes that only this input had were summed over: its cotangent is constant along them.
+        shape = shape_of(xs[i])
+        pulled = verbs.reshape(pulled, tuple(n if a in known else 1 for a, n in zip(term, shape, strict=True)))
+        return match(verbs.broadcast_to(pulled, shape), xs[i])
+
+    def jvp(self, ts, y, *xs):
+        terms = [lambda t, i=i: self(*xs[:i], t, *xs[i + 1 :]) for i in range(len(xs))]
+        return push(ts, *terms)
+
+    def vmap(self, dims, *xs):
+        free = next(a for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if a not in self.subscripts)
+        terms = tuple(free + t if d is not None else t for t, d in zip(self.terms, dims, strict=True))
+        return card(Einsum, terms, free + self.result)(*(batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(("ij", "jk"), "ik"), (draw(2, 3), draw(3, 4))
+        yield cls(("ij",), "j"), (draw(2, 3),)
+        yield cls(("i", "j"), "ij"), (draw(2), draw(3))
+        yield cls(("bij", "bjk", "k"), "bi"), (draw(2, 3, 2), draw(2, 2, 3), draw(3))
+        yield cls(("ij", "j"), ""), (draw(2, 3), draw(3))
+
+    @classmethod
+    def errors(cls):
+        yield cls(("ij", "jk"), "ik"), (Spec((2, 3)), Spec((4, 2))), "axis 'j' has size 3 in one input and 4 in another"
+        yield cls(("ij",), "i"), (Spec((2,)),), "term 'ij' names 2 axes"
+
+
+matmul = MatMul()

@@ -1,0 +1,164 @@
+"""Families of ops: what their members have in common is written once. Families are abstract, ops are final."""
+
+from __future__ import annotations
+
+import abc
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.errors import DtypeError
+from adjoint.core.spec import Shape, Spec, broadcast, float32, is_half, normalize_axis, promote, sample
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
+from adjoint.ops.card import Draw, Op, Sample
+
+
+@lru_cache(maxsize=4096)
+def kernel_dtype(op: Op, specs: tuple[Spec, ...]) -> np.dtype:
+    """The dtype of a result is the dtype of the kernel on a sample; half precision is kept if nothing is wider."""
+    halves = any(is_half(s.dtype) and not s.weak for s in specs)
+    if halves:
+        common = promote(specs)
+        specs = tuple(Spec((), float32) if is_half(s.dtype) else Spec((), s.dtype, True) if s.weak else s for s in specs)
+    with np.errstate(all="ignore"):
+        result = np.asarray(op.eval(np, *(sample(s, (1,)) for s in specs))).dtype
+    return common if halves and result == float32 else result
+
+
+def bare(specs: Sequence[Spec]) -> tuple[Spec, ...]:
+    """Specs without their shapes."""
+    return tuple(Spec((), s.dtype, s.weak) for s in specs)
+
+
+class Elementwise(Op):
+    """Ops that act on each element: give `eval` and `partials`, get the rest."""
+
+    arity: ClassVar[int] = 1
+    domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)  # where samples are drawn
+    edges: ClassVar[tuple[float, ...]] = ()  # values, far out or at kinks, where kernels and modes must agree
+    singular: ClassVar[bool] = False  # whether a partial can be infinite: then 0 * inf is 0, not NaN
+
+    @abc.abstractmethod
+    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
+        """dy/dx for each input, or functions that compute it."""
+
+    def infer(self, *specs: Spec) -> Spec:
+        shape = broadcast(self, specs)
+        try:
+            return Spec(shape, kernel_dtype(self, bare(specs)))
+        except TypeError:
+            dtypes = " and ".join(str(s.dtype) for s in specs)
+            raise DtypeError(f"{self}: not defined for {dtypes}; cast the input first, with ops.cast") from None
+
+    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        pull = partial(self._pull, g)
+        ps = self.partials(y, *xs)
+        return tuple(partial(pull, p, x) for p, x in zip(ps, xs, strict=True)) if len(xs) > 1 else (pull(ps[0], xs[0]),)
+
+    def _pull(self, g: Any, p: Any, x: Any) -> Any:
+        p = conj(p() if callable(p) else p)
+        return match(verbs.masked_mul(g, p) if self.singular else g * p, x)
+
+    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+        total: Any = ZERO
+        for p, t in zip(self.partials(y, *xs), ts, strict=True):
+            if t is not ZERO:
+                p = p() if callable(p) else p
+                term = verbs.masked_mul(t, p) if self.singular else p * t
+                total = term if total is ZERO else total + term
+        return total if total is ZERO else spread(total, y)
+
+    def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
+        rank = max(ndim(x) - (d is not None) for x, d in zip(xs, dims, strict=True))
+        return self(*(batch_first(x, d, rank) for x, d in zip(xs, dims, strict=True)))
+
+    @classmethod
+    def samples(cls, draw: Draw) -> Iterator[Sample]:
+        shapes: list[Shape] = [(), (3,), (2, 3), (1, 3), (0, 3)]
+        combos = itertools.product(shapes[:4], repeat=cls.arity) if cls.arity < 3 else zip(*[shapes] * cls.arity, strict=True)
+        for combo in [*combos, ((0, 3),) * cls.arity]:
+            yield cls(), tuple(draw(*shape, domain=cls.domain) for shape in combo)
+
+    @classmethod
+    def errors(cls) -> Iterator[tuple[Op, tuple[Spec, ...], str]]:
+        if cls.arity > 1:
+            yield cls(), (Spec((3,)), *[Spec((4,))] * (cls.arity - 1)), "do not broadcast"
+
+
+class Discrete(Elementwise):
+    """Elementwise ops whose derivative is zero wherever it exists: comparisons, rounding, logic on bits."""
+
+    differentiable = False
+
+    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return (ZERO,) * len(xs)
+
+    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return (ZERO,) * len(xs)
+
+    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+        return ZERO
+
+
+class NotDifferentiable(Op):
+    """Ops with a result that has no derivative: an index, a count, a permutation."""
+
+    differentiable = False
+
+    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+        return (ZERO,) * len(xs)
+
+    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+        return ZERO
+
+
+class Linear(Op):
+    """Ops linear in their first input, the others being indices: the tangent goes through the op itself."""
+
+    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+        return ZERO if ts[0] is ZERO else self(ts[0], *xs[1:])
+
+
+@dataclass(frozen=True)
+class Reduction(Op):
+    """Ops that collapse `axes` (non-negative, sorted), keeping them with size 1 if `keepdims`. Fields: axes, keepdims."""
+
+    axes: Shape
+    keepdims: bool = False
+
+    def infer(self, x: Spec) -> Spec:
+        for a in self.axes:
+            normalize_axis(self, a, x.ndim)
+        return Spec(self.reduced(x.shape), kernel_dtype(type(self)((0,)), bare([x])))
+
+    def reduced(self, shape: Shape) -> Shape:
+        """The shape of the result."""
+        if self.keepdims:
+            return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
+        return tuple(n for a, n in enumerate(shape) if a not in self.axes)
+
+    def kept(self, shape: Shape) -> Shape:
+        """The shape of the result with the collapsed axes at size 1, for broadcasting against the input."""
+        return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
+
+    def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
+        axes = tuple(a + 1 for a in self.axes)
+        return type(self)(axes, self.keepdims)(batch_front(xs[0], dims[0]))
+
+    @classmethod
+    def samples(cls, draw: Draw) -> Iterator[Sample]:
+        yield cls((0,)), (draw(3),)
+        yield cls((0, 2)), (draw(2, 3, 2),)
+        yield cls((1,), True), (draw(2, 3),)
+        yield cls((0, 1)), (draw(1, 4),)
+        yield cls(()), (draw(2),)
+
+    @classmethod
+    def errors(cls) -> Iterator[tuple[Op, tuple[Spec, ...], str]]:
+        yield cls((1,)), (Spec((3,)),), "outside the input's 1 axes"

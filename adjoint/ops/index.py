@@ -1,0 +1,164 @@
+"""Cards of indexing with arrays: gather, and the two ways to scatter.
+
+The first k axes of x are indexed by k integer arrays that broadcast together; `functional.index` brings every NumPy
+index into this form.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.errors import DtypeError, IndexingError, ShapeError
+from adjoint.core.spec import Spec, broadcast, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
+from adjoint.ops.card import Op, register
+from adjoint.ops.families import Linear
+
+
+def _picked(op, x, indices):
+    """The shape of x[indices]."""
+    for i in indices:
+        if i.dtype.kind not in "iu":
+            raise DtypeError(f"{op}: an index array must hold whole numbers, not {i.dtype}; cast it to int64")
+    if len(indices) > x.ndim:
+        raise IndexingError(f"{op}: {len(indices)} index arrays for an input of {x.ndim} axes")
+    return broadcast(op, indices) + x.shape[len(indices) :]
+
+
+def _batch_indices(dims, indices):
+    """Index arrays with the batch axis in front and equal numbers of axes behind it."""
+    rank = max(ndim(i) - (d is not None) for i, d in zip(indices, dims, strict=True))
+    return [batch_first(i, d, rank) for i, d in zip(indices, dims, strict=True)], rank
+
+
+def _lanes(size, rank):
+    """An index array that keeps each batch element in its own lane."""
+    return np.arange(size).reshape(size, *(1,) * rank)
+
+
+@register
+@dataclass(frozen=True)
+class Gather(Linear):
+    """x[i1, ..., ik] for integer arrays that broadcast together."""
+
+    complex = True
+
+    def infer(self, x, *indices):
+        return Spec(_picked(self, x, indices), x.dtype)
+
+    def eval(self, xp, x, *indices):
+        return x[indices]
+
+    def vjp(self, g, y, x, *indices):
+        zeros = np.zeros(shape_of(x), x.dtype)
+        return lambda: ScatterAdd()(zeros, g, *indices), *(ZERO,) * len(indices)
+
+    def vmap(self, dims, x, *indices):
+        if all(d is None for d in dims[1:]):
+            k = len(indices)
+            inner = verbs.moveaxis(x, dims[0], k)  # behind the indexed axes, so that those stay in front
+            return verbs.moveaxis(self(inner, *indices), ndim_of_broadcast(indices), 0)
+        indices, rank = _batch_indices(dims[1:], indices)
+        if dims[0] is None:
+            return self(x, *indices)
+        x = batch_front(x, dims[0])
+        return self(x, _lanes(shape_of(x)[0], rank), *indices)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(4), np.array([0, 3, 3]))
+        yield cls(), (draw(4, 2), np.array([[0, 3], [-1, 1]]))
+        yield cls(), (draw(4, 2, 3), np.array([0, 3, 1]), np.array([[1], [0]]))
+        yield cls(), (draw(4), np.zeros(0, int))
+
+    @classmethod
+    def errors(cls):
+        yield cls(), (Spec((3,)), Spec((2,))), "must hold whole numbers"
+        yield cls(), (Spec((3,)), Spec((2,), np.dtype(int)), Spec((2,), np.dtype(int))), "2 index arrays for an input of 1"
+
+
+def ndim_of_broadcast(indices):
+    return max(ndim(i) for i in indices)
+
+
+class Scatter(Op):
+    """Ops that put values v at x[i1, ..., ik]."""
+
+    complex = True
+
+    def infer(self, x, v, *indices):
+        part = _picked(self, x, indices)
+        lead = len(part) - v.ndim
+        if lead < 0 or any(n not in (1, m) for n, m in zip(v.shape, part[lead:], strict=True)):
+            raise ShapeError(f"{self}: values of shape {v.shape} do not fill the indexed part of shape {part}")
+        return Spec(x.shape, x.dtype)
+
+    def vmap(self, dims, x, v, *indices):
+        size = batch_size(dims, (x, v, *indices))
+        x = batch_front(x, dims[0]) if dims[0] is not None else verbs.broadcast_to(x, (size, *shape_of(x)))
+        indices, rank = _batch_indices(dims[2:], indices)
+        part = rank + ndim(x) - 1 - len(indices)
+        return self(x, batch_first(v, dims[1], part), _lanes(size, rank), *indices)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(4), draw(3), np.array([0, 3, 1]))
+        yield cls(), (draw(4, 2), draw(2), np.array([2, -1]))
+        yield cls(), (draw(4, 3), draw(2, 3), np.array([0, 3, 1]), np.array([[1], [0]]))
+        yield cls(), (draw(4), draw(3), np.array([0, 3, 3]))
+
+    @classmethod
+    def errors(cls):
+        yield cls(), (Spec((3,)), Spec((4,)), Spec((2,), np.dtype(int))), "do not fill the indexed part of shape (2,)"
+
+
+@register
+@dataclass(frozen=True)
+class ScatterAdd(Scatter):
+    """A copy of x with v added at [i1, ..., ik]; places named twice get both."""
+
+    def eval(self, xp, x, v, *indices):
+        y = xp.array(x)
+        xp.add.at(y, indices, v)
+        return y
+
+    def vjp(self, g, y, x, v, *indices):
+        return g, lambda: match(Gather()(g, *indices), v), *(ZERO,) * len(indices)
+
+    def jvp(self, ts, y, x, v, *indices):
+        t, s = ts[:2]
+        if s is ZERO:
+            return t
+        return self(verbs.zeros_like(y) if t is ZERO else t, cast_like(s, y), *indices)
+
+
+@register
+@dataclass(frozen=True)
+class ScatterSet(Scatter):
+    """A copy of x with v at [i1, ..., ik]; of values for the same place the last one stays."""
+
+    def eval(self, xp, x, v, *indices):
+        y = xp.array(x)
+        y[indices] = v
+        return y
+
+    def vjp(self, g, y, x, v, *indices):
+        rest = (ZERO,) * len(indices)
+        return lambda: self(g, 0, *indices), lambda: match(self._winners(x, indices) * Gather()(g, *indices), v), *rest
+
+    def _winners(self, x, indices):
+        """1 where a value stayed, 0 where a later one replaced it."""
+        shape = _picked(self, x, [np.asarray(i) if not hasattr(i, "dtype") else i for i in indices])
+        order = np.arange(int(np.prod(shape))).reshape(shape)
+        placed = self(np.full(shape_of(x), -1), order, *indices)
+        return verbs.cast(verbs.equal(Gather()(placed, *indices), order), x.dtype)
+
+    def jvp(self, ts, y, x, v, *indices):
+        t, s = ts[:2]
+        if t is ZERO and s is ZERO:
+            return ZERO
+        return self(verbs.zeros_like(y) if t is ZERO else t, 0 if s is ZERO else cast_like(s, y), *indices)

@@ -1,0 +1,101 @@
+"""Cards of the special functions. SciPy is imported when the first one runs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from adjoint.ops.card import register
+from adjoint.ops.families import Elementwise
+from adjoint.ops.transcendental import exp
+
+
+@register
+@dataclass(frozen=True)
+class Erf(Elementwise):
+    """The error function."""
+
+    edges = (-1e3, 0.0, 1e3)
+
+    def eval(self, xp, x):
+        from scipy import special
+
+        return special.erf(x)
+
+    def partials(self, y, x):
+        return (lambda: (2.0 / math.sqrt(math.pi)) * exp(-x * x),)
+
+
+@register
+@dataclass(frozen=True)
+class Erfc(Elementwise):
+    """1 - erf(x), exact for large x."""
+
+    edges = (-1e3, 20.0, 1e3)
+
+    def eval(self, xp, x):
+        from scipy import special
+
+        return special.erfc(x)
+
+    def partials(self, y, x):
+        return (lambda: (-2.0 / math.sqrt(math.pi)) * exp(-x * x),)
+
+
+@register
+@dataclass(frozen=True)
+class Erfinv(Elementwise):
+    """The inverse of erf, between -1 and 1."""
+
+    singular, domain = True, (-0.8, 0.8)
+
+    def eval(self, xp, x):
+        from scipy import special
+
+        return special.erfinv(x)
+
+    def partials(self, y, x):
+        return (lambda: (0.5 * math.sqrt(math.pi)) * exp(y * y),)
+
+
+@register
+@dataclass(frozen=True)
+class Lgamma(Elementwise):
+    """The logarithm of the absolute value of the gamma function."""
+
+    domain, edges = (0.5, 4.0), (1e-8, 1e8)
+
+    def eval(self, xp, x):
+        from scipy import special
+
+        return special.gammaln(x)
+
+    def partials(self, y, x):
+        return (lambda: Polygamma(0)(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Polygamma(Elementwise):
+    """The `order`-th derivative of digamma; digamma itself at order 0."""
+
+    order: int
+
+    domain = (0.5, 4.0)
+
+    def eval(self, xp, x):
+        from scipy import special
+
+        y = special.digamma(x) if self.order == 0 else special.polygamma(self.order, x)
+        return y.astype(xp.float32) if xp.asarray(x).dtype == xp.float32 else y
+
+    def partials(self, y, x):
+        return (lambda: Polygamma(self.order + 1)(x),)
+
+    @classmethod
+    def samples(cls, draw):
+        for order in (0, 1, 2):
+            yield cls(order), (draw(2, 3, domain=cls.domain),)
+
+
+erf, erfc, erfinv, lgamma = Erf(), Erfc(), Erfinv(), Lgamma()

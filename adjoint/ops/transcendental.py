@@ -1,0 +1,375 @@
+"""Cards of exp, log, the trigonometric and hyperbolic functions, and the smooth activations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from adjoint.core.spec import dtype_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.card import register
+from adjoint.ops.families import Elementwise
+
+FAR = (-1e3, 1e3)
+
+
+@register
+@dataclass(frozen=True)
+class Exp(Elementwise):
+    """e ** x."""
+
+    complex, edges = True, (-1e3, 0.0)
+
+    def eval(self, xp, x):
+        return xp.exp(x)
+
+    def partials(self, y, x):
+        return (y,)
+
+
+@register
+@dataclass(frozen=True)
+class Expm1(Elementwise):
+    """e ** x - 1, exact near 0."""
+
+    complex, edges = True, (-1e3, 1e-12)
+
+    def eval(self, xp, x):
+        return xp.expm1(x)
+
+    def partials(self, y, x):
+        return (y + 1.0,)
+
+
+@register
+@dataclass(frozen=True)
+class Log(Elementwise):
+    """Natural logarithm."""
+
+    complex, singular, domain, edges = True, True, (0.3, 3.0), (1e-30, 1e30)
+
+    def eval(self, xp, x):
+        return xp.log(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / x,)
+
+
+@register
+@dataclass(frozen=True)
+class Log1p(Elementwise):
+    """log(1 + x), exact near 0."""
+
+    complex, singular, domain, edges = True, True, (-0.5, 2.0), (1e-12, 1e30)
+
+    def eval(self, xp, x):
+        return xp.log1p(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / (1.0 + x),)
+
+
+@register
+@dataclass(frozen=True)
+class Log2(Elementwise):
+    """Logarithm to base 2, exact for powers of 2."""
+
+    singular, domain = True, (0.3, 3.0)
+
+    def eval(self, xp, x):
+        return xp.log2(x)
+
+    def partials(self, y, x):
+        return (lambda: (1.0 / math.log(2.0)) / x,)
+
+
+@register
+@dataclass(frozen=True)
+class Log10(Elementwise):
+    """Logarithm to base 10, exact for powers of 10."""
+
+    singular, domain = True, (0.3, 3.0)
+
+    def eval(self, xp, x):
+        return xp.log10(x)
+
+    def partials(self, y, x):
+        return (lambda: (1.0 / math.log(10.0)) / x,)
+
+
+@register
+@dataclass(frozen=True)
+class Sqrt(Elementwise):
+    """Square root."""
+
+    complex, singular, domain, edges = True, True, (0.3, 3.0), (1e-30, 1e30)
+
+    def eval(self, xp, x):
+        return xp.sqrt(x)
+
+    def partials(self, y, x):
+        return (lambda: 0.5 / y,)
+
+
+@register
+@dataclass(frozen=True)
+class Cbrt(Elementwise):
+    """Cube root, real for negative numbers too."""
+
+    singular, domain, edges = True, (0.3, 3.0), (-8.0, 1e30)
+
+    def eval(self, xp, x):
+        return xp.cbrt(x)
+
+    def partials(self, y, x):
+        return (lambda: (1.0 / 3.0) / (y * y),)
+
+
+@register
+@dataclass(frozen=True)
+class Sin(Elementwise):
+    """Sine."""
+
+    complex, edges = True, (-1e3, 0.0, 1e3)
+
+    def eval(self, xp, x):
+        return xp.sin(x)
+
+    def partials(self, y, x):
+        return (cos(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Cos(Elementwise):
+    """Cosine."""
+
+    complex, edges = True, (-1e3, 0.0, 1e3)
+
+    def eval(self, xp, x):
+        return xp.cos(x)
+
+    def partials(self, y, x):
+        return (-sin(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Tan(Elementwise):
+    """Tangent."""
+
+    complex, domain = True, (-1.0, 1.0)
+
+    def eval(self, xp, x):
+        return xp.tan(x)
+
+    def partials(self, y, x):
+        return (1.0 + y * y,)
+
+
+@register
+@dataclass(frozen=True)
+class Asin(Elementwise):
+    """Inverse sine."""
+
+    complex, singular, domain = True, True, (-0.8, 0.8)
+
+    def eval(self, xp, x):
+        return xp.arcsin(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / verbs.sqrt((1.0 - x) * (1.0 + x)),)
+
+
+@register
+@dataclass(frozen=True)
+class Acos(Elementwise):
+    """Inverse cosine."""
+
+    complex, singular, domain = True, True, (-0.8, 0.8)
+
+    def eval(self, xp, x):
+        return xp.arccos(x)
+
+    def partials(self, y, x):
+        return (lambda: -1.0 / verbs.sqrt((1.0 - x) * (1.0 + x)),)
+
+
+@register
+@dataclass(frozen=True)
+class Atan(Elementwise):
+    """Inverse tangent."""
+
+    complex, domain, edges = True, (-0.8, 0.8), FAR
+
+    def eval(self, xp, x):
+        return xp.arctan(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / (1.0 + x * x),)
+
+
+@register
+@dataclass(frozen=True)
+class Sinh(Elementwise):
+    """Hyperbolic sine."""
+
+    complex = True
+
+    def eval(self, xp, x):
+        return xp.sinh(x)
+
+    def partials(self, y, x):
+        return (cosh(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Cosh(Elementwise):
+    """Hyperbolic cosine."""
+
+    complex = True
+
+    def eval(self, xp, x):
+        return xp.cosh(x)
+
+    def partials(self, y, x):
+        return (sinh(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Tanh(Elementwise):
+    """Hyperbolic tangent."""
+
+    complex, edges = True, FAR
+
+    def eval(self, xp, x):
+        return xp.tanh(x)
+
+    def partials(self, y, x):
+        return (1.0 - y * y,)
+
+
+@register
+@dataclass(frozen=True)
+class Asinh(Elementwise):
+    """Inverse hyperbolic sine."""
+
+    complex, domain, edges = True, (-0.8, 0.8), FAR
+
+    def eval(self, xp, x):
+        return xp.arcsinh(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / verbs.sqrt(1.0 + x * x),)
+
+
+@register
+@dataclass(frozen=True)
+class Acosh(Elementwise):
+    """Inverse hyperbolic cosine."""
+
+    complex, singular, domain = True, True, (1.3, 3.0)
+
+    def eval(self, xp, x):
+        return xp.arccosh(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / (verbs.sqrt(x - 1.0) * verbs.sqrt(x + 1.0)),)
+
+
+@register
+@dataclass(frozen=True)
+class Atanh(Elementwise):
+    """Inverse hyperbolic tangent."""
+
+    complex, singular, domain = True, True, (-0.8, 0.8)
+
+    def eval(self, xp, x):
+        return xp.arctanh(x)
+
+    def partials(self, y, x):
+        return (lambda: 1.0 / ((1.0 - x) * (1.0 + x)),)
+
+
+@register
+@dataclass(frozen=True)
+class Atan2(Elementwise):
+    """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""
+
+    arity, domain = 2, (0.3, 2.0)
+
+    def eval(self, xp, y, x):
+        return xp.arctan2(y, x)
+
+    def partials(self, z, y, x):
+        square = x * x + y * y
+        at_origin = verbs.equal(square, 0)
+        inverse = verbs.where(at_origin, 0, 1.0 / verbs.where(at_origin, 1, square))
+        return lambda: x * inverse, lambda: -y * inverse
+
+
+@register
+@dataclass(frozen=True)
+class LogAddExp(Elementwise):
+    """log(exp(x) + exp(y)) without overflow."""
+
+    arity = 2
+
+    def eval(self, xp, x, y):
+        return xp.logaddexp(x, y)
+
+    def partials(self, z, x, y):
+        return lambda: sigmoid(x - y), lambda: sigmoid(y - x)
+
+
+@register
+@dataclass(frozen=True)
+class Sigmoid(Elementwise):
+    """1 / (1 + exp(-x)) without overflow."""
+
+    edges = FAR
+
+    def eval(self, xp, x):
+        # exp of -|x| cannot overflow, and one formula serves both signs.
+        e = xp.exp(-xp.abs(x))
+        return xp.where(x < 0, e, xp.ones_like(e)) / (1 + e)
+
+    def partials(self, y, x):
+        return (y * (1.0 - y),)
+
+
+@register
+@dataclass(frozen=True)
+class Softplus(Elementwise):
+    """log(1 + exp(x)) without overflow."""
+
+    edges = FAR
+
+    def eval(self, xp, x):
+        return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+    def partials(self, y, x):
+        return (sigmoid(x),)
+
+
+@register
+@dataclass(frozen=True)
+class Relu(Elementwise):
+    """max(x, 0). The derivative at 0 is 0."""
+
+    domain, edges = (0.3, 2.0), (-1e3, 0.0, 1e3)
+
+    def eval(self, xp, x):
+        return xp.maximum(x, 0)
+
+    def partials(self, y, x):
+        return (verbs.cast(verbs.greater(x, 0), dtype_of(x)),)
+
+
+exp, expm1, log, log1p, log2, log10 = Exp(), Expm1(), Log(), Log1p(), Log2(), Log10()
+sqrt, cbrt = Sqrt(), Cbrt()
+sin, cos, tan, asin, acos, atan, atan2 = Sin(), Cos(), Tan(), Asin(), Acos(), Atan(), Atan2()
+sinh, cosh, tanh, asinh, acosh, atanh = Sinh(), Cosh(), Tanh(), Asinh(), Acosh(), Atanh()
+logaddexp, sigmoid, softplus, relu = LogAddExp(), Sigmoid(), Softplus(), Relu()

@@ -1,0 +1,1 @@
+"""Dynamic mode: what an op call means while a transform is active."""

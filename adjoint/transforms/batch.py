@@ -1,0 +1,59 @@
+"""vmap: one axis of each value is a batch, which the function does not see."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core import context
+from adjoint.core.dispatch import EAGER, Trace, Value, make
+from adjoint.core.errors import DtypeError, EndedTransformError, called_at
+from adjoint.core.spec import shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_front
+
+
+class Batch(Trace):
+    """Values with a hidden batch axis of one `size`."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self.level = context.new_level()
+        self.ended = False
+        self.base = EAGER if context.open_tape.get() is None else None
+
+    def track(self, value: Any, axis: int) -> Any:
+        """A Tensor for a value one level below, whose `axis` is the batch."""
+        return make(value, self, axis)
+
+    def shape(self, x: Any) -> tuple[int, ...]:
+        shape = shape_of(x._value)
+        return shape[: x._extra] + shape[x._extra + 1 :]
+
+    def below(self, x: Any) -> Any:
+        raise DtypeError(
+            "the values of a Tensor under vmap are a whole batch, not one array: a Python `if`, float() or asnumpy() "
+            f"cannot choose one. Use ops.where for a choice between elements.{called_at()}"
+        )
+
+    def materialize(self, x: Any) -> Any:
+        """The whole batch, its axis in front; a constant is repeated."""
+        if isinstance(x, Value) and x._trace is self:
+            return batch_front(x._value, x._extra)
+        return verbs.broadcast_to(x, (self.size, *shape_of(x)))
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        if self.ended:
+            raise EndedTransformError(
+                "a Tensor made inside vmap was kept and used after vmap had ended. "
+                f"Return it from the function instead.{called_at()}"
+            )
+        values, dims = [], []
+        for x in xs:
+            mine = isinstance(x, Value) and x._trace is self
+            inner = x._value if mine or (isinstance(x, Value) and x._trace is self.base) else x
+            values.append(inner)
+            dims.append(x._extra if mine else None)
+        y = op.vmap(dims, *values)
+        return tuple(make(v, self, 0) for v in y) if type(y) is tuple else make(y, self, 0)
+
+

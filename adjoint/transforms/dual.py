@@ -1,0 +1,53 @@
+"""Forward mode: dual numbers. A tangent rides along with each value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.absent import ZERO
+from adjoint.core.dispatch import EAGER, Trace, Value, make, wrap
+from adjoint.core.errors import EndedTransformError, called_at
+
+
+class Dual(Trace):
+    """Values x + t·ε of one level; the tangent t is held beside the value."""
+
+    def __init__(self, what: str = "jvp") -> None:
+        self.what = what
+        self.level = context.new_level()
+        self.ended = False
+        self.base = EAGER if context.open_tape.get() is None else None
+
+    def track(self, value: Any, tangent: Any) -> Any:
+        """The dual number of a value and a tangent, both one level below."""
+        return make(value, self, tangent)
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """The value one level below, and the tangent."""
+        if isinstance(x, Value) and x._trace is self:
+            return x._value, x._extra
+        return x, ZERO
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        if self.ended:
+            raise EndedTransformError(
+                f"a Tensor made inside {self.what} was kept and used after {self.what} had ended. "
+                f"Return it from the function, or keep x.detach() instead.{called_at()}"
+            )
+        values, tangents = [], []
+        for x in xs:
+            value, tangent = self.split(x)
+            values.append(value._value if isinstance(value, Value) and value._trace is self.base else value)
+            tangents.append(tangent)
+        y = op(*values)
+        if not op.differentiable or context.muted_below.get() > self.level:
+            return wrap(y)
+        with np.errstate(all="ignore"):
+            t = op.jvp(tangents, y, *values)
+        if type(y) is tuple:
+            parts = t if type(t) is tuple else (ZERO,) * len(y)
+            return tuple(make(v, self, s) if s is not ZERO else wrap(v) for v, s in zip(y, parts, strict=True))
+        return wrap(y) if t is ZERO else make(y, self, t)

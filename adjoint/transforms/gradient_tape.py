@@ -1,0 +1,270 @@
+"""GradientTape: record everything in a `with` block, then ask for gradients; and PyTorch's `backward()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import Token
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context, tree
+from adjoint.core.absent import ZERO
+from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
+from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
+from adjoint.core.parameter import Parameter, plain
+from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.core.tensor import Tensor
+from adjoint.core.verbs import verbs
+from adjoint.transforms.batch import Batch
+from adjoint.transforms.tape import AMBIENT, Node, Tape, sweep
+
+
+class GradientTape(Tape):
+    """Records the ops inside a `with` block; `gradient` then differentiates what they computed.
+
+    Every floating-point Tensor used inside is watched, so `watch` is needed only for arrays and numbers, of which it
+    returns the Tensor to use. A tape gives one gradient unless it is `persistent`.
+
+    >>> import adjoint as ad
+    >>> x = ad.Tensor([3.0])
+    >>> with ad.GradientTape() as tape:
+    ...     y = x * x
+    >>> print(tape.gradient(y, x))
+    [6.]
+    """
+
+    def __init__(self, persistent: bool = False) -> None:
+        super().__init__("GradientTape")
+        self.persistent = persistent
+        self._leaves: dict[int, tuple[Any, Any]] = {}  # id -> (the user's object, its tracked Tensor)
+        self._outer: Any = None
+        self._token: Token | None = None
+        self._used = False
+
+    def __enter__(self) -> GradientTape:
+        if self._token is not None:
+            raise EndedTransformError(f"this GradientTape is already recording{called_at()}")
+        self._outer = context.open_tape.get()
+        self.level = context.new_level()
+        self.base, self._used = None, False
+        self._leaves.clear()
+        self._token = context.open_tape.set(self)
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        if self._token is not None:
+            context.open_tape.reset(self._token)
+            self._token = None
+
+    # ------------------------------------------------------------ recording
+
+    def leaf(self, x: Any) -> Any:
+        """The tracked Tensor that stands for `x` on this tape."""
+        known = self._leaves.get(id(x))
+        if known is None:
+            below = self._outer.leaf(x) if self._outer is not None else plain(x) if isinstance(x, Parameter) else x
+            if isinstance(below, Value) and below._trace is EAGER:
+                below = below._value
+            known = self._leaves[id(x)] = (x, self.track(below))
+        return known[1]
+
+    def watch(self, x: Any) -> Any:
+        """Track `x` from here on, and return the Tensor to compute with (needed for arrays and Python numbers)."""
+        if not is_inexact(dtype_of(x)):
+            raise NotDifferentiableError(f"watch: {dtype_of(x)} values have no derivative; pass floats{called_at()}")
+        return tree.map(self.leaf, x)
+
+    def record(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        """Apply an op to Tensors that no inner transform follows."""
+        return self.apply(op, tuple(self._noted(x) for x in xs))
+
+    def _noted(self, x: Any) -> Any:
+        if not isinstance(x, Value) or x._trace is self:
+            return x
+        if is_inexact(x.dtype):
+            return self.leaf(x)
+        return x._value if x._trace is EAGER else x
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        token = context.open_tape.set(self._outer if self._token is not None else context.open_tape.get())
+        try:
+            if self._token is not None:
+                return super().apply(op, tuple(self._noted(x) for x in xs))
+            # After the block the Tensors made in it are plain values.
+            return wrap(op(*[x._value if isinstance(x, Value) and x._trace is self else x for x in xs]))
+        finally:
+            context.open_tape.reset(token)
+
+    # ------------------------------------------------------------ derivatives
+
+    def gradient(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
+        """The derivative of the sum of `target` (or its product with `output_gradients`) by each of `sources`."""
+        nodes = self._start(target, sources)
+        targets = tree.leaves(target)
+        seeds = [_ones(y) for y in targets] if output_gradients is None else map(lift, tree.leaves(output_gradients))
+        keep = {n for n in nodes if n is not None}
+        with self._paused():
+            pairs = zip(targets, seeds, strict=True)
+            found = sweep([(y._extra, g) for y, g in pairs if self._owns(y)], keep)
+        return self._shaped(sources, [found.get(n, ZERO) for n in nodes])
+
+    def jacobian(self, target: Any, sources: Any) -> Any:
+        """The derivative of each element of `target` by each element of `sources`: target.shape + source.shape."""
+        nodes = self._start(target, sources)
+        shape, n = target.shape, target.size
+        basis = np.eye(n, dtype=target.dtype).reshape(n, *shape)
+        batch = Batch(n)
+        with self._paused():
+            seed = batch.track(lift(basis), 0)
+            found = sweep([(target._extra, seed)], {m for m in nodes if m is not None}) if self._owns(target) else {}
+            rows = [found.get(m, ZERO) for m in nodes]
+            rows = [r if r is ZERO else batch.materialize(r) for r in rows]
+        rows = [r if r is ZERO else verbs.reshape(r, shape + shape_of(r)[1:]) for r in rows]
+        return self._shaped(sources, rows, shape)
+
+    def _paused(self) -> Any:
+        return context.setting(context.open_tape, self._outer if self._token is not None else context.open_tape.get())
+
+    def _owns(self, y: Any) -> bool:
+        return isinstance(y, Value) and y._trace is self
+
+    def _start(self, target: Any, sources: Any) -> list[Node | None]:
+        if self._used and not self.persistent:
+            raise EndedTransformError(
+                f"this GradientTape has given its gradient; make it GradientTape(persistent=True) to ask again{called_at()}"
+            )
+        targets = tree.leaves(target)
+        if not any(self._owns(y) for y in targets):
+            raise ArgumentError(
+                "gradient: the target was not computed inside this tape's `with` block (or not from floating-point "
+                f"Tensors){called_at()}"
+            )
+        self._used = True
+        return [self._node(x) for x in tree.leaves(sources)]
+
+    def _node(self, x: Any) -> Node | None:
+        if self._owns(x):
+            return x._extra
+        known = self._leaves.get(id(x))
+        return None if known is None else known[1]._extra
+
+    def _shaped(self, sources: Any, gradients: list[Any], lead: tuple[int, ...] = ()) -> Any:
+        xs, rebuild = tree.flatten(sources)
+        if not self.persistent:
+            self._leaves.clear()
+        return rebuild([
+            wrap(np.zeros(lead + shape_of(x), dtype_of(x)) if g is ZERO else g) for x, g in zip(xs, gradients, strict=True)
+        ])  # fmt: skip
+
+
+def _ones(y: Any) -> Any:
+    return lift(np.ones(shape_of(y), dtype_of(y)))
+
+
+# ---------------------------------------------------------------- backward()
+
+
+class Handle:
+    """Removes a hook."""
+
+    def __init__(self, hooks: list[Any], hook: Any) -> None:
+        self._hooks, self._hook = hooks, hook
+
+    def remove(self) -> None:
+        """Take the hook off; a second time does nothing."""
+        if self._hook in self._hooks:
+            self._hooks.remove(self._hook)
+
+
+def _leaf_node(x: Any) -> Node | None:
+    if isinstance(x, Parameter):
+        if x._extra is None:
+            x._extra = Node(None, (), (), None)
+        return x._extra
+    return x._extra if x._trace is AMBIENT else None
+
+
+def ambient_leaf(p: Parameter) -> Any:
+    """A Parameter as an input of the tape that serves backward()."""
+    if context.muted_below.get() > AMBIENT.level:
+        return plain(p)
+    return make(p._value, AMBIENT, _leaf_node(p))
+
+
+def requires_grad(x: Any) -> bool:
+    return isinstance(x._extra, Node)
+
+
+def set_requires_grad(x: Tensor, wanted: bool) -> None:
+    if wanted == requires_grad(x):
+        return
+    if not wanted:
+        if not verbs.is_leaf(x):
+            raise ArgumentError(f"requires_grad=False on a computed Tensor; use x.detach(){called_at()}")
+        x._trace, x._extra = (HALF if x.dtype.itemsize == 2 else EAGER), None
+        return
+    if x.tracked:
+        raise ArgumentError(f"requires_grad=True inside a transform, which tracks its inputs anyway{called_at()}")
+    if not is_inexact(x.dtype):
+        raise NotDifferentiableError(f"requires_grad needs floating-point values, not {x.dtype}{called_at()}")
+    value = x._value if x._trace is EAGER else make(x._value, HALF)
+    x._value, x._trace, x._extra = value, AMBIENT, Node(None, (), (), value)
+
+
+def get_accumulated(x: Any) -> Any:
+    node = _leaf_node(x)
+    return None if node is None or node.grad is None else wrap(node.grad)
+
+
+def set_accumulated(x: Any, value: Any) -> None:
+    node = _leaf_node(x)
+    if node is None:
+        raise ArgumentError(f"only a Tensor with requires_grad=True has a .grad to set{called_at()}")
+    node.grad = None if value is None else lift(value)
+
+
+def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
+    if y._trace is not AMBIENT:
+        raise ArgumentError(
+            "backward() on a Tensor that was not computed from one with requires_grad=True. Set it on the inputs, or "
+            f"use ad.grad(fn){called_at()}"
+        )
+    if gradient is None and y.size != 1:
+        raise ArgumentError(
+            f"backward() needs a scalar, this Tensor has shape {y.shape}: sum it, or pass the gradient of its elements"
+            f"{called_at()}"
+        )
+    node = y._extra
+    if node.op is None and node.parents == () and node.xs is None:
+        raise EndedTransformError(
+            f"backward() a second time through the same computation: pass retain_graph=True the first time{called_at()}"
+        )
+    seed = _ones(y) if gradient is None else lift(gradient)
+    for leaf, g in sweep([(node, seed)]).items():
+        leaf.grad = g if leaf.grad is None else leaf.grad + g
+    if not retain_graph and node.parents:
+        node.op, node.parents, node.xs = None, (), None
+
+
+def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
+    node = _leaf_node(x) if isinstance(x, Parameter) else x._extra
+    if not isinstance(node, Node):
+        raise ArgumentError(
+            f"register_hook: no gradient will reach this Tensor; set requires_grad=True or use it inside ad.grad{called_at()}"
+        )
+    if node.hooks is None:
+        node.hooks = []
+    node.hooks.append(hook)
+    return Handle(node.hooks, hook)
+
+
+vars(verbs).update(
+    ambient_leaf=ambient_leaf,
+    requires_grad=requires_grad,
+    set_requires_grad=set_requires_grad,
+    get_accumulated=get_accumulated,
+    set_accumulated=set_accumulated,
+    backward=backward,
+    register_hook=register_hook,
+)

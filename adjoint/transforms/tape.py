@@ -1,0 +1,211 @@
+"""Reverse mode: record each op call, then sweep back from the results.
+
+A tracked Tensor points at the Node that made it, a Node at the Nodes of its inputs: what nothing points at is freed,
+and the sweep visits only what the results depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.absent import ZERO
+from adjoint.core.dispatch import EAGER, Trace, Value, make, wrap
+from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.verbs import verbs
+
+_next_order = count().__next__
+_by_order = attrgetter("order")
+
+
+class Node:
+    """One recorded call: `op` on the values `xs` gave `y`. `op is None` marks an input of the tape."""
+
+    __slots__ = ("__weakref__", "grad", "hooks", "op", "order", "parents", "xs", "y")
+
+    def __init__(self, op: Any, parents: Sequence[Node | None], xs: Sequence[Any], y: Any) -> None:
+        self.op = op
+        self.parents = parents
+        self.xs = xs
+        self.y = y
+        self.order = _next_order()
+        self.hooks: list[Callable[[Any], Any]] | None = None
+        self.grad: Any = None  # what backward() accumulates, on inputs only
+
+
+class Pick(Node):
+    """One of several results of a call: the parent is the call itself."""
+
+    __slots__ = ("index",)
+
+    def __init__(self, call: Node, index: int) -> None:
+        super().__init__(None, (call,), (), call.y[index])
+        self.index = index
+
+
+class Tape(Trace):
+    """Records the ops on Tensors of its level."""
+
+    def __init__(self, what: str = "grad") -> None:
+        self.what = what
+        self.level = context.new_level()
+        self.ended = False
+        # Below the outermost transform constants are plain arrays, unless an open GradientTape must see them.
+        self.base = EAGER if context.open_tape.get() is None else None
+
+    def track(self, value: Any) -> Any:
+        """A Tensor for a value one level below, as an input of this tape."""
+        return make(value, self, Node(None, (), (), value))
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        if self.ended:
+            raise EndedTransformError(
+                f"a Tensor made inside {self.what} was kept and used after {self.what} had ended. Return it from the "
+                f"function (has_aux=True returns extra values), or keep x.detach() instead.{called_at()}"
+            )
+        base = self.base
+        parents: list[Node | None] = []
+        values: list[Any] = []
+        for x in xs:
+            if isinstance(x, Value):
+                trace = x._trace
+                if trace is self:
+                    parents.append(x._extra)
+                    values.append(x._value)
+                    continue
+                if trace is base:
+                    x = x._value
+            parents.append(None)
+            values.append(x)
+        y = op(*values)
+        if not op.differentiable or context.muted_below.get() > self.level:
+            return wrap(y)
+        if type(y) is tuple:
+            call = Node(op, parents, values, y)
+            return tuple(make(v, self, Pick(call, i)) for i, v in enumerate(y))
+        return make(y, self, Node(op, parents, values, y))
+
+
+def reachable(roots: Iterable[Node]) -> list[Node]:
+    """The roots and all they depend on, in the order they were made."""
+    found: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in found:
+            found.add(node)
+            stack += [p for p in node.parents if p is not None]
+    return sorted(found, key=_by_order)
+
+
+def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
+    """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results."""
+    grads: dict[Node, Any] = {}
+    for node, g in seeds:
+        _accumulate(grads, node, g)
+    results: dict[Node, Any] = {}
+    with np.errstate(all="ignore"):
+        order = reachable(grads)
+        while order:
+            node = order.pop()
+            g = grads.pop(node, ZERO)
+            if g is ZERO:
+                continue
+            if node.hooks:
+                g = _hooked(node, g)
+            if keep is not None and node in keep:
+                results[node] = g
+            if node.op is not None:
+                _pull(grads, node, g)
+            elif node.parents:
+                _deliver(grads, node, g)
+            else:
+                results[node] = g
+    return results
+
+
+def _pull(grads: dict[Node, Any], node: Node, g: Any) -> None:
+    """Apply the op's own rule, computing only the cotangents that are wanted."""
+    if type(node.y) is tuple:
+        g = tuple(np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part for part, y in zip(g, node.y, strict=True))
+    cotangents = node.op.vjp(g, node.y, *node.xs)
+    for parent, c in zip(node.parents, cotangents, strict=True):
+        if parent is not None:
+            if callable(c):
+                c = c()
+            if c is not ZERO:
+                held = grads.get(parent)
+                grads[parent] = c if held is None else held + c
+
+
+def _deliver(grads: dict[Node, Any], pick: Node, g: Any) -> None:
+    """Put the cotangent of one result into its call's list."""
+    call = pick.parents[0]
+    parts = grads.setdefault(call, [ZERO] * len(call.y))
+    parts[pick.index] = g if parts[pick.index] is ZERO else parts[pick.index] + g
+
+
+def _accumulate(grads: dict[Node, Any], node: Node, g: Any) -> None:
+    held = grads.get(node)
+    grads[node] = g if held is None else held + g
+
+
+def _hooked(node: Node, g: Any) -> Any:
+    for hook in list(node.hooks or ()):
+        new = hook(wrap(g))
+        if new is not None:
+            g = new._value if isinstance(new, Value) and new._trace is EAGER else new
+    return g
+
+
+def sweep_forward(seeds: dict[Node, Any], roots: Sequence[Node]) -> dict[Node, Any]:
+    """Tangents of the roots, given those of some inputs: the same record, read in the order it was made."""
+    tangents: dict[Node, Any] = dict(seeds)
+    with np.errstate(all="ignore"):
+        for node in reachable(roots):
+            if node.op is None and node.parents:
+                t = tangents.get(node.parents[0], ZERO)
+                tangents[node] = ZERO if t is ZERO else t[node.index]
+            elif node.op is not None:
+                ts = [ZERO if p is None else tangents.get(p, ZERO) for p in node.parents]
+                known = any(t is not ZERO for t in ts)
+                tangents[node] = node.op.jvp(ts, node.y, *node.xs) if known else ZERO
+    return tangents
+
+
+class Ambient(Tape):
+    """The tape that never ends: it follows Tensors with `requires_grad`, for `backward()`."""
+
+    def __init__(self) -> None:
+        super().__init__("backward")
+        self.level = 2
+        self.base = EAGER
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        tape = context.open_tape.get()
+        return super().apply(op, xs) if tape is None else tape.record(op, xs)
+
+
+AMBIENT = Ambient()
+
+
+def pullback(tape: Tape, outputs: Sequence[Any], inputs: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+    """The function from cotangents of the outputs to cotangents of the inputs (ZERO where nothing flows)."""
+    roots = [y._extra if isinstance(y, Value) and y._trace is tape else None for y in outputs]
+    leaves = [x._extra for x in inputs]
+
+    def pull(cotangents: Sequence[Any]) -> list[Any]:
+        seeds = [(node, g) for node, g in zip(roots, cotangents, strict=True) if node is not None and g is not ZERO]
+        found = sweep(seeds)
+        return [found.get(leaf, ZERO) for leaf in leaves]
+
+    return pull
+
+
+verbs.is_leaf = lambda x: isinstance(x._extra, Node) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
