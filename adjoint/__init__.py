@@ -1,11 +1,53 @@
-from adjoint.ops import language, special, reduce, stacking, index
-from adjoint.ops.functional import index
-from adjoint.transforms import gradient_tape
-from adjoint.core.tensor import Tensor
-from adjoint.core.parameter import Parameter, ParameterTuple
-from adjoint.core.context import no_grad
-from adjoint.api.grad import *
-from adjoint.api.forward import *
-from adjoint.api.jacobian import *
-from adjoint.api.batching import *
-from adjoint.transforms.gradient_tape import GradientTape
+"""adjoint: exact derivatives of ordinary Python programs.
+
+>>> import adjoint as ad
+>>> print(ad.grad(lambda x: x ** 2 + 3 * x)(2.0))
+7.0
+"""
+
+from adjoint import ops as ops
+from adjoint.api.batching import vmap as vmap
+from adjoint.api.forward import ForwardModeAD as ForwardModeAD
+from adjoint.api.forward import get_dual_part as get_dual_part
+from adjoint.api.forward import get_primal_part as get_primal_part
+from adjoint.api.forward import jvp as jvp
+from adjoint.api.forward import linearize as linearize
+from adjoint.api.forward import make_dual as make_dual
+from adjoint.api.grad import get_grad as get_grad
+from adjoint.api.grad import grad as grad
+from adjoint.api.grad import value_and_grad as value_and_grad
+from adjoint.api.grad import vjp as vjp
+from adjoint.api.jacobian import hessian as hessian
+from adjoint.api.jacobian import hvp as hvp
+from adjoint.api.jacobian import jacfwd as jacfwd
+from adjoint.api.jacobian import jacobian as jacobian
+from adjoint.api.jacobian import jacrev as jacrev
+from adjoint.api.jacobian import nth_derivative as nth_derivative
+from adjoint.core.context import no_grad as no_grad
+from adjoint.core.parameter import Parameter as Parameter
+from adjoint.core.parameter import ParameterTuple as ParameterTuple
+from adjoint.core.spec import bool_ as bool_
+from adjoint.core.spec import complex64 as complex64
+from adjoint.core.spec import complex128 as complex128
+from adjoint.core.spec import float16 as float16
+from adjoint.core.spec import float32 as float32
+from adjoint.core.spec import float64 as float64
+from adjoint.core.spec import int8 as int8
+from adjoint.core.spec import int16 as int16
+from adjoint.core.spec import int32 as int32
+from adjoint.core.spec import int64 as int64
+from adjoint.core.spec import uint8 as uint8
+from adjoint.core.tensor import Tensor as Tensor
+from adjoint.ops import stop_gradient as stop_gradient
+from adjoint.ops.functional.random import set_seed as set_seed
+from adjoint.transforms.gradient_tape import GradientTape as GradientTape
+
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> object:
+    if name == "bfloat16":  # needs the optional package ml_dtypes
+        from adjoint.core.spec import bfloat16
+
+        return bfloat16()
+    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

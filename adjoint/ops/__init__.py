@@ -1,0 +1,16 @@
+"""The language of differentiable programs: op cards, and the functions composed of them.
+
+Lower-case names are functions (`ops.sin(x)`); capitalised ones are the cards (`ops.Sin()(x)`), one class an operation
+with all its rules.
+"""
+
+from adjoint.ops import language as _language
+from adjoint.ops.card import REGISTRY as REGISTRY
+from adjoint.ops.card import Op as Op
+from adjoint.ops.card import register as register
+from adjoint.ops.functional import *  # noqa: F403
+from adjoint.ops.functional import methods as _methods
+from adjoint.ops.functional import numpy_protocol as _numpy_protocol
+
+globals().update(REGISTRY)
+_methods.attach()

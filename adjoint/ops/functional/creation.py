@@ -1,0 +1,167 @@
+"""Tensors from nothing: zeros, ones, ranges, identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.spec import dtype_of, float32, shape_of
+from adjoint.core.tensor import Tensor
+from adjoint.core.verbs import verbs
+
+
+def _size(size: Any) -> tuple[int, ...]:
+    return (int(size),) if isinstance(size, (int, np.integer)) else tuple(int(n) for n in size)
+
+
+def zeros(size: Any, dtype: Any = None) -> Tensor:
+    """Zeros; float32 unless told otherwise.
+
+    >>> from adjoint import ops
+    >>> print(ops.zeros((2, 2)))
+    [[0. 0.]
+     [0. 0.]]
+    """
+    return wrap(np.zeros(_size(size), dtype or float32))
+
+
+def ones(size: Any, dtype: Any = None) -> Tensor:
+    """Ones; float32 unless told otherwise.
+
+    >>> from adjoint import ops
+    >>> print(ops.ones(3))
+    [1. 1. 1.]
+    """
+    return wrap(np.ones(_size(size), dtype or float32))
+
+
+def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """One value everywhere; differentiable in it.
+
+    >>> from adjoint import ops
+    >>> print(ops.full((2,), 7.0))
+    [7. 7.]
+    """
+    value = Tensor(fill_value, dtype) if not isinstance(fill_value, Value) or dtype is not None else fill_value
+    return verbs.broadcast_to(value, _size(size))
+
+
+def zeros_like(input: Any, dtype: Any = None) -> Tensor:
+    """Zeros of the same shape and dtype.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.zeros_like(Tensor([1, 2])))
+    [0 0]
+    """
+    return wrap(np.zeros(shape_of(input), dtype or dtype_of(input)))
+
+
+def ones_like(input: Any, dtype: Any = None) -> Tensor:
+    """Ones of the same shape and dtype.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.ones_like(Tensor([1.0, 2.0])))
+    [1. 1.]
+    """
+    return wrap(np.ones(shape_of(input), dtype or dtype_of(input)))
+
+
+def full_like(input: Any, fill_value: Any, dtype: Any = None) -> Any:
+    """One value everywhere, in the shape and dtype of the input.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.full_like(Tensor([1.0, 2.0]), 5))
+    [5. 5.]
+    """
+    return full(shape_of(input), fill_value, dtype or dtype_of(input))
+
+
+def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
+    """Numbers from `start` up to, without, `end`. Whole numbers give int64, others float32.
+
+    >>> from adjoint import ops
+    >>> print(ops.arange(3), ops.arange(0, 1, 0.5))
+    [0 1 2] [0.  0.5]
+    """
+    start, end = (0, start) if end is None else (start, end)
+    numbers = np.arange(*(v.item() if isinstance(v, Value) else v for v in (start, end, step)))
+    return wrap(numbers.astype(dtype or (np.int64 if numbers.dtype.kind in "iu" else float32)))
+
+
+def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
+    """`steps` numbers at equal distances, both ends included; differentiable in the ends.
+
+    >>> from adjoint import ops
+    >>> print(ops.linspace(0.0, 1.0, 5))
+    [0.   0.25 0.5  0.75 1.  ]
+    """
+    if steps < 1:
+        raise ValueError(f"linspace: steps={steps}; it must be at least 1")
+    part = np.linspace(0.0, 1.0, steps, dtype=dtype or float32)
+    if not isinstance(start, Value) and not isinstance(end, Value):
+        return wrap(np.linspace(start, end, steps, dtype=dtype or float32))
+    return start * (1.0 - part) + end * part
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: Any = None) -> Any:
+    """`base` to the power of equally spaced numbers.
+
+    >>> from adjoint import ops
+    >>> print(ops.logspace(0.0, 2.0, 3))
+    [  1.  10. 100.]
+    """
+    return base ** linspace(start, end, steps, dtype)
+
+
+def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere.
+
+    >>> from adjoint import ops
+    >>> print(ops.eye(2))
+    [[1. 0.]
+     [0. 1.]]
+    """
+    return wrap(np.eye(n, m, dtype=dtype or float32))
+
+
+def one_hot(indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0, axis: int = -1, dtype: Any = None) -> Any:
+    """A new axis of size `depth` that holds `on_value` at the index, `off_value` elsewhere.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.one_hot(Tensor([0, 2]), 3))
+    [[1. 0. 0.]
+     [0. 0. 1.]]
+    """
+    n = len(shape_of(indices))
+    if not -n - 1 <= axis <= n:
+        raise ValueError(f"one_hot: axis {axis} for indices of {n} axes")
+    place = axis % (n + 1)
+    column = verbs.reshape(indices, (*shape_of(indices)[:place], 1, *shape_of(indices)[place:]))
+    classes = np.arange(depth).reshape((-1,) + (1,) * (n - place))
+    hit = verbs.equal(column, classes)
+    chosen = verbs.where(hit, on_value, off_value)
+    return verbs.cast(chosen, dtype or float32) if not isinstance(on_value, Value) else chosen
+
+
+def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:
+    """Row and column positions of the lower triangle.
+
+    >>> from adjoint import ops
+    >>> print(ops.tril_indices(2, 2))
+    [[0 1 1]
+     [0 0 1]]
+    """
+    return wrap(np.stack(np.tril_indices(row, offset, col)))
+
+
+def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
+    """Row and column positions of the upper triangle.
+
+    >>> from adjoint import ops
+    >>> print(ops.triu_indices(2, 2))
+    [[0 0 1]
+     [0 1 1]]
+    """
+    return wrap(np.stack(np.triu_indices(row, offset, col)))

@@ -1,0 +1,76 @@
+"""Loss functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.ops import transcendental as _t
+from adjoint.ops.functional.elementwise import clamp
+from adjoint.ops.functional.reduction import mean, sum
+
+
+def reduced(loss: Any, reduction: str) -> Any:
+    """The loss of each element, or their mean or sum.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.reduced(Tensor([1.0, 3.0]), "mean"))
+    2.0
+    """
+    if reduction == "mean":
+        return mean(loss)
+    if reduction == "sum":
+        return sum(loss)
+    if reduction == "none":
+        return loss
+    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+
+
+def binary_cross_entropy_with_logits(
+    logits: Any, label: Any, weight: Any = None, pos_weight: Any = None, reduction: str = "mean"
+) -> Any:
+    """Binary cross-entropy of sigmoid(logits) against labels, without overflow.
+
+    `weight` scales each element, `pos_weight` the positive class.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
+    0.6931472
+    """
+    below = _t.softplus(-logits)
+    scaled = below if pos_weight is None else ((pos_weight - 1.0) * label + 1.0) * below
+    loss = (1.0 - label) * logits + scaled
+    return reduced(loss if weight is None else weight * loss, reduction)
+
+
+def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction: str = "mean") -> Any:
+    """Binary cross-entropy of probabilities against labels; logarithms count as at least -100.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.binary_cross_entropy(Tensor([0.5]), Tensor([1.0])))
+    0.6931472
+    """
+    loss = -(labels * clamp(_t.log(logits), min=-100.0) + (1.0 - labels) * clamp(_t.log1p(-logits), min=-100.0))
+    return reduced(loss if weight is None else weight * loss, reduction)
+
+
+def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """The squared difference.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.mse_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])))
+    2.0
+    """
+    difference = input - target
+    return reduced(difference * difference, reduction)
+
+
+def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """The absolute difference.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.l1_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])))
+    1.0
+    """
+    from adjoint.ops.arithmetic import abs_
+
+    return reduced(abs_(input - target), reduction)

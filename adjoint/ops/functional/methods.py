@@ -1,0 +1,53 @@
+"""The functions that are methods of Tensor too: `x.sum(0)` is `ops.sum(x, 0)`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core.tensor import Tensor
+from adjoint.ops import functional
+
+METHODS = """
+abs absolute acos acosh add all amax amin angle any arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin
+argsort argwhere asin asinh astype atan atan2 atanh bernoulli bincount bitwise_and bitwise_or bitwise_xor broadcast_to
+ceil cholesky chunk clamp clip conj cos cosh count_nonzero cross cummax cummin cumprod cumsum det diag diag_embed diagonal
+digamma div divide dot eq equal erf erfc erfinv exp expand expand_dims expm1 flatten flip floor floor_divide fmod
+gather gather_elements gather_nd ge greater greater_equal gt hypot imag index_add index_fill index_select inner inv inverse isclose
+isfinite isinf isnan le lerp less less_equal lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or
+logical_xor logsumexp lt masked_fill masked_select matmul max maximum mean median min minimum mod moveaxis movedim mul
+multiply ne neg negative nonzero norm not_equal one_hot outer permute polygamma pow prod ptp ravel real reciprocal
+remainder repeat reshape roll round rsqrt scatter scatter_add sigmoid sign sin sinc sinh softmax sort split sqrt square
+squeeze std sub subtract sum svd swapaxes t take tan tanh tile topk trace transpose tril triu true_divide trunc unbind
+unique unsqueeze unstack var where xlogy
+""".split()
+
+
+def _view(x: Any, *shape: Any) -> Any:
+    """`reshape` by PyTorch's name."""
+    return functional.reshape(x, *shape)
+
+
+def _transposed(x: Any) -> Any:
+    """The axes reversed."""
+    return functional.transpose(x)
+
+
+def _last_two_swapped(x: Any) -> Any:
+    """The last two axes exchanged."""
+    return functional.swapaxes(x, -1, -2)
+
+
+def attach() -> None:
+    """Give Tensor its methods."""
+    for name in METHODS:
+        if hasattr(functional, name):
+            setattr(Tensor, name, getattr(functional, name))
+    Tensor.view = _view
+    Tensor.T = property(_transposed, doc="The axes reversed.")
+    Tensor.mT = property(_last_two_swapped, doc="The last two axes exchanged.")
+    Tensor.to = functional.cast
+    Tensor.conjugate = functional.conj
+    Tensor.dim = property(lambda x: x.ndim).fget
+    Tensor.float = lambda x: functional.cast(x, "float32")
+    Tensor.long = lambda x: functional.cast(x, "int64")
+    Tensor.bool = lambda x: functional.cast(x, "bool")

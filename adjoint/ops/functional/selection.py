@@ -1,0 +1,232 @@
+"""Gathering, scattering, masks, and results whose size depends on the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.spec import normalize_axis, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.compare import where
+from adjoint.ops.functional.index import getitem, index_put_add
+from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take
+from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+
+
+def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
+    """The slices at these positions along an axis (MindSpore's gather).
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gather(Tensor([1.0, 2.0, 3.0]), Tensor([2, 2]), 0))
+    [3. 3.]
+    """
+    return take(input_params, input_indices, axis)
+
+
+def index_select(input: Any, axis: int, index: Any) -> Any:
+    """The slices at these positions along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.index_select(Tensor([1.0, 2.0, 3.0]), 0, Tensor([2, 0])))
+    [3. 1.]
+    """
+    return take(input, index, axis)
+
+
+def gather_elements(input: Any, dim: int, index: Any) -> Any:
+    """For each place of `index`, the element at that position along the axis; `index` may be smaller than the input.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gather_elements(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, Tensor([[1, 1]])))
+    [[2. 2.]]
+    """
+    axis = normalize_axis("gather_elements", dim, len(shape_of(input)))
+    return Gather()(input, *_grid_index("gather_elements", input, _index_array(index), axis))
+
+
+def gather_nd(input_x: Any, indices: Any) -> Any:
+    """Elements or slices named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gather_nd(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[0, 1], [1, 0]])))
+    [2. 3.]
+    """
+    columns = _columns(indices)
+    return Gather()(input_x, *columns)
+
+
+def _columns(indices: Any) -> list[Any]:
+    indices = _index_array(indices)
+    return [getitem(indices, (..., k)) for k in range(shape_of(indices)[-1])]
+
+
+def scatter_nd_add(input_x: Any, indices: Any, updates: Any) -> Any:
+    """A copy with `updates` added at the places named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter_nd_add(Tensor([1.0, 2.0]), Tensor([[1], [1]]), Tensor([10.0, 20.0])))
+    [ 1. 32.]
+    """
+    return ScatterAdd()(input_x, updates, *_columns(indices))
+
+
+tensor_scatter_add = scatter_nd_add
+
+
+def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
+    """A copy with `updates` at the places named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.tensor_scatter_update(Tensor([1.0, 2.0]), Tensor([[1]]), Tensor([9.0])))
+    [1. 9.]
+    """
+    return ScatterSet()(input_x, updates, *_columns(indices))
+
+
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy with each element of `src` added at its `index` along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter_add(ops.zeros(3), 0, Tensor([0, 2, 2]), Tensor([1.0, 2.0, 3.0])))
+    [1. 0. 5.]
+    """
+    return _scatter("scatter_add", ScatterAdd(), input, dim, index, src)
+
+
+def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
+    """A copy with each element of `src` put at its `index` along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter(ops.zeros(3), 0, Tensor([2, 0]), Tensor([5.0, 6.0])))
+    [6. 0. 5.]
+    """
+    return _scatter("scatter", ScatterSet(), input, axis, index, src)
+
+
+def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+    axis = normalize_axis(what, dim, len(shape_of(x)))
+    index = _index_array(index)
+    if shape_of(src) and shape_of(src) != shape_of(index):
+        # A larger source is cut to the index, as in PyTorch and MindSpore.
+        if len(shape_of(src)) != len(shape_of(index)) or any(
+            n < m for n, m in zip(shape_of(src), shape_of(index), strict=True)
+        ):
+            raise ShapeError(f"{what}: src has shape {shape_of(src)}, the index {shape_of(index)}{called_at()}")
+        src = getitem(src, tuple(slice(0, n) for n in shape_of(index)))
+    return op(x, src, *_grid_index(what, x, index, axis))
+
+
+def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
+    """A copy with the slices of `y` added at these positions along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.index_add(ops.zeros(3), Tensor([0, 0]), Tensor([1.0, 2.0]), 0))
+    [3. 0. 0.]
+    """
+    axis = normalize_axis("index_add", axis, len(shape_of(x)))
+    return index_put_add(x, (*(slice(None),) * axis, _index_array(indices)), y)
+
+
+def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
+    """A copy with one value in the slices at these positions along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.index_fill(ops.zeros(3), 0, Tensor([0, 2]), 7.0))
+    [7. 0. 7.]
+    """
+    axis = normalize_axis("index_fill", axis, len(shape_of(x)))
+    return verbs.setitem(x, (*(slice(None),) * axis, _index_array(index)), value)
+
+
+def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
+    """The input with `value` where the mask is true.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.masked_fill(Tensor([1.0, 2.0]), Tensor([True, False]), 9.0))
+    [9. 2.]
+    """
+    return where(mask, value, input_x)
+
+
+def masked_select(input: Any, mask: Any) -> Any:
+    """The elements where the mask is true, in order.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.masked_select(Tensor([1.0, 2.0, 3.0]), Tensor([True, False, True])))
+    [1. 3.]
+    """
+    shape = np.broadcast_shapes(shape_of(input), shape_of(mask))
+    chosen = mask.asnumpy() if isinstance(mask, Value) else np.asarray(mask)
+    return getitem(broadcast_to(input, shape), (np.broadcast_to(chosen, shape),))
+
+
+def nonzero(input: Any, as_tuple: bool = False) -> Any:
+    """Positions of the elements that are not zero: a row for each, or with `as_tuple` an array for each axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.nonzero(Tensor([0.0, 5.0, 7.0])))
+    [[1]
+     [2]]
+    """
+    found = np.nonzero(_values(input))
+    return tuple(wrap(i) for i in found) if as_tuple else wrap(np.stack(found, axis=1))
+
+
+def argwhere(input: Any) -> Any:
+    """Positions of the elements that are not zero, a row for each.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.argwhere(Tensor([0.0, 5.0])))
+    [[1]]
+    """
+    return nonzero(input)
+
+
+def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
+    """The distinct values in order, differentiable: each takes the derivative at its first place.
+
+    With `return_inverse`, also for each element the position of its value; with `return_counts`, how often each occurs.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.unique(Tensor([3.0, 1.0, 3.0])))
+    [1. 3.]
+    """
+    _, first, inverse, counts = np.unique(_values(input), return_index=True, return_inverse=True, return_counts=True)
+    values = getitem(reshape(input, -1), (first,))
+    extra = []
+    if return_inverse:
+        extra.append(wrap(inverse.reshape(shape_of(input))))
+    if return_counts:
+        extra.append(wrap(counts))
+    return (values, *extra) if extra else values
+
+
+def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
+    """Where each value would be inserted to keep the sequence in order.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.searchsorted(Tensor([1.0, 3.0, 5.0]), Tensor([2.0, 5.0])))
+    [1 2]
+    """
+    return wrap(np.searchsorted(_values(sorted_sequence), _values(values), "right" if right else "left"))
+
+
+def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
+    """How often each whole number occurs, or the sum of the weights at its places (differentiable in them).
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.bincount(Tensor([0, 2, 2])))
+    [1 0 2]
+    """
+    indices = _values(input)
+    if weights is None:
+        return wrap(np.bincount(indices, minlength=minlength))
+    size = max(int(indices.max(initial=-1)) + 1, minlength)
+    return index_put_add(np.zeros(size, weights.dtype), (indices,), weights)
+
+
+def _values(x: Any) -> np.ndarray:
+    return x.asnumpy() if isinstance(x, Value) else np.asarray(x)

@@ -1,0 +1,112 @@
+"""The generic checks of an op card: every rule against the kernel, from the card's own samples, errors and edges."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from collections.abc import Sequence
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError
+from adjoint.core.spec import Spec, complex64, float64, spec_of
+from adjoint.core.tensor import Tensor
+from adjoint.ops.card import Op
+from adjoint.ops.families import Elementwise
+from adjoint.testing.batching import check_nested_vmap, check_vmap, check_vmap_of_vjp
+from adjoint.testing.cases import Case, cases, flat
+from adjoint.testing.derivatives import check_jvp, check_second_order, check_transforms, check_vjp, check_zero_derivative
+from adjoint.testing.edges import check_edges, check_masked
+from adjoint.testing.precision import check_mixed, check_precision, check_precisions
+
+
+def check_op(cls: type[Op]) -> int:
+    """Check each rule of a card against its kernel; returns the number of samples, edges and refusals looked at.
+
+    A failure is an AssertionError that names the op, the shapes of the sample and the rule.
+
+    >>> from adjoint.ops.transcendental import Tanh
+    >>> check_op(Tanh) > 0
+    True
+    """
+    caller = sys._getframe(1)
+    place = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
+    count = 0
+    with np.errstate(all="ignore"):
+        elementwise: dict[Op, Case] = {}
+        for rounds in cases(cls):
+            check_sample(rounds)
+            if rounds[0].floats:
+                check_precisions(rounds[0])
+            if isinstance(rounds[0].op, Elementwise):
+                elementwise[rounds[0].op] = rounds[0]
+            count += 1
+        for rounds in cases(cls, "complex128") if cls.complex else ():
+            check_sample(rounds)
+            check_precision(rounds[0].cast(complex64), 1e-4)
+            check_mixed(rounds[0], float64, 1e-9)
+            count += 1
+        for case in elementwise.values():
+            count += check_edges(case)
+            check_masked(case)
+        for op, specs, words in cls.errors():
+            check_refusal(op, specs, words, place)
+            count += 1
+    return count
+
+
+def check_sample(rounds: Sequence[Case]) -> None:
+    """All checks of one sample in double precision; the further rounds make batches of it."""
+    case = rounds[0]
+    check_text(case)
+    check_infer(case)
+    if case.smooth:
+        check_jvp(case)
+        check_vjp(case)
+        check_transforms(case)
+        check_second_order(case)
+        check_vmap_of_vjp(rounds)
+    elif not case.op.differentiable:
+        check_zero_derivative(case)
+    check_vmap(rounds)
+    check_nested_vmap(rounds)
+
+
+def check_text(case: Case) -> None:
+    """A card prints with its name, and equals its copy."""
+    op = case.op
+    assert type(op).__name__ in repr(op), f"repr of {type(op).__name__} does not name it: {op!r}"
+    copy = dataclasses.replace(op)  # type: ignore[type-var]
+    assert op == copy and hash(op) == hash(copy), f"{op!r} does not equal its copy"
+
+
+def check_infer(case: Case) -> None:
+    """`infer` foretells the shape and dtype of each result."""
+    result = case.op.eval(np, *case.xs)
+    foretold = case.op.infer(*map(spec_of, case.xs))
+    specs, ys = flat(foretold), [np.asarray(y) for y in flat(result)]
+    same = (type(foretold) is tuple) == (type(result) is tuple) and len(specs) == len(ys)
+    assert same, f"infer of {case}: {foretold}, eval gave {[y.shape for y in ys]}"
+    for spec, y in zip(specs, ys, strict=True):
+        assert spec.shape == y.shape, f"infer of {case}: shape {spec.shape}, eval gave {y.shape}"
+        assert spec.dtype == y.dtype, f"infer of {case}: dtype {spec.dtype}, eval gave {y.dtype}"
+
+
+def check_refusal(op: Op, specs: Sequence[Spec], words: str, place: str) -> None:
+    """`infer` refuses the call with these words, and so does the op on real arrays, which names the user's line too."""
+    shown = f"{op} on {', '.join(map(str, specs))}"
+    try:
+        op.infer(*specs)
+    except AdjointError as error:
+        assert words in str(error), f"infer of {shown} says {str(error)!r}, not {words!r}"
+    else:
+        raise AssertionError(f"infer of {shown} accepts what it should refuse: {words!r}")
+    try:
+        op(*(Tensor(np.ones(s.shape, s.dtype)) for s in specs))
+    except AdjointError as error:
+        text = str(error)
+        assert words in text, f"the call of {shown} says {text!r}, not {words!r}"
+        assert f"called at {place}" in text, f"the call of {shown} does not name the line {place}: {text!r}"
+    else:
+        raise AssertionError(f"the call of {shown} accepts what infer refuses: {words!r}")

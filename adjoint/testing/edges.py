@@ -1,0 +1,91 @@
+"""Checks at the edges of elementwise ops: kinks, far-out values, and singular points of a branch not taken."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.forward import jvp
+from adjoint.api.grad import grad
+from adjoint.core.spec import float32
+from adjoint.core.verbs import verbs
+from adjoint.ops.families import Elementwise
+from adjoint.testing.cases import Arrays, Case, assert_close, plain
+
+
+def _grid(op: Elementwise, points: Sequence[float]) -> tuple[np.ndarray, ...]:
+    """Every combination of the points, an array for each input."""
+    return tuple(np.array(list(itertools.product(points, repeat=op.arity)), float).T)
+
+
+def check_edges(case: Case) -> int:
+    """At the card's edges the precisions agree, and derivatives are numbers between the one-sided slopes."""
+    op = case.op
+    assert isinstance(op, Elementwise)
+    if not op.edges:
+        return 0
+    at = Case(op, _grid(op, op.edges), case.rng)
+    low = at.cast(float32)
+    assert_agree(low.results(), low.widened().results(), f"{op} at its edges {op.edges} in float32 against float64")
+    if at.smooth:
+        _check_edge_derivatives(at)
+        ones = [np.ones(at.xs[0].shape, float32)]
+        assert_agree(low.pull(ones), low.widened().pull(ones), f"vjp of {op} at its edges {op.edges} in float32")
+    return len(at.xs[0])
+
+
+def assert_agree(narrow: Arrays, full: Arrays, what: str) -> None:
+    """Equal values wherever the narrow ones are finite, and no NaN that the others do not have."""
+    for a, b in zip(narrow, full, strict=True):
+        assert not np.any(np.isnan(a) & ~np.isnan(b)), f"{what}: NaN at {np.flatnonzero(np.isnan(a))}"
+        np.testing.assert_allclose(a, np.where(np.isfinite(a), b, a), rtol=1e-4, atol=1e-7, err_msg=what)
+
+
+def _check_edge_derivatives(at: Case) -> None:
+    y = at.outputs()[0]
+    pulled = at.pull([np.ones_like(y)])
+    for i, p in enumerate(pulled):
+        what = f"vjp of {at.op} at its edges {[x.tolist() for x in at.xs]}, input {i}"
+        assert not np.isnan(p[np.isfinite(y)]).any(), f"{what} is NaN where the result is finite: {p}"
+        left, right = (_one_sided(at, i, side) for side in (-1.0, 1.0))
+        # One-sided quotients are accurate to the step: enough to tell a slope from a wrong one.
+        slack = 1e-3 * (1.0 + np.abs(p))
+        outside = (p < np.minimum(left, right) - slack) | (p > np.maximum(left, right) + slack)
+        assert not outside[np.isfinite(y)].any(), f"{what}: {p}, one-sided slopes {left} and {right}"
+        pushed = at.push([np.ones_like(x) if k == i else np.zeros_like(x) for k, x in enumerate(at.xs)])
+        assert_close(pushed, [p], f"jvp of {at.op} at its edges {at.op.edges} against its vjp", 1e-12)
+
+
+def _one_sided(at: Case, i: int, side: float) -> np.ndarray:
+    """The difference quotient to one side in input i."""
+    x = at.xs[i]
+    moved = x + side * np.where(x == 0, 1e-6, 1e-6 * np.abs(x))
+    after = at.outputs([moved if k == i else v for k, v in enumerate(at.xs)])[0]
+    return (after - at.outputs()[0]) / (moved - x)
+
+
+def check_masked(case: Case) -> None:
+    """A branch that `where` did not take has derivatives of exactly 0, even at a singular point."""
+    op = case.op
+    assert isinstance(op, Elementwise)
+    if not case.smooth or len(case.floats) != op.arity:
+        return
+    xs = _grid(op, sorted({-1.0, 0.0, 1.0, *(e for e in op.edges if np.isfinite(e))}))
+
+    def masked(*xs: Any) -> Any:
+        return verbs.where(np.zeros(xs[0].shape, bool), op(*xs), 0.0)
+
+    positions = tuple(range(op.arity))
+    ones = tuple(np.ones_like(x) for x in xs)
+    gradient = grad(masked, positions)
+    found = {
+        "gradient": gradient(*xs),
+        "tangent": jvp(masked, xs, ones)[1],
+        "second derivative": jvp(gradient, xs, ones)[1],
+    }
+    for what, value in found.items():
+        for v in value if isinstance(value, tuple) else (value,):
+            assert not plain(v).any(), f"masked {op} at {[x.tolist() for x in xs]}: the {what} is not zero: {plain(v)}"
