@@ -5,8 +5,12 @@
 7.0
 """
 
+from adjoint import nn as nn
 from adjoint import ops as ops
 from adjoint.api.batching import vmap as vmap
+from adjoint.api.custom import bprop_getters as bprop_getters
+from adjoint.api.custom import custom_jvp as custom_jvp
+from adjoint.api.custom import custom_vjp as custom_vjp
 from adjoint.api.forward import ForwardModeAD as ForwardModeAD
 from adjoint.api.forward import get_dual_part as get_dual_part
 from adjoint.api.forward import get_primal_part as get_primal_part

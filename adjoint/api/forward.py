@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.api.batching import vmap
 from adjoint.api.inputs import (
+    Input,
     binding,
     check_cotangent,
     check_function,
@@ -29,8 +30,8 @@ from adjoint.transforms.dual import Dual
 from adjoint.transforms.tape import Tape, sweep_forward
 
 
-def _paired(what: str, inputs: Any, tangents: Any) -> tuple[tuple, list[list[Any]], list[list[Any]]]:
-    """Inputs and tangents as checked lists of leaves."""
+def _paired(what: str, inputs: Any, tangents: Any) -> tuple[list[Input], list[list[Any]]]:
+    """The inputs, and the tangents of their leaves."""
     single = not isinstance(inputs, (tuple, list))
     trees, pushes = ((inputs,), (tangents,)) if single else (tuple(inputs), tangents)
     if single and isinstance(tangents, (tuple, list)) and not isinstance(inputs, dict):
@@ -38,14 +39,14 @@ def _paired(what: str, inputs: Any, tangents: Any) -> tuple[tuple, list[list[Any
     if not isinstance(pushes, (tuple, list)) or len(pushes) != len(trees):
         count = len(pushes) if isinstance(pushes, (tuple, list)) else 1
         raise ArgumentError(f"{what}: {count} tangents for {len(trees)} inputs{called_at()}")
-    values = check_inputs(what, [f"input {i}" for i in range(len(trees))], trees)
+    checked = check_inputs(what, trees, range(len(trees)))
     vectors = []
-    for i, (xs, t) in enumerate(zip(values, pushes, strict=True)):
+    for i, (xs, t) in enumerate(zip((c.leaves for c in checked), pushes, strict=True)):
         leaves = tree.leaves(t)
         if len(leaves) != len(xs):
             raise ArgumentError(f"{what}: the tangent of input {i} has {len(leaves)} leaves, the input {len(xs)}{called_at()}")
         vectors.append([check_cotangent(f"{what}: the tangent of input {i}", v, x) for v, x in zip(leaves, xs, strict=True)])
-    return trees, values, vectors
+    return checked, vectors
 
 
 def _aux(what: str, fn: Any, out: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -68,12 +69,12 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     [1. 4.] [2. 4.]
     """
     check_function("jvp", fn)
-    trees, values, vectors = _paired("jvp", inputs, v)
+    checked, vectors = _paired("jvp", inputs, v)
     dual = Dual()
-    tracked = [[dual.track(x, t) for x, t in zip(xs, ts, strict=True)] for xs, ts in zip(values, vectors, strict=True)]
+    args = [i.rebuild(list(map(dual.track, i.leaves, ts))) for i, ts in zip(checked, vectors, strict=True)]
     try:
         with binding({}):
-            out = fn(*(tree.flatten(t)[1](xs) for t, xs in zip(trees, tracked, strict=True)))
+            out = fn(*args)
     finally:
         dual.ended = True
     aux: tuple[Any, ...] = ()
@@ -96,12 +97,12 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     """
     check_function("linearize", fn)
     trees = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
-    values = check_inputs("linearize", [f"input {i}" for i in range(len(trees))], trees)
+    checked = check_inputs("linearize", trees, range(len(trees)))
     tape = Tape("linearize")
-    tracked = [[tape.track(x) for x in xs] for xs in values]
+    tracked = [list(map(tape.track, i.leaves)) for i in checked]
     try:
         with binding({}):
-            out = fn(*(tree.flatten(t)[1](xs) for t, xs in zip(trees, tracked, strict=True)))
+            out = fn(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True)))
     finally:
         tape.ended = True
     output_leaves("linearize", fn, out)
@@ -110,7 +111,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     @boundary
     def push(*tangents: Any) -> Any:
         given = tangents[0] if len(tangents) == 1 and isinstance(inputs, (tuple, list)) == isinstance(tangents[0], (tuple, list)) else tangents
-        _, _, vectors = _paired("linearize", inputs, given)
+        _, vectors = _paired("linearize", inputs, given)
         ys, rebuild = tree.flatten(out)
         roots = [y._extra for y in ys if isinstance(y, Value) and y._trace is tape]
         seeds = dict(zip(nodes, (t for ts in vectors for t in ts), strict=True))

@@ -34,11 +34,10 @@ class Recording:
     def __init__(self, what: str, fn: Any, call: Call, weights: Sequence[Parameter]) -> None:
         self.what, self.fn = what, fn
         self.tape = tape = Tape(what)
-        self.trees, self.weights = call.chosen, weights
-        leaves = check_inputs(what, call.names, self.trees)
-        self.inputs = [[tape.track(x) for x in xs] for xs in leaves]
+        self.inputs = check_inputs(what, call.chosen, call.places)
+        self.tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
         self.tracked_weights = [tape.track(lift(resolve(w))) for w in weights]
-        args, kwargs = call.replace([_rebuilt(t, xs) for t, xs in zip(self.trees, self.inputs, strict=True)])
+        args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, self.tracked, strict=True)])
         try:
             with binding(dict(zip(weights, self.tracked_weights, strict=True))):
                 self.out = fn(*args, **kwargs)
@@ -47,19 +46,21 @@ class Recording:
 
     def value(self) -> Any:
         """The whole output, followed by this tape no longer."""
+        if tree.is_leaf(self.out):
+            return lowered(self.tape, self.out)
         return tree.map(lambda x: lowered(self.tape, x), self.out)
 
     def pull(self, out: Any, cotangent: Any = None) -> tuple[list[Any], list[Any]]:
         """Gradients of the chosen inputs and of the weights; by default of the sum of all outputs."""
         ys = output_leaves(self.what, self.fn, out)
         gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, ys)
-        flat = [x for xs in self.inputs for x in xs] + self.tracked_weights
+        flat = [x for xs in self.tracked for x in xs] + self.tracked_weights
         found = pullback(self.tape, ys, flat)(gs)
         grads = [finished(g, x) for g, x in zip(found, flat, strict=True)]
         by_input = []
-        for t, xs in zip(self.trees, self.inputs, strict=True):
-            by_input.append(_rebuilt(t, grads[: len(xs)]))
-            grads = grads[len(xs) :]
+        for i in self.inputs:
+            by_input.append(i.rebuild(grads[: len(i.leaves)]))
+            grads = grads[len(i.leaves) :]
         return by_input, grads
 
     def _checked(self, cotangent: Any, ys: list[Any]) -> list[Any]:
@@ -69,10 +70,6 @@ class Recording:
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
             )
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
-
-
-def _rebuilt(like: Any, xs: list[Any]) -> Any:
-    return tree.flatten(like)[1](xs)
 
 
 def check_weights(what: str, weights: Any) -> list[Parameter]:
@@ -105,27 +102,27 @@ def value_and_grad(
     >>> print(value, slope)
     9.0 6.0
     """
-    return _value_and_grad("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    both = _value_and_grad("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    return _dressed(boundary(both), fn, "value_and_grad")
 
 
 def _value_and_grad(
     what: str, fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool
 ) -> Callable[..., Any]:
+    """The function behind `grad` and `value_and_grad`: returns `(value, gradients)`."""
     check_function(what, fn)
     params = check_weights(what, weights)
     if grad_position is None and weights is None:
         raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
     positions = () if grad_position is None else check_positions(what, grad_position)
 
-    @boundary
-    def gradient_function(*args: Any, **kwargs: Any) -> Any:
+    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         sens = None
         if sens_param:
             if not args:
                 raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
             *args, sens = args  # type: ignore[assignment]
-        call = Call.bind(what, fn, positions, args, kwargs)
-        run = Recording(what, fn, call, params)
+        run = Recording(what, fn, Call(what, fn, positions, args, kwargs), params)
         out = run.out
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
@@ -134,7 +131,7 @@ def _value_and_grad(
         by_input, by_weight = run.pull(out, sens)
         return run.value(), _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
 
-    return _dressed(gradient_function, fn, what)
+    return value_and_gradients
 
 
 def _assembled(
@@ -248,7 +245,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: 
     """
     check_function("vjp", fn)
     params = check_weights("vjp", weights)
-    call = Call.bind("vjp", fn, tuple(range(len(inputs))), inputs, {})
+    call = Call("vjp", fn, tuple(range(len(inputs))), inputs, {})
     run = Recording("vjp", fn, call, params)
     out = run.out
     value = run.value()

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -45,33 +43,20 @@ def check_positions(what: str, position: Any) -> Positions:
     return positions
 
 
-@dataclass
 class Call:
     """The arguments of one call, with the inputs to differentiate picked out."""
 
-    args: list[Any]
-    kwargs: dict[str, Any]
-    places: list[int | str]  # where each chosen input stands: a position, or a keyword
-    names: list[str]
+    __slots__ = ("args", "kwargs", "places")
 
-    @classmethod
-    def bind(cls, what: str, fn: Any, positions: Positions, args: Sequence[Any], kwargs: dict[str, Any]) -> Call:
-        places: list[int | str] = []
-        for p in positions:
-            if p < len(args):
-                places.append(p)
-            elif (name := _parameter_name(fn, p)) in kwargs:
-                places.append(name)
-            else:
-                raise ArgumentError(
-                    f"{what}: grad_position {p}, but {name_of(fn)} was called with {len(args)} positional "
-                    f"argument{'s' if len(args) != 1 else ''}{called_at()}"
-                )
-        names = [f"argument {p}" if isinstance(p, int) else f"argument '{p}'" for p in places]
-        return cls(list(args), dict(kwargs), places, names)
+    def __init__(
+        self, what: str, fn: Any, positions: Positions, args: Sequence[Any], kwargs: dict[str, Any]
+    ) -> None:
+        self.args, self.kwargs = args, kwargs
+        self.places: list[int | str] = [p if p < len(args) else _keyword(what, fn, p, args, kwargs) for p in positions]
 
     @property
     def chosen(self) -> list[Any]:
+        """The inputs to differentiate by."""
         return [self.args[p] if isinstance(p, int) else self.kwargs[p] for p in self.places]
 
     def replace(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
@@ -83,6 +68,18 @@ class Call:
             else:
                 kwargs[place] = value
         return args, kwargs
+
+
+def _keyword(what: str, fn: Any, position: int, args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """The keyword under which an input beyond the positional ones was passed."""
+    name = _parameter_name(fn, position)
+    if name not in kwargs:
+        plural = "s" if len(args) != 1 else ""
+        raise ArgumentError(
+            f"{what}: grad_position {position}, but {name_of(fn)} was called with {len(args)} positional "
+            f"argument{plural}{called_at()}"
+        )
+    return name
 
 
 def _parameter_name(fn: Any, position: int) -> str:
@@ -100,30 +97,45 @@ def check_input(what: str, name: str, x: Any) -> Any:
         x = resolve(x)
     if isinstance(x, np.ndarray) and x.dtype == object:
         x = verbs.array(x)
-    if not isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)):
+    if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
+        return lift(x)
+    if not isinstance(x, (Value, np.ndarray, np.generic, int)):
         raise NotDifferentiableError(
             f"{what}: {name} is a {type(x).__name__}, which has no derivative. Differentiate with respect to Tensors, "
             f"arrays, floats, or containers of them{called_at()}"
         )
-    if not is_inexact(dtype_of(x)):
-        kind = f"the {type(x).__name__} {x}" if isinstance(x, (bool, int)) else f"of dtype {dtype_of(x)}"
-        fix = f"pass {float(x)}" if isinstance(x, int) and not isinstance(x, bool) else "cast it to float32 first"
-        raise NotDifferentiableError(
-            f"{what}: {name} is {kind}; whole numbers and booleans have no derivative: {fix}{called_at()}"
-        )
-    return lift(x)
+    kind = f"the {type(x).__name__} {x}" if isinstance(x, int) else f"of dtype {dtype_of(x)}"
+    fix = f"pass {float(x)}" if isinstance(x, int) and not isinstance(x, bool) else "cast it to float32 first"
+    raise NotDifferentiableError(
+        f"{what}: {name} is {kind}; whole numbers and booleans have no derivative: {fix}{called_at()}"
+    )
 
 
-def check_inputs(what: str, names: Sequence[str], trees: Sequence[Any]) -> list[list[Any]]:
-    """The leaves of each input, ready to be tracked."""
-    return [
-        [check_input(what, path, x) for path, x in tree.paths(t, name)] for name, t in zip(names, trees, strict=True)
-    ]
+class Input:
+    """One differentiable input: its leaves, ready to be tracked, and how to build its like."""
+
+    __slots__ = ("leaves", "rebuild")
+
+    def __init__(self, what: str, name: str, value: Any) -> None:
+        if tree.is_leaf(value):
+            self.leaves, self.rebuild = [check_input(what, name, value)], _only
+        else:
+            self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, name)]
+            self.rebuild = tree.flatten(value)[1]
+
+
+def _only(xs: list[Any]) -> Any:
+    return xs[0]
+
+
+def check_inputs(what: str, values: Sequence[Any], places: Sequence[int | str]) -> list[Input]:
+    """The inputs with their leaves checked."""
+    return [Input(what, f"argument {p!r}", x) for p, x in zip(places, values, strict=True)]
 
 
 def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:
     """The floating-point leaves of a function's output; an error if there is nothing to differentiate."""
-    found = [_output(x) for x in tree.leaves(out)]
+    found = [_output(x) for x in ([out] if tree.is_leaf(out) else tree.leaves(out))]
     floats = [x for x in found if x is not None]
     if not floats:
         got = "nothing (did you forget `return`?)" if out is None or not found else _describe(out)
@@ -148,7 +160,8 @@ def _describe(out: Any) -> str:
 
 def ones_like(y: Any) -> Any:
     """The default cotangent, one level below."""
-    return lift(np.ones(shape_of(y), dtype_of(y)))
+    shape = shape_of(y)
+    return lift(np.ones(shape, dtype_of(y)) if shape else dtype_of(y).type(1))
 
 
 def finished(value: Any, like: Any) -> Any:
@@ -165,11 +178,19 @@ def lowered(trace: Any, x: Any) -> Any:
     return x
 
 
-@contextmanager
-def binding(pairs: dict[Parameter, Any]) -> Iterator[None]:
+class binding:
     """Let Parameters stand for other values; also marks a functional transform as active."""
-    with context.setting(context.bindings, {**(context.bindings.get() or {}), **pairs}):
-        yield
+
+    __slots__ = ("pairs", "token")
+
+    def __init__(self, pairs: dict[Parameter, Any]) -> None:
+        self.pairs = pairs
+
+    def __enter__(self) -> None:
+        self.token = context.bindings.set({**(context.bindings.get() or {}), **self.pairs})
+
+    def __exit__(self, *exc: Any) -> None:
+        context.bindings.reset(self.token)
 
 
 def check_cotangent(what: str, g: Any, y: Any) -> Any:

@@ -41,7 +41,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
 
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Call.bind("jacfwd", fn, positions, args, kwargs)
+        call = Call("jacfwd", fn, positions, args, kwargs)
         aux: Any = None
 
         def along(i: int, k: int, leaves: list[list[Any]], t: Any) -> Any:
@@ -61,7 +61,7 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
                 aux = got[2]
             return (got[1], aux) if has_aux else got[1]
 
-        leaves = [[wrap(x) for x in xs] for xs in check_inputs("jacfwd", call.names, call.chosen)]
+        leaves = [[wrap(x) for x in i.leaves] for i in check_inputs("jacfwd", call.chosen, call.places)]
         results = []
         for i, xs in enumerate(leaves):
             parts = []
@@ -97,7 +97,7 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
 
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Call.bind("jacrev", fn, positions, args, kwargs)
+        call = Call("jacrev", fn, positions, args, kwargs)
 
         def chosen_only(*values: Any) -> Any:
             new_args, new_kwargs = call.replace(values)
@@ -132,7 +132,7 @@ def jacobian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, h
 
     @boundary
     def chosen(*args: Any, **kwargs: Any) -> Any:
-        call = Call.bind("jacobian", fn, positions, args, kwargs)
+        call = Call("jacobian", fn, positions, args, kwargs)
         inputs = sum(int(np.prod(shape_of(x))) for x in tree.leaves(call.chosen))
         out = fn(*args, **kwargs)
         outputs = sum(int(np.prod(shape_of(y))) for y in tree.leaves(out[0] if has_aux else out))

@@ -54,8 +54,18 @@ class Parameter(Tensor):
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True) -> None:
         array = Tensor(default_input).asnumpy()
         self._value, self._trace, self._extra = array, PARAMETERS, None
-        self.name = name or f"Parameter{_unnamed()}"
+        self.is_unnamed = name is None
+        self._name = name or f"Parameter{_unnamed()}"
         self._trainable = bool(requires_grad)
+
+    @property
+    def name(self) -> str:
+        """The name; a Cell gives one to a Parameter that has none."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._name, self.is_unnamed = name, False
 
     @property
     def requires_grad(self) -> bool:

@@ -85,12 +85,12 @@ def sample(spec: Spec, shape: Shape = ()) -> Any:
 
 def is_half(dtype: np.dtype) -> bool:
     """Whether arithmetic in this dtype is carried out in float32 and rounded."""
-    return dtype == float16 or dtype.name == "bfloat16"
+    return dtype.itemsize == 2 and dtype.kind in "fV"  # bfloat16 comes from a package and is of kind V
 
 
 def is_inexact(dtype: np.dtype) -> bool:
     """Whether values of this dtype have derivatives."""
-    return dtype.kind in "fc" or dtype.name == "bfloat16"
+    return dtype.kind in "fc" or is_half(dtype)
 
 
 def is_complex(x: Any) -> bool:

@@ -26,7 +26,7 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
         return [(f".{n}", x) for n, x in zip(node._fields, node, strict=True)], lambda xs: kind(*xs)
     if isinstance(node, (tuple, list)):
         return [(f"[{i}]", x) for i, x in enumerate(node)], kind
-    if dataclasses.is_dataclass(node) and not isinstance(node, type):
+    if hasattr(node, "__dataclass_fields__") and not isinstance(node, type):
         names = [f.name for f in dataclasses.fields(node) if f.init]
         rebuild = lambda xs: dataclasses.replace(node, **dict(zip(names, xs, strict=True)))  # noqa: E731
         return [(f".{n}", getattr(node, n)) for n in names], rebuild
@@ -38,6 +38,15 @@ def _rebuild_dict(node: dict, keys: list, xs: list) -> dict:
     return fresh if type(node) is dict else type(node)(fresh)
 
 
+def is_leaf(node: Any) -> bool:
+    """Whether a value is not a container."""
+    return not isinstance(node, (tuple, list, dict)) and node is not None and not hasattr(node, "__dataclass_fields__")
+
+
+def _only(xs: list[Any]) -> Any:
+    return xs[0]
+
+
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves in order, and the function that puts new leaves in their places.
 
@@ -45,9 +54,9 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     >>> leaves, rebuild([x * 10 for x in leaves])
     ([1, 2], {'a': 10, 'b': (20, None)})
     """
-    found = _children(tree)
+    found = None if is_leaf(tree) else _children(tree)
     if found is None:
-        return [tree], lambda xs: xs[0]
+        return [tree], _only
     children, rebuild = found
     leaves: list[Any] = []
     parts = []

@@ -65,6 +65,9 @@ class Mul(Elementwise):
     def partials(self, z, x, y):
         return y, x
 
+    def vjp(self, g, z, x, y):
+        return lambda: match(g * conj(y), x), lambda: match(g * conj(x), y)
+
 
 @register
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class MaskedMul(Elementwise):
     arity, complex = 2, True
 
     def eval(self, xp, g, p):
-        return xp.where(xp.equal(g, 0), 0, g * p)
+        y = g * p
+        # A finite sum has no infinite or NaN part: then there is nothing to mask.
+        return y if xp is np and np.isfinite(np.add.reduce(y, axis=None)) else xp.where(xp.equal(g, 0), 0, y)
 
     def partials(self, y, g, p):
         return p, g
@@ -92,13 +97,18 @@ class MaskedMul(Elementwise):
 class Div(Elementwise):
     """x / y, with broadcasting."""
 
-    arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
+    arity, complex, singular, domain, edges = 2, True, True, (0.5, 2.0), (-1e10, 1e-10, 1e10)
 
     def eval(self, xp, x, y):
         return xp.true_divide(x, y)
 
     def partials(self, z, x, y):
         return lambda: 1.0 / y, lambda: -z / y
+
+    def vjp(self, g, z, x, y):
+        if isinstance(y, (int, float)) and y:  # a constant divisor needs no care at 0
+            return lambda: match(g / y, x), ZERO
+        return super().vjp(g, z, x, y)
 
 
 @register
@@ -144,7 +154,7 @@ class FloorDiv(Discrete):
 class Mod(Elementwise):
     """x - y * floor(x / y): Python's remainder, with the sign of y."""
 
-    arity, domain = 2, (0.6, 1.9)
+    arity, singular, domain = 2, True, (0.6, 1.9)
 
     def eval(self, xp, x, y):
         return xp.mod(x, y)
@@ -260,7 +270,7 @@ class Conj(_ComplexPart):
         return Spec(x.shape, x.dtype)
 
     def eval(self, xp, x):
-        return xp.conj(x)
+        return xp.conj(x) if is_complex(x) else x
 
     def vjp(self, g, y, x):
         return (conj(g),)

@@ -35,9 +35,9 @@ def sum_to(g: Any, shape: Shape) -> Any:
 def match(g: Any, x: Any) -> Any:
     """Give a cotangent the shape and dtype of the input it belongs to."""
     try:
-        if g.shape == x.shape and g.dtype == x.dtype:
+        if g.shape == x.shape and g.dtype is x.dtype:
             return g
-    except AttributeError:
+    except AttributeError:  # a Python number
         pass
     return cast_like(sum_to(g, shape_of(x)), x)
 

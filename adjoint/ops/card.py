@@ -26,6 +26,8 @@ class Op(abc.ABC):
     differentiable: ClassVar[bool] = True
     #: Whether samples are drawn in complex numbers too.
     complex: ClassVar[bool] = False
+    #: Whether the kernel runs a user's own function, which is given Tensors.
+    opaque: ClassVar[bool] = False
 
     @abc.abstractmethod
     def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:

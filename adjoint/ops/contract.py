@@ -54,7 +54,7 @@ class MatMul(Op):
 
     def _pull_right(self, g, x, y):
         if ndim(x) == 1:
-            return match(verbs.expand_last(conj(x)) * (g if ndim(y) == 1 else verbs.expand_row(g)), y)
+            return match(conj(x) * g if ndim(y) == 1 else verbs.expand_last(conj(x)) * verbs.expand_row(g), y)
         if ndim(y) == 1:
             g = verbs.expand_last(g)
             return match(verbs.squeeze_last(self(conj(swap_last(x)), g)), y)

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import IndexingError, ShapeError
-from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of
+from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_all, batch_first, batch_front, batch_size, cast_like, match, sum_to
 from adjoint.ops.card import Op, card, register
@@ -391,6 +391,8 @@ class Split(Op):
         return tuple(Spec((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in self.sizes)
 
     def eval(self, xp, x):
+        if sum(self.sizes) != x.shape[self.axis]:
+            self.infer(spec_of(x))  # slices would cut the array short without a word
         lead = (slice(None),) * self.axis
         pieces, start = [], 0
         for n in self.sizes:
@@ -430,6 +432,8 @@ class Pad(Movement):
         return Spec(tuple(n + a + b for n, (a, b) in zip(x.shape, self.widths, strict=True)), x.dtype)
 
     def eval(self, xp, x):
+        if len(self.widths) != x.ndim:
+            self.infer(spec_of(x))  # NumPy would use one pair for every axis
         return xp.pad(x, self.widths)
 
     def vjp(self, g, y, x):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from adjoint.core.spec import Spec, int64, normalize_axis, shape_of
+from adjoint.core.spec import Spec, int64, normalize_axis, shape_of, uint64
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
@@ -203,8 +203,7 @@ class CumSum(AlongAxis, Linear):
     complex = True
 
     def infer(self, x):
-        kind = int64 if x.dtype.kind in "bi" and x.dtype.itemsize < 8 else x.dtype
-        return Spec(super().infer(x).shape, kind)
+        return Spec(super().infer(x).shape, {"b": int64, "i": int64, "u": uint64}.get(x.dtype.kind, x.dtype))
 
     def eval(self, xp, x):
         if self.reverse:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from adjoint.core.arrays import special
 from adjoint.ops.card import register
 from adjoint.ops.families import Elementwise
 from adjoint.ops.transcendental import exp
@@ -18,9 +19,7 @@ class Erf(Elementwise):
     edges = (-1e3, 0.0, 1e3)
 
     def eval(self, xp, x):
-        from scipy import special
-
-        return special.erf(x)
+        return special(xp).erf(x)
 
     def partials(self, y, x):
         return (lambda: (2.0 / math.sqrt(math.pi)) * exp(-x * x),)
@@ -34,9 +33,7 @@ class Erfc(Elementwise):
     edges = (-1e3, 20.0, 1e3)
 
     def eval(self, xp, x):
-        from scipy import special
-
-        return special.erfc(x)
+        return special(xp).erfc(x)
 
     def partials(self, y, x):
         return (lambda: (-2.0 / math.sqrt(math.pi)) * exp(-x * x),)
@@ -47,12 +44,10 @@ class Erfc(Elementwise):
 class Erfinv(Elementwise):
     """The inverse of erf, between -1 and 1."""
 
-    singular, domain = True, (-0.8, 0.8)
+    singular, domain, edges = True, (-0.8, 0.8), (-1.0, 1.0)
 
     def eval(self, xp, x):
-        from scipy import special
-
-        return special.erfinv(x)
+        return special(xp).erfinv(x)
 
     def partials(self, y, x):
         return (lambda: (0.5 * math.sqrt(math.pi)) * exp(y * y),)
@@ -63,12 +58,10 @@ class Erfinv(Elementwise):
 class Lgamma(Elementwise):
     """The logarithm of the absolute value of the gamma function."""
 
-    domain, edges = (0.5, 4.0), (1e-8, 1e8)
+    singular, domain, edges = True, (0.5, 4.0), (1e-8, 1e8)
 
     def eval(self, xp, x):
-        from scipy import special
-
-        return special.gammaln(x)
+        return special(xp).gammaln(x)
 
     def partials(self, y, x):
         return (lambda: Polygamma(0)(x),)
@@ -81,12 +74,10 @@ class Polygamma(Elementwise):
 
     order: int
 
-    domain = (0.5, 4.0)
+    singular, domain = True, (0.5, 4.0)
 
     def eval(self, xp, x):
-        from scipy import special
-
-        y = special.digamma(x) if self.order == 0 else special.polygamma(self.order, x)
+        y = special(xp).digamma(x) if self.order == 0 else special(xp).polygamma(self.order, x)
         return y.astype(xp.float32) if xp.asarray(x).dtype == xp.float32 else y
 
     def partials(self, y, x):

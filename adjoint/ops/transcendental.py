@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from adjoint.core.arrays import special
 from adjoint.core.spec import dtype_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import register
@@ -46,7 +47,7 @@ class Expm1(Elementwise):
 class Log(Elementwise):
     """Natural logarithm."""
 
-    complex, singular, domain, edges = True, True, (0.3, 3.0), (1e-30, 1e30)
+    complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
 
     def eval(self, xp, x):
         return xp.log(x)
@@ -60,7 +61,7 @@ class Log(Elementwise):
 class Log1p(Elementwise):
     """log(1 + x), exact near 0."""
 
-    complex, singular, domain, edges = True, True, (-0.5, 2.0), (1e-12, 1e30)
+    complex, singular, domain, edges = True, True, (-0.5, 2.0), (-1.0, 1e-12, 1e30)
 
     def eval(self, xp, x):
         return xp.log1p(x)
@@ -74,7 +75,7 @@ class Log1p(Elementwise):
 class Log2(Elementwise):
     """Logarithm to base 2, exact for powers of 2."""
 
-    singular, domain = True, (0.3, 3.0)
+    singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
 
     def eval(self, xp, x):
         return xp.log2(x)
@@ -88,7 +89,7 @@ class Log2(Elementwise):
 class Log10(Elementwise):
     """Logarithm to base 10, exact for powers of 10."""
 
-    singular, domain = True, (0.3, 3.0)
+    singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
 
     def eval(self, xp, x):
         return xp.log10(x)
@@ -102,7 +103,7 @@ class Log10(Elementwise):
 class Sqrt(Elementwise):
     """Square root."""
 
-    complex, singular, domain, edges = True, True, (0.3, 3.0), (1e-30, 1e30)
+    complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
 
     def eval(self, xp, x):
         return xp.sqrt(x)
@@ -116,7 +117,7 @@ class Sqrt(Elementwise):
 class Cbrt(Elementwise):
     """Cube root, real for negative numbers too."""
 
-    singular, domain, edges = True, (0.3, 3.0), (-8.0, 1e30)
+    singular, domain, edges = True, (0.3, 3.0), (-8.0, 0.0, 1e30)
 
     def eval(self, xp, x):
         return xp.cbrt(x)
@@ -158,7 +159,7 @@ class Cos(Elementwise):
 class Tan(Elementwise):
     """Tangent."""
 
-    complex, domain = True, (-1.0, 1.0)
+    complex, domain, edges = True, (-1.0, 1.0), FAR
 
     def eval(self, xp, x):
         return xp.tan(x)
@@ -172,7 +173,7 @@ class Tan(Elementwise):
 class Asin(Elementwise):
     """Inverse sine."""
 
-    complex, singular, domain = True, True, (-0.8, 0.8)
+    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
 
     def eval(self, xp, x):
         return xp.arcsin(x)
@@ -186,7 +187,7 @@ class Asin(Elementwise):
 class Acos(Elementwise):
     """Inverse cosine."""
 
-    complex, singular, domain = True, True, (-0.8, 0.8)
+    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
 
     def eval(self, xp, x):
         return xp.arccos(x)
@@ -214,7 +215,7 @@ class Atan(Elementwise):
 class Sinh(Elementwise):
     """Hyperbolic sine."""
 
-    complex = True
+    complex, edges = True, (-30.0, 0.0, 30.0)
 
     def eval(self, xp, x):
         return xp.sinh(x)
@@ -228,7 +229,7 @@ class Sinh(Elementwise):
 class Cosh(Elementwise):
     """Hyperbolic cosine."""
 
-    complex = True
+    complex, edges = True, (-30.0, 0.0, 30.0)
 
     def eval(self, xp, x):
         return xp.cosh(x)
@@ -270,7 +271,7 @@ class Asinh(Elementwise):
 class Acosh(Elementwise):
     """Inverse hyperbolic cosine."""
 
-    complex, singular, domain = True, True, (1.3, 3.0)
+    complex, singular, domain, edges = True, True, (1.3, 3.0), (1.0, 1e10)
 
     def eval(self, xp, x):
         return xp.arccosh(x)
@@ -284,7 +285,7 @@ class Acosh(Elementwise):
 class Atanh(Elementwise):
     """Inverse hyperbolic tangent."""
 
-    complex, singular, domain = True, True, (-0.8, 0.8)
+    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
 
     def eval(self, xp, x):
         return xp.arctanh(x)
@@ -298,7 +299,7 @@ class Atanh(Elementwise):
 class Atan2(Elementwise):
     """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""
 
-    arity, domain = 2, (0.3, 2.0)
+    arity, domain, edges = 2, (0.3, 2.0), FAR
 
     def eval(self, xp, y, x):
         return xp.arctan2(y, x)
@@ -315,7 +316,7 @@ class Atan2(Elementwise):
 class LogAddExp(Elementwise):
     """log(exp(x) + exp(y)) without overflow."""
 
-    arity = 2
+    arity, edges = 2, FAR
 
     def eval(self, xp, x, y):
         return xp.logaddexp(x, y)
@@ -332,9 +333,7 @@ class Sigmoid(Elementwise):
     edges = FAR
 
     def eval(self, xp, x):
-        # exp of -|x| cannot overflow, and one formula serves both signs.
-        e = xp.exp(-xp.abs(x))
-        return xp.where(x < 0, e, xp.ones_like(e)) / (1 + e)
+        return special(xp).expit(x)
 
     def partials(self, y, x):
         return (y * (1.0 - y),)
@@ -348,7 +347,7 @@ class Softplus(Elementwise):
     edges = FAR
 
     def eval(self, xp, x):
-        return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+        return xp.logaddexp(0, x)
 
     def partials(self, y, x):
         return (sigmoid(x),)

@@ -61,11 +61,14 @@ def check_nested_vmap(rounds: Sequence[Case]) -> None:
         assert_close(flat(got), stacked(rows), f"vmap of {case} in its first input over vmap in the others", 1e-12)
 
 
-def check_vmap_of_vjp(rounds: Sequence[Case]) -> None:
-    """The vjp rule on a batch: it is written in ops that have a vmap rule each."""
+def check_vmap_and_vjp(rounds: Sequence[Case]) -> None:
+    """The vjp rule on a batch and the vmap rule on a tape: both are written in ops."""
     case = rounds[0]
     n = len(case.floats)
-    gs = [case.directions(case.outputs()) for _ in rounds]
-    looped = stacked([case.pull(g, r.floats) for r, g in zip(rounds, gs, strict=True)])
-    got = vmap(lambda *v: vjp(case.call, *v[:n])[1](*v[n:]))(*stacked([r.floats for r in rounds]), *stacked(gs))
+    rows = [case.directions(case.outputs()) for _ in rounds]
+    looped = stacked([case.pull(g, r.floats) for r, g in zip(rounds, rows, strict=True)])
+    xs, gs = stacked([r.floats for r in rounds]), stacked(rows)
+    got = vmap(lambda *v: vjp(case.call, *v[:n])[1](*v[n:]))(*xs, *gs)
     assert_close(got, looped, f"vmap of the vjp of {case} against a loop", 1e-9)
+    got = vjp(vmap(case.call_floats), *xs)[1](*gs)
+    assert_close(got, looped, f"vjp of the vmap of {case} against a loop", 1e-9)

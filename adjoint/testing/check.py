@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from adjoint.core.spec import Spec, complex64, float64, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import Op
 from adjoint.ops.families import Elementwise
-from adjoint.testing.batching import check_nested_vmap, check_vmap, check_vmap_of_vjp
+from adjoint.testing.batching import check_nested_vmap, check_vmap, check_vmap_and_vjp
 from adjoint.testing.cases import Case, cases, flat
 from adjoint.testing.derivatives import check_jvp, check_second_order, check_transforms, check_vjp, check_zero_derivative
 from adjoint.testing.edges import check_edges, check_masked
@@ -36,24 +37,38 @@ def check_op(cls: type[Op]) -> int:
     with np.errstate(all="ignore"):
         elementwise: dict[Op, Case] = {}
         for rounds in cases(cls):
-            check_sample(rounds)
-            if rounds[0].floats:
-                check_precisions(rounds[0])
-            if isinstance(rounds[0].op, Elementwise):
-                elementwise[rounds[0].op] = rounds[0]
+            with naming(case := rounds[0]):
+                check_sample(rounds)
+                if case.floats:
+                    check_precisions(case)
+            if isinstance(case.op, Elementwise):
+                elementwise[case.op] = case
             count += 1
         for rounds in cases(cls, "complex128") if cls.complex else ():
-            check_sample(rounds)
-            check_precision(rounds[0].cast(complex64), 1e-4)
-            check_mixed(rounds[0], float64, 1e-9)
+            with naming(case := rounds[0]):
+                check_sample(rounds)
+                check_precision(case.cast(complex64), 1e-4)
+                check_mixed(case, float64, 1e-9)
             count += 1
         for case in elementwise.values():
-            count += check_edges(case)
-            check_masked(case)
+            with naming(case):
+                count += check_edges(case)
+                check_masked(case)
         for op, specs, words in cls.errors():
             check_refusal(op, specs, words, place)
             count += 1
     return count
+
+
+@contextmanager
+def naming(case: Case) -> Iterator[None]:
+    """Say of which sample a rule raised an error."""
+    try:
+        yield
+    except AssertionError:
+        raise
+    except Exception as error:
+        raise AssertionError(f"{case}: a rule raised {type(error).__name__}: {error}") from error
 
 
 def check_sample(rounds: Sequence[Case]) -> None:
@@ -66,11 +81,12 @@ def check_sample(rounds: Sequence[Case]) -> None:
         check_vjp(case)
         check_transforms(case)
         check_second_order(case)
-        check_vmap_of_vjp(rounds)
     elif not case.op.differentiable:
         check_zero_derivative(case)
     check_vmap(rounds)
     check_nested_vmap(rounds)
+    if case.smooth:
+        check_vmap_and_vjp(rounds)
 
 
 def check_text(case: Case) -> None:

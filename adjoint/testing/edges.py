@@ -38,10 +38,11 @@ def check_edges(case: Case) -> int:
 
 
 def assert_agree(narrow: Arrays, full: Arrays, what: str) -> None:
-    """Equal values wherever the narrow ones are finite, and no NaN that the others do not have."""
+    """Equal values wherever float32 can hold them."""
+    limits = np.finfo(float32)
     for a, b in zip(narrow, full, strict=True):
-        assert not np.any(np.isnan(a) & ~np.isnan(b)), f"{what}: NaN at {np.flatnonzero(np.isnan(a))}"
-        np.testing.assert_allclose(a, np.where(np.isfinite(a), b, a), rtol=1e-4, atol=1e-7, err_msg=what)
+        expected = np.where(np.abs(b) > limits.max, a, b)
+        np.testing.assert_allclose(a, expected, rtol=1e-5, atol=float(limits.tiny), err_msg=what)
 
 
 def _check_edge_derivatives(at: Case) -> None:
@@ -68,7 +69,7 @@ def _one_sided(at: Case, i: int, side: float) -> np.ndarray:
 
 
 def check_masked(case: Case) -> None:
-    """A branch that `where` did not take has derivatives of exactly 0, even at a singular point."""
+    """Derivatives of a branch that `where` did not take, and along a tangent of 0, are exactly 0 at singular points too."""
     op = case.op
     assert isinstance(op, Elementwise)
     if not case.smooth or len(case.floats) != op.arity:
@@ -78,13 +79,11 @@ def check_masked(case: Case) -> None:
     def masked(*xs: Any) -> Any:
         return verbs.where(np.zeros(xs[0].shape, bool), op(*xs), 0.0)
 
-    positions = tuple(range(op.arity))
-    ones = tuple(np.ones_like(x) for x in xs)
-    gradient = grad(masked, positions)
+    gradient = grad(masked, tuple(range(op.arity)))
     found = {
         "gradient": gradient(*xs),
-        "tangent": jvp(masked, xs, ones)[1],
-        "second derivative": jvp(gradient, xs, ones)[1],
+        "tangent": jvp(op, xs, tuple(np.zeros_like(x) for x in xs))[1],
+        "second derivative": jvp(gradient, xs, tuple(np.ones_like(x) for x in xs))[1],
     }
     for what, value in found.items():
         for v in value if isinstance(value, tuple) else (value,):

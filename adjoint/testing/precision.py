@@ -8,10 +8,10 @@ import numpy as np
 
 from adjoint.api.forward import jvp
 from adjoint.api.grad import vjp
-from adjoint.core.spec import Spec, bfloat16, float16, float32, float64, spec_of
+from adjoint.core.spec import bfloat16, float16, float32, int32, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.families import Elementwise
-from adjoint.testing.cases import Case, assert_close, assert_like, flat, in_kind, inexact, plain, wide
+from adjoint.testing.cases import Case, assert_close, assert_like, flat, in_kind, plain, wide
 
 
 def check_precisions(case: Case) -> None:
@@ -23,8 +23,11 @@ def check_precisions(case: Case) -> None:
     except ImportError:  # an optional package
         pass
     check_mixed(case, float32, 1e-4)
+    check_mixed(case, int32, 1e-9)
     if isinstance(case.op, Elementwise):
-        check_python_numbers(case.cast(float32))
+        check_python_numbers(case.cast(float32), 1e-4)
+        check_python_numbers(case.cast(float16), 2e-2)
+    check_whole_numbers(case)
 
 
 def check_precision(low: Case, tolerance: float) -> None:
@@ -66,29 +69,35 @@ def check_mixed(case: Case, narrow: np.dtype, tolerance: float) -> None:
         check_derivative_dtypes(low, tolerance)
 
 
-def check_python_numbers(low: Case) -> None:
-    """A Python number gives way to the dtype of an array, in `infer`, in the result and in the derivatives."""
-    if len(low.floats) < 2:
-        return
+def check_python_numbers(low: Case, tolerance: float) -> None:
+    """A Python number gives way to the dtype of an array: in `infer`, in the result and in the derivatives."""
     number = float(sum(low.op.domain) / 2 + 0.3)  # type: ignore[attr-defined]
-    for place in range(len(low.floats)):
-        xs: list[Any] = [number if i == place else x for i, x in enumerate(low.floats)]
+    for place in range(len(low.floats)) if len(low.floats) > 1 else ():
         what = f"{low} with a Python number as input {place} of those with derivatives"
-        y = np.asarray(low.op.eval(np, *low.filled(xs)))
-        spec = low.op.infer(*map(spec_of, low.filled(xs)))
-        assert isinstance(spec, Spec) and spec.dtype == y.dtype, f"infer of {what}: {spec}, eval gave {y.dtype}"
-        assert not inexact(y) or y.dtype == float32, f"{what}: the result is {y.dtype}, expected float32"
-        if not low.smooth:
-            continue
 
         def call(*arrays: Any, place: int = place) -> Any:
             return low.call(*arrays[:place], number, *arrays[place:])
 
         others = [Tensor(x) for i, x in enumerate(low.floats) if i != place]
-        high = low.cast(float64)
-        g = np.ones(y.shape, float32)
-        pulled = vjp(call, *others)[1](g)
-        filled = [np.asarray(number) if i == place else wide(x) for i, x in enumerate(low.floats)]
-        want = [c for i, c in enumerate(high.pull([wide(g)], filled)) if i != place]
-        assert_like(pulled, others, f"vjp of {what}: the cotangent")
-        assert_close(pulled, want, f"vjp of {what}", 1e-4)
+        y = call(*others)
+        spec = low.op.infer(*(spec_of(x) for x in low.filled([*low.floats[:place], number, *low.floats[place + 1 :]])))
+        assert spec.dtype == y.dtype, f"infer of {what}: {spec}, the result is {y.dtype}"
+        if low.smooth:
+            assert y.dtype == others[0].dtype, f"{what}: the result is {y.dtype}, expected {others[0].dtype}"
+            pulled = vjp(call, *others)[1](np.ones(y.shape, y.dtype))
+            point = [np.asarray(number) if i == place else wide(x) for i, x in enumerate(low.floats)]
+            want = low.widened().pull([np.ones(y.shape)], point)
+            assert_like(pulled, others, f"vjp of {what}: the cotangent")
+            assert_close(pulled, want[:place] + want[place + 1 :], f"vjp of {what}", tolerance)
+
+
+def check_whole_numbers(case: Case) -> None:
+    """`infer` foretells the dtype that the kernel gives whole numbers and booleans, if it takes them."""
+    for dtype in map(np.dtype, (bool, "uint8", "int32")):
+        whole = case.cast(dtype)
+        try:
+            ys = whole.results()
+        except (TypeError, ValueError):
+            continue
+        for y, spec in zip(ys, whole.specs(), strict=True):
+            assert (spec.shape, spec.dtype) == (y.shape, y.dtype), f"infer of {whole}: {spec}, eval gave {y.dtype}{y.shape}"

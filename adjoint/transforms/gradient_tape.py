@@ -17,7 +17,7 @@ from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.transforms.batch import Batch
-from adjoint.transforms.tape import AMBIENT, Node, Tape, sweep
+from adjoint.transforms.tape import AMBIENT, Leaf, Node, Tape, sweep
 
 
 class GradientTape(Tape):
@@ -177,10 +177,10 @@ class Handle:
             self._hooks.remove(self._hook)
 
 
-def _leaf_node(x: Any) -> Node | None:
+def _leaf_node(x: Any) -> Any:
     if isinstance(x, Parameter):
         if x._extra is None:
-            x._extra = Node(None, (), (), None)
+            x._extra = Leaf(None)
         return x._extra
     return x._extra if x._trace is AMBIENT else None
 
@@ -209,17 +209,17 @@ def set_requires_grad(x: Tensor, wanted: bool) -> None:
     if not is_inexact(x.dtype):
         raise NotDifferentiableError(f"requires_grad needs floating-point values, not {x.dtype}{called_at()}")
     value = x._value if x._trace is EAGER else make(x._value, HALF)
-    x._value, x._trace, x._extra = value, AMBIENT, Node(None, (), (), value)
+    x._value, x._trace, x._extra = value, AMBIENT, Leaf(value)
 
 
 def get_accumulated(x: Any) -> Any:
-    node = _leaf_node(x)
-    return None if node is None or node.grad is None else wrap(node.grad)
+    accumulated = getattr(_leaf_node(x), "grad", None)
+    return None if accumulated is None else wrap(accumulated)
 
 
 def set_accumulated(x: Any, value: Any) -> None:
     node = _leaf_node(x)
-    if node is None:
+    if not isinstance(node, Leaf):
         raise ArgumentError(f"only a Tensor with requires_grad=True has a .grad to set{called_at()}")
     node.grad = None if value is None else lift(value)
 

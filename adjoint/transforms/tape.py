@@ -15,19 +15,20 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, make, wrap
+from adjoint.core.dispatch import EAGER, Trace, Value, evaluate, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.verbs import verbs
 
 _next_order = count().__next__
 _by_order = attrgetter("order")
+_muted_below = context.muted_below.get
 
 
 class Node:
     """One recorded call: `op` on the values `xs` gave `y`. `op is None` marks an input of the tape."""
 
-    __slots__ = ("__weakref__", "grad", "hooks", "op", "order", "parents", "xs", "y")
+    __slots__ = ("hooks", "op", "order", "parents", "xs", "y")
 
     def __init__(self, op: Any, parents: Sequence[Node | None], xs: Sequence[Any], y: Any) -> None:
         self.op = op
@@ -35,8 +36,17 @@ class Node:
         self.xs = xs
         self.y = y
         self.order = _next_order()
-        self.hooks: list[Callable[[Any], Any]] | None = None
-        self.grad: Any = None  # what backward() accumulates, on inputs only
+        self.hooks: list[Callable[[Any], Any]] | None = None  # called with the cotangent, once it is known
+
+
+class Leaf(Node):
+    """An input of a tape, with what backward() has accumulated for it."""
+
+    __slots__ = ("grad",)
+
+    def __init__(self, value: Any) -> None:
+        super().__init__(None, (), (), value)
+        self.grad: Any = None
 
 
 class Pick(Node):
@@ -61,7 +71,7 @@ class Tape(Trace):
 
     def track(self, value: Any) -> Any:
         """A Tensor for a value one level below, as an input of this tape."""
-        return make(value, self, Node(None, (), (), value))
+        return make(value, self, Leaf(value))
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:
@@ -72,19 +82,20 @@ class Tape(Trace):
         base = self.base
         parents: list[Node | None] = []
         values: list[Any] = []
+        plain = True
         for x in xs:
+            node = None
             if isinstance(x, Value):
                 trace = x._trace
                 if trace is self:
-                    parents.append(x._extra)
-                    values.append(x._value)
-                    continue
-                if trace is base:
+                    node, x = x._extra, x._value
+                elif trace is base:
                     x = x._value
-            parents.append(None)
+                plain = plain and not isinstance(x, Value)
+            parents.append(node)
             values.append(x)
-        y = op(*values)
-        if not op.differentiable or context.muted_below.get() > self.level:
+        y = evaluate(op, values) if plain else op(*values)
+        if not op.differentiable or _muted_below() > self.level:
             return wrap(y)
         if type(y) is tuple:
             call = Node(op, parents, values, y)
@@ -100,7 +111,9 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
         node = stack.pop()
         if node not in found:
             found.add(node)
-            stack += [p for p in node.parents if p is not None]
+            for parent in node.parents:
+                if parent is not None:
+                    stack.append(parent)
     return sorted(found, key=_by_order)
 
 
@@ -113,9 +126,9 @@ def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> d
     with np.errstate(all="ignore"):
         order = reachable(grads)
         while order:
-            node = order.pop()
-            g = grads.pop(node, ZERO)
-            if g is ZERO:
+            node = order.pop()  # let go of it: what it saved is freed as the sweep goes on
+            g = grads.pop(node, None)
+            if g is None:
                 continue
             if node.hooks:
                 g = _hooked(node, g)

@@ -36,9 +36,10 @@ def binary_cross_entropy_with_logits(
     >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
     0.6931472
     """
-    below = _t.softplus(-logits)
-    scaled = below if pos_weight is None else ((pos_weight - 1.0) * label + 1.0) * below
-    loss = (1.0 - label) * logits + scaled
+    if pos_weight is None:
+        loss = _t.softplus(logits) - label * logits
+    else:  # the two classes apart: nothing cancels, in the value or the derivative
+        loss = (1.0 - label) * _t.softplus(logits) + pos_weight * label * _t.softplus(-logits)
     return reduced(loss if weight is None else weight * loss, reduction)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -35,7 +36,7 @@ def axes_of(what: str, x: Any, axis: Any) -> tuple[int, ...]:
 
 def _count(x: Any, axes: tuple[int, ...]) -> int:
     shape = shape_of(x)
-    return int(np.prod([shape[a] for a in axes]))
+    return math.prod(shape[a] for a in axes)
 
 
 def _keep(keepdims: bool, keep_dims: bool) -> bool:

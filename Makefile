@@ -1,0 +1,32 @@
+# Each target sets up its own .venv from nothing.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench-eager clean
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
+	touch $(STAMP)
+
+demo: $(STAMP)  ## values and gradients of the worked examples, checked three ways
+	$(BIN)/python examples/walkthrough.py
+
+test: $(STAMP)  ## the whole test suite
+	$(BIN)/python -m pytest -n 2 -q
+
+check: $(STAMP)  ## lint, format, types, import direction, sizes
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where they are installed
+	$(BIN)/python -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . torch==2.13.0 autograd
+	.venv-bench/bin/python benchmarks/eager.py --write docs/eager_benchmark.md
+
+clean:
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,182 @@
+"""Cards of determinants, with derivatives of every order at singular matrices too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.spec import Spec, is_complex, promote
+from adjoint.core.verbs import verbs
+from adjoint.ops.arithmetic import imag
+from adjoint.ops.broadcast import batch_all, conj, match, ndim, push
+from adjoint.ops.card import Op, card, register
+from adjoint.ops.contract import swap_last
+from adjoint.ops.linalg import (
+    Inv,
+    OneMatrix,
+    SquareMatrix,
+    adjoint,
+    check_square,
+    inexact_dtype,
+    real,
+    real_dtype,
+    well_conditioned,
+)
+
+
+def as_matrix(x):
+    """A number for each matrix, with two axes of size 1 to multiply it by."""
+    return verbs.expand_last(verbs.expand_last(x))
+
+
+def trace_of_product(x, y):
+    """The trace of x y, without the product."""
+    return verbs.sum_axes(swap_last(x) * y, (ndim(y) - 2, ndim(y) - 1))
+
+
+@register
+@dataclass(frozen=True)
+class Det(OneMatrix):
+    """The determinant of square matrices; differentiable at singular ones too."""
+
+    def infer(self, x):
+        check_square(self, x.shape)
+        return Spec(x.shape[:-2], inexact_dtype(x.dtype))
+
+    def eval(self, xp, x):
+        return xp.linalg.det(x)
+
+    def vjp(self, g, y, x):
+        return (as_matrix(g) * conj(card(Cofactor)(x)),)
+
+    def jvp(self, ts, y, x):
+        return verbs.sum_axes(card(Cofactor)(x) * ts[0], (ndim(x) - 2, ndim(x) - 1))
+
+    @classmethod
+    def samples(cls, draw):
+        yield from _any_square(cls, draw)
+
+    errors = SquareMatrix.__dict__["errors"]
+
+
+def _any_square(cls, draw):
+    """Samples with square matrices, one of them singular."""
+    for shape in [(3, 3), (2, 2, 2), (1, 1), (0, 2, 2), (0, 0)]:
+        yield cls(), (draw(*shape),)
+    yield cls(), (np.outer(*draw(2, 3)) + np.outer(*draw(2, 3)),)
+
+
+@register
+@dataclass(frozen=True)
+class Cofactor(Op):
+    """The derivative by x of D^k det(x)[t1, ..., tk], which for k = 0 is the matrix of cofactors.
+
+    That is det(x) x^-T if there is an inverse; a determinant is a polynomial, and so it exists if there is none.
+    """
+
+    complex = True
+
+    def infer(self, x, *ts):
+        check_square(self, x.shape)
+        return Spec(x.shape, inexact_dtype(promote([x, *ts])))
+
+    def eval(self, xp, x, *ts):
+        if not x.size or len(ts) >= x.shape[-1]:  # more directions than the polynomial has degrees
+            return xp.zeros(x.shape, np.result_type(inexact_dtype(x.dtype), *(t.dtype for t in ts)))
+        points = _regular_points(xp, x)
+        total = sum(_cofactor_of_regular(xp, p, ts) for p in points) / len(points)
+        return total if any(v.dtype.kind == "c" for v in (x, *ts)) else total.real
+
+    def vjp(self, g, y, x, *ts):
+        # Each derivative of a determinant is symmetric in its directions: contract with g where t stood.
+        def pull(i):
+            return match(conj(self(x, *ts[:i], conj(g), *ts[i + 1 :])), ts[i] if i < len(ts) else x)
+
+        return lambda: pull(len(ts)), *(lambda i=i: pull(i) for i in range(len(ts)))
+
+    def jvp(self, tangents, y, x, *ts):
+        by_ts = [lambda t, i=i: self(x, *ts[:i], t, *ts[i + 1 :]) for i in range(len(ts))]
+        return push(tangents, lambda t: self(x, *ts, t), *by_ts)
+
+    def vmap(self, dims, *xs):
+        return self(*batch_all(dims, xs))
+
+    @classmethod
+    def samples(cls, draw):
+        yield from _any_square(cls, draw)
+        yield cls(), (draw(3, 3), draw(3, 3))
+        yield cls(), (draw(2, 3, 3), draw(2, 3, 3), draw(2, 3, 3))
+
+    @classmethod
+    def errors(cls):
+        yield cls(), (Spec((2, 3)),), "Cofactor: the last two axes of (2, 3) must be equal"
+
+
+def _regular_points(xp, x):
+    """Well-conditioned matrices around x, over which the determinant and its derivatives average to their values at x.
+
+    If M lifts the r smallest singular values, det(x + z M) is a polynomial in z of degree r: its mean over r + 1 roots
+    of unity is its value at z = 0, and so it is for all derivatives by x.
+    """
+    limit = np.finfo(inexact_dtype(x.dtype)).eps ** -0.25
+    if not xp.any(xp.linalg.cond(x, 1) >= limit):
+        return [x]
+    u, s, vh = xp.linalg.svd(x)
+    scale = xp.where(s[..., :1] > 0, s[..., :1], 1)
+    small = s * limit <= scale
+    shift = xp.matmul(u * xp.where(small, scale, 0)[..., None, :], vh)
+    roots = int(xp.max(xp.sum(small, axis=-1))) + 1
+    return [
+        x + np.exp(2j * np.pi * k / roots).astype(np.result_type(x.dtype, np.complex64)) * shift for k in range(roots)
+    ]
+
+
+def _cofactor_of_regular(xp, x, ts):
+    """The coefficient of e1...ek in det(z) z^-T for z = x + e1 t1 + ... + ek tk. Bits of a number name some of the e's."""
+    inverse, det = {0: xp.linalg.inv(x)}, {0: xp.linalg.det(x)}
+    whole = (1 << len(ts)) - 1
+    for s in range(1, whole + 1):
+        bits = [i for i in range(len(ts)) if s >> i & 1]
+        inverse[s] = -xp.matmul(inverse[0], sum(xp.matmul(ts[i], inverse[s ^ 1 << i]) for i in bits))
+        rest = s ^ 1 << bits[-1]
+        # Jacobi: the derivative of det(z) by e_i is det(z) times the trace of t_i z^-1.
+        det[s] = sum(det[r] * xp.einsum("...ij,...ji->...", ts[bits[-1]], inverse[rest ^ r]) for r in _subsets(rest))
+    return xp.swapaxes(sum(det[r][..., None, None] * inverse[whole ^ r] for r in _subsets(whole)), -1, -2)
+
+
+def _subsets(s):
+    return [r for r in range(s + 1) if r | s == s]
+
+
+@register
+@dataclass(frozen=True)
+class SLogDet(OneMatrix):
+    """Sign (or phase) and logarithm of the absolute value of the determinant of square matrices."""
+
+    def infer(self, x):
+        check_square(self, x.shape)
+        return Spec(x.shape[:-2], inexact_dtype(x.dtype)), Spec(x.shape[:-2], real_dtype(x.dtype))
+
+    def eval(self, xp, x):
+        return tuple(xp.linalg.slogdet(x))
+
+    def vjp(self, g, y, x):
+        sign, log = g
+        if is_complex(x):
+            # log det = log|det| + i phase, and the sign is exp(i phase).
+            log = log + 1j * imag(sign * conj(y[0]))
+        return (as_matrix(log) * adjoint(card(Inv)(x)),)
+
+    def jvp(self, ts, y, x):
+        t = trace_of_product(card(Inv)(x), ts[0])
+        return (y[0] * (1j * imag(t)), real(t)) if is_complex(x) else (ZERO, t)
+
+    @classmethod
+    def samples(cls, draw):
+        for shape in [(3, 3), (2, 2, 2), (1, 1), (0, 2, 2)]:
+            yield cls(), (well_conditioned(draw, *shape),)
+        yield cls(), (-well_conditioned(draw, 3, 3),)
+
+    errors = SquareMatrix.__dict__["errors"]

@@ -1,0 +1,131 @@
+"""What the functions with NumPy's names share: inputs become Tensors, and `out=` binds the Tensor it is given."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.dispatch import EAGER, Value, wrap
+from adjoint.core.errors import CutGradientError, called_at
+from adjoint.core.spec import normalize_axis
+from adjoint.core.verbs import verbs
+
+
+def tensor(a: Any) -> Any:
+    """A Tensor as it is, and whatever else np.asarray takes as a Tensor: nested lists may hold tracked ones.
+
+    >>> tensor([1.0, 2.0]).dtype
+    dtype('float64')
+    """
+    if isinstance(a, Value):
+        return a
+    if isinstance(a, (list, tuple)) and next(values_in(a), None) is not None:
+        return verbs.stack([tensor(x) for x in a], 0)
+    if isinstance(a, np.ndarray) and a.dtype == object and a.size:
+        return verbs.reshape(verbs.stack([tensor(x) for x in a.ravel()], 0), a.shape)
+    return wrap(np.asarray(a))
+
+
+def tensors(arrays: Any) -> list[Any]:
+    """The Tensors to join: those of a sequence, or the slices of one array."""
+    return [tensor(a) for a in arrays]
+
+
+def values_in(data: Any) -> Iterator[Any]:
+    """The Tensors in nested containers, object arrays among them."""
+    if isinstance(data, Value):
+        yield data
+    elif isinstance(data, (list, tuple)):
+        for x in data:
+            yield from values_in(x)
+    elif isinstance(data, dict):
+        yield from values_in(list(data.values()))
+    elif isinstance(data, np.ndarray) and data.dtype == object:
+        yield from values_in(data.ravel().tolist())
+
+
+def replaced(data: Any, change: Any) -> Any:
+    """The same containers with `change(tensor)` for each Tensor in them."""
+    if isinstance(data, Value):
+        return change(data)
+    if isinstance(data, (list, tuple)):
+        items = [replaced(x, change) for x in data]
+        return type(data)(*items) if hasattr(data, "_fields") else type(data)(items)
+    return {k: replaced(x, change) for k, x in data.items()} if isinstance(data, dict) else data
+
+
+def is_followed(data: Any) -> bool:
+    """Whether a derivative may be asked of a Tensor in these containers."""
+    recording = context.open_tape.get() is not None
+    return builtins.any(recording or x.tracked for x in values_in(data))
+
+
+def is_plain(data: Any) -> bool:
+    """Whether NumPy itself can compute with these: no transform follows them, and none is of half precision."""
+    return context.open_tape.get() is None and builtins.all(x._trace is EAGER for x in values_in(data))
+
+
+def array_of(x: Any) -> np.ndarray:
+    """The numbers behind a value, for what has no derivative: an index, a mask, an order."""
+    return x.asnumpy() if isinstance(x, Value) else np.asarray(x)
+
+
+def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
+    """`y`, or `out` bound to it where one is given."""
+    if isinstance(out, tuple):
+        (out,) = out
+    if out is None:
+        return y
+    if not np.can_cast(y.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
+    if isinstance(out, Value):
+        out[...] = y  # type: ignore[index]
+        return out
+    if is_followed(y):
+        raise CutGradientError(
+            "`array += tensor` and `out=array` write a Tensor that is being differentiated into a NumPy array, which "
+            "would cut its gradient. Write `array = array + tensor`, or make the array a Tensor first, with "
+            f"adjoint.numpy.zeros or adjoint.numpy.array.{called_at()}"
+        )
+    np.copyto(out, array_of(y), casting=casting)  # type: ignore[arg-type]
+    return out
+
+
+def refuse(function: str, **arguments: Any) -> None:
+    """Raise for the first argument that was given (is not None): it has no meaning here, or no derivative yet."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise TypeError(f"{function}: the argument {name}={value!r} is not supported for Tensors{called_at()}")
+
+
+def axes_in_order(what: str, x: Any, axis: Any) -> tuple[int, ...]:
+    """The axes as sorted non-negative numbers; None means all of them, () none."""
+    ndim = x.ndim
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = tuple(sorted(normalize_axis(what, int(a), ndim) for a in axes))
+    if len(set(found)) != len(found):
+        raise ValueError(f"{what}: axis {axis} names an axis twice{called_at()}")
+    return found
+
+
+def one_axis(what: str, x: Any, axis: Any) -> tuple[Any, int]:
+    """The input and a non-negative axis; without one the input is flattened."""
+    if axis is None:
+        return verbs.reshape(x, (x.size,)), 0
+    return x, normalize_axis(what, int(axis), x.ndim)
+
+
+def promoted(arrays: Iterable[Any]) -> np.dtype:
+    """The dtype that NumPy gives arrays in common."""
+    return np.result_type(*(a.dtype for a in arrays))
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """`x` in this dtype; itself if it has it, or if none is named."""
+    return x if dtype is None or x.dtype == np.dtype(dtype) else verbs.cast(x, dtype)

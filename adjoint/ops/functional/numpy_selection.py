@@ -1,0 +1,236 @@
+"""NumPy's functions that choose, search and sort, with its signatures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import wrap
+from adjoint.core.errors import CutGradientError, called_at
+from adjoint.core.spec import normalize_axis
+from adjoint.core.verbs import verbs
+from adjoint.ops import compare as _c
+from adjoint.ops import functional as _f
+from adjoint.ops.functional.numpy_common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
+
+
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    """As numpy.where. The side not chosen gets a zero derivative, even if its own is not finite."""
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError(f"where: give both x and y, or neither{called_at()}")
+    return _c.where(tensor(condition), _weak(x), _weak(y))
+
+
+def _weak(a: Any) -> Any:
+    """Python numbers stay what they are, and give way to the dtype of an array beside them."""
+    return a if type(a) in (bool, int, float, complex) else tensor(a)
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+    """As numpy.clip. The derivative at a bound is 1."""
+    kwargs = {k: v for k, v in kwargs.items() if (k, v) not in {("casting", "same_kind"), ("subok", True), ("order", "K")}}
+    refuse("clip", **kwargs)
+    low, high = (b if b is not None else c for b, c in ((a_min, min), (a_max, max)))
+    x = tensor(a)
+    if low is None and high is None:
+        return stored(out, x)
+    return stored(out, _f.clip(x, *(None if b is None else _weak(b) for b in (low, high))))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """As numpy.select."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices{called_at()}")
+    chosen = _weak(default)
+    for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
+        chosen = _c.where(tensor(condition), _weak(choice), chosen)
+    return chosen
+
+
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    """As numpy.choose."""
+    options, index = tensors(choices), tensor(a)
+    n = len(options)
+    if mode == "raise":
+        if ((array_of(index) < 0) | (array_of(index) >= n)).any():
+            raise ValueError(f"choose: an index is outside the {n} choices{called_at()}")
+    elif mode in ("wrap", "clip"):
+        index = index % n if mode == "wrap" else _f.clip(index, 0, n - 1)
+    else:
+        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
+    dtype = promoted(options)
+    shape = np.broadcast_shapes(index.shape, *(o.shape for o in options))
+    chosen = verbs.broadcast_to(cast(options[-1], dtype), shape)
+    for k in range(n - 2, -1, -1):
+        chosen = _c.where(verbs.equal(index, k), cast(options[k], dtype), chosen)
+    return stored(out, chosen)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
+    """As numpy.piecewise: each function is called on the elements where its condition holds."""
+    x = tensor(x)
+    conditions = condlist if isinstance(condlist, (list, tuple)) and np.ndim(condlist[0]) == x.ndim else [condlist]
+    masks = [np.broadcast_to(array_of(c).astype(bool), x.shape) for c in conditions]
+    if len(funclist) == len(masks) + 1:
+        masks = [*masks, ~np.logical_or.reduce(masks)]
+    elif len(funclist) != len(masks):
+        raise ValueError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
+    y = wrap(np.zeros(x.shape, x.dtype))
+    for mask, function in zip(masks, funclist, strict=True):
+        if mask.any():
+            y[mask] = function(x[mask], *args, **kw) if callable(function) else function
+    return y
+
+
+# ---------------------------------------------------------------- positions
+
+
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    """As numpy.take."""
+    x, axis = one_axis("take", tensor(a), axis)
+    index = tensor(indices)
+    if mode in ("wrap", "clip"):
+        n = x.shape[axis]
+        index = index % n if mode == "wrap" else _f.clip(index, 0, n - 1)
+    elif mode != "raise":
+        raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
+    return stored(out, _f.take(x, index, axis))
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """As numpy.take_along_axis."""
+    x, axis = one_axis("take_along_axis", tensor(arr), axis)
+    return _f.take_along_axis(x, tensor(indices), axis)
+
+
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
+    """As numpy.compress."""
+    x, axis = one_axis("compress", tensor(a), axis)
+    return stored(out, _f.take(x, np.flatnonzero(array_of(condition)), axis))
+
+
+def extract(condition: Any, arr: Any) -> Any:
+    """As numpy.extract."""
+    return compress(array_of(condition).ravel(), arr)
+
+
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """As numpy.nonzero."""
+    return _f.nonzero(tensor(a), as_tuple=True)
+
+
+def argwhere(a: Any) -> Any:
+    """As numpy.argwhere."""
+    return wrap(np.argwhere(array_of(a)))
+
+
+def flatnonzero(a: Any) -> Any:
+    """As numpy.flatnonzero."""
+    return wrap(np.flatnonzero(array_of(a)))
+
+
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    """As numpy.searchsorted; it works under vmap too."""
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}{called_at()}")
+    line, v = verbs.stop_gradient(tensor(a)), verbs.stop_gradient(tensor(v))
+    if sorter is not None:
+        line = _f.take(line, tensor(sorter), 0)
+    if not line.tracked and not v.tracked:
+        return wrap(np.searchsorted(array_of(line), array_of(v), side))  # type: ignore[call-overload]
+    before = verbs.less if side == "left" else verbs.less_equal
+    low = verbs.cast(verbs.zeros_like(v), np.int64)
+    high = low + line.shape[0]
+    for _ in range(line.shape[0].bit_length()):  # bisection: the same steps for every element of a batch
+        middle = (low + high) // 2
+        open_ = verbs.less(low, high)
+        probe = _f.take(line, _c.minimum(middle, max(line.shape[0] - 1, 0)), 0)
+        right = verbs.bitwise_and(open_, before(probe, v))
+        left = verbs.bitwise_and(open_, verbs.logical_not(right))
+        low, high = _c.where(right, middle + 1, low), _c.where(left, middle, high)
+    return low
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """As numpy.digitize."""
+    edges = array_of(bins)
+    steps = np.diff(edges)
+    if (steps >= 0).all():
+        return searchsorted(edges, x, "left" if right else "right")
+    if not (steps <= 0).all():
+        raise ValueError(f"digitize: bins must be in order{called_at()}")
+    return len(edges) - searchsorted(edges[::-1], x, "right" if right else "left")
+
+
+def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """As numpy.sort; always stable."""
+    refuse("sort", order=order)
+    x, axis = one_axis("sort", tensor(a), axis)
+    return _f.sort(x, axis)[0]
+
+
+def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    """As numpy.argsort; always stable."""
+    refuse("argsort", order=order)
+    x, axis = one_axis("argsort", tensor(a), axis)
+    return _f.argsort(x, axis)
+
+
+def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
+    """As numpy.partition."""
+    refuse("partition", order=order)
+    x, axis = one_axis("partition", tensor(a), axis)
+    return _f.take_along_axis(x, np.argpartition(array_of(x), kth, axis), axis)
+
+
+def unique(
+    ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: Any = None, *,
+    equal_nan: bool = True, sorted: bool = True,
+) -> Any:  # fmt: skip
+    """As numpy.unique, differentiable: each value takes the derivative at its first place."""
+    x = tensor(ar)
+    if axis is None:
+        x = _f.reshape(x, -1)
+    else:
+        axis = normalize_axis("unique", axis, x.ndim)
+    shape = tensor(ar).shape if axis is None else None
+    _, first, inverse, counts = np.unique(array_of(x), True, True, True, axis, equal_nan=equal_nan)
+    inverse = inverse if shape is None else inverse.reshape(shape)
+    wanted = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
+    extra = [wrap(value) for asked, value in wanted if asked]
+    values = _f.take(x, first, axis or 0)
+    return (values, *extra) if extra else values
+
+
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """As numpy.bincount, differentiable in the weights."""
+    return _f.bincount(tensor(x), None if weights is None else tensor(weights), minlength)
+
+
+# ---------------------------------------------------------------- in place
+
+
+def _in_place(name: str, rewrite: str) -> Any:
+    """A function that stands for one that writes into its first argument."""
+
+    def refused(*args: Any, **kwargs: Any) -> Any:
+        raise CutGradientError(
+            f"numpy.{name} writes into its first argument, which would cut the gradient. Write `{rewrite}` on a Tensor "
+            f"instead: it rebinds x and is differentiable (adjoint.numpy.zeros makes a Tensor to start from).{called_at()}"
+        )
+
+    refused.__name__ = refused.__qualname__ = name
+    refused.__doc__ = f"Refused, and says to write `{rewrite}`."
+    return refused
+
+
+copyto = _in_place("copyto", "x[...] = v")
+put = _in_place("put", "x[np.unravel_index(ind, x.shape)] = v")
+place = _in_place("place", "x[mask] = v")
+putmask = _in_place("putmask", "x[mask] = v[mask]")
+put_along_axis = _in_place("put_along_axis", "x[i, j] = v")
+fill_diagonal = _in_place("fill_diagonal", "i = np.arange(n); x[i, i] = v")

@@ -1,0 +1,273 @@
+"""Cards of linear algebra: inverse, linear systems, the matrix exponential.
+
+All act on the last two axes and treat the axes before them as a batch. `X'` in comments is the conjugate transpose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.core.errors import ShapeError
+from adjoint.core.spec import Shape, Spec, broadcast, float64, is_complex, is_inexact, promote, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
+from adjoint.ops.card import Op, card, register
+from adjoint.ops.contract import matmul, swap_last
+from adjoint.ops.movement import Concat, GetItem
+
+WHOLE = (None, None, None)
+
+
+# ---------------------------------------------------------------- helpers of the rules, written in ops
+
+
+def adjoint(x):
+    """The conjugate transpose of the last two axes."""
+    return conj(swap_last(x))
+
+
+def product(*factors):
+    """The matrix product of all factors, from the left."""
+    first, *rest = factors
+    for factor in rest:
+        first = matmul(first, factor)
+    return first
+
+
+def real(x):
+    """The real part, free of charge for real values."""
+    return verbs.real(x) if is_complex(x) else x
+
+
+def triangle(x, lower, strict=False):
+    """The lower or upper triangle of the last two axes, zero elsewhere; without the diagonal if `strict`."""
+    return verbs.where(triangle_mask(shape_of(x)[-2:], lower, strict), x, 0)
+
+
+def triangle_mask(shape, lower, strict):
+    """Where the triangle is; plain booleans."""
+    below = np.tri(*shape, -1 if lower == strict else 0, dtype=bool)
+    return below if lower else ~below
+
+
+# ---------------------------------------------------------------- families
+
+
+def check_square(op: Op, shape: Shape) -> None:
+    """Refuse anything but square matrices."""
+    name = type(op).__name__
+    if len(shape) < 2:
+        raise ShapeError(f"{name}: a matrix needs two axes, the input has shape {shape}")
+    if shape[-1] != shape[-2]:
+        raise ShapeError(f"{name}: the last two axes of {shape} must be equal")
+
+
+def inexact_dtype(dtype: np.dtype) -> np.dtype:
+    """Whole numbers are computed in float64."""
+    return dtype if is_inexact(dtype) else float64
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """
+    >>> real_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return np.zeros((), inexact_dtype(dtype)).real.dtype
+
+
+class OneMatrix(Op):
+    """Ops on one matrix, batched over its leading axes."""
+
+    complex = True
+
+    def vmap(self, dims, x):
+        return self(batch_front(x, dims[0]))
+
+
+class SquareMatrix(OneMatrix):
+    """Ops on one square matrix with a result of the same shape."""
+
+    def infer(self, x):
+        check_square(self, x.shape)
+        return Spec(x.shape, inexact_dtype(x.dtype))
+
+    @classmethod
+    def samples(cls, draw):
+        for lead in [(), (2,), (2, 1), (0,)]:
+            yield cls(), (well_conditioned(draw, *lead, 3, 3),)
+        yield cls(), (well_conditioned(draw, 1, 1),)
+        yield cls(), (draw(0, 0),)
+
+    @classmethod
+    def errors(cls):
+        yield cls(), (Spec((2, 3)),), f"{cls.__name__}: the last two axes of (2, 3) must be equal"
+        yield cls(), (Spec((3,)),), f"{cls.__name__}: a matrix needs two axes"
+
+
+def well_conditioned(draw, *shape):
+    """A sample far from singular matrices."""
+    x = draw(*shape, domain=(-1.0, 1.0))
+    return x + 3 * np.eye(*shape[-2:], dtype=x.dtype)
+
+
+# ---------------------------------------------------------------- inverse and linear systems
+
+
+@register
+@dataclass(frozen=True)
+class Inv(SquareMatrix):
+    """The inverse of square matrices."""
+
+    def eval(self, xp, x):
+        return xp.linalg.inv(x)
+
+    def vjp(self, g, y, x):
+        back = adjoint(y)
+        return (-product(back, g, back),)
+
+    def jvp(self, ts, y, x):
+        return -product(y, ts[0], y)
+
+
+class LinearSystem(Op):
+    """Ops that solve A y = b for a matrix b of right sides; leading axes broadcast."""
+
+    complex = True
+
+    def infer(self, a, b):
+        check_square(self, a.shape)
+        name = type(self).__name__
+        if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+            raise ShapeError(
+                f"{name}: the right side of shape {b.shape} must have {a.shape[-1]} rows, as the matrix {a.shape}"
+            )
+        lead = broadcast(self, [Spec(a.shape[:-2]), Spec(b.shape[:-2])])
+        return Spec(lead + b.shape[-2:], inexact_dtype(promote([a, b])))
+
+    def vmap(self, dims, a, b):
+        da, db = dims
+        if da is None and ndim(a) == 2 and ndim(b) == 3:
+            # One matrix, many right sides: the batch becomes columns, and the matrix is factorised once.
+            size, rows, columns = shape_of(b := batch_front(b, db))
+            wide = verbs.reshape(verbs.permute(b, (1, 0, 2)), (rows, size * columns))
+            return verbs.permute(verbs.reshape(self(a, wide), (rows, size, columns)), (1, 0, 2))
+        rank = max(ndim(x) - (d is not None) for x, d in ((a, da), (b, db)))
+        return self(batch_first(a, da, rank), batch_first(b, db, rank))
+
+    @classmethod
+    def right_sides(cls, draw):
+        for a, b in [((3, 3), (3, 2)), ((2, 3, 3), (2, 3, 1)), ((2, 3, 3), (3, 2)), ((3, 3), (2, 3, 2)),
+                     ((2, 1, 2, 2), (3, 2, 2)), ((0, 2, 2), (0, 2, 1)), ((2, 2), (2, 0)), ((0, 0), (0, 2))]:  # fmt: skip
+            yield well_conditioned(draw, *a), draw(*b)
+
+    @classmethod
+    def errors(cls):
+        name = cls.__name__
+        yield cls(), (Spec((2, 3)), Spec((2, 1))), f"{name}: the last two axes of (2, 3) must be equal"
+        yield cls(), (Spec((3, 3)), Spec((2, 1))), f"{name}: the right side of shape (2, 1) must have 3 rows"
+        yield cls(), (Spec((2, 3, 3)), Spec((4, 3, 1))), "do not broadcast"
+
+
+@register
+@dataclass(frozen=True)
+class Solve(LinearSystem):
+    """The y with a y = b; the axes before the last two broadcast."""
+
+    def eval(self, xp, a, b):
+        return xp.linalg.solve(a, b)
+
+    def vjp(self, g, y, a, b):
+        back = self(adjoint(a), g)
+        return lambda: match(-matmul(back, adjoint(y)), a), lambda: match(back, b)
+
+    def jvp(self, ts, y, a, b):
+        return self(a, push(ts, lambda t: -matmul(t, y), lambda t: _spread_rows(t, y)))
+
+    @classmethod
+    def samples(cls, draw):
+        for a, b in cls.right_sides(draw):
+            yield cls(), (a, b)
+
+
+def _spread_rows(t, y):
+    """A tangent of the right side, which the matrix's leading axes may have broadcast, under the result's shape."""
+    return t if shape_of(t) == shape_of(y) else verbs.broadcast_to(t, shape_of(y))
+
+
+@register
+@dataclass(frozen=True)
+class TriangularSolve(LinearSystem):
+    """The y with A y = b, or A' y = b if `adjoint`, where A is the lower or upper triangle of a.
+
+    The other triangle is not read, nor, with `unit`, the diagonal, which then counts as ones.
+    """
+
+    lower: bool = True
+    adjoint: bool = False
+    unit: bool = False
+
+    def eval(self, xp, a, b):
+        dtype = inexact_dtype(np.result_type(a, b))
+        if xp is np and a.ndim == b.ndim == 2 and a.shape[0] == a.shape[1] and b.size:
+            from scipy.linalg import solve_triangular
+
+            a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+            return solve_triangular(a, b, 2 * self.adjoint, self.lower, self.unit, check_finite=False)
+        full = xp.where(triangle_mask(a.shape[-2:], self.lower, self.unit), a, 0)
+        full = full + xp.eye(a.shape[-1], dtype=dtype) if self.unit else full
+        return xp.linalg.solve(xp.conj(xp.swapaxes(full, -1, -2)) if self.adjoint else full, b)
+
+    def vjp(self, g, y, a, b):
+        back = card(TriangularSolve, self.lower, not self.adjoint, self.unit)(a, g)
+
+        def pull_matrix():
+            outer = matmul(y, adjoint(back)) if self.adjoint else matmul(back, adjoint(y))
+            return match(-triangle(outer, self.lower, self.unit), a)
+
+        return pull_matrix, lambda: match(back, b)
+
+    def jvp(self, ts, y, a, b):
+        def push_matrix(t):
+            t = triangle(t, self.lower, self.unit)
+            return -matmul(adjoint(t) if self.adjoint else t, y)
+
+        return self(a, push(ts, push_matrix, lambda t: _spread_rows(t, y)))
+
+    @classmethod
+    def samples(cls, draw):
+        for a, b in cls.right_sides(draw):
+            yield cls(), (a, b)
+        for flags in [(False, False, False), (True, True, False), (False, True, True), (True, False, True)]:
+            yield cls(*flags), (well_conditioned(draw, 3, 3), draw(3, 2))
+            yield cls(*flags), (well_conditioned(draw, 2, 2, 2), draw(2, 1))
+
+
+# ---------------------------------------------------------------- the matrix exponential
+
+
+@register
+@dataclass(frozen=True)
+class Expm(SquareMatrix):
+    """The matrix exponential of square matrices."""
+
+    def eval(self, xp, x):
+        check_square(self, x.shape)
+        from scipy.linalg import expm
+
+        return expm(x.astype(inexact_dtype(x.dtype), copy=False))
+
+    def vjp(self, g, y, x):
+        return (self._along(adjoint(x), g),)
+
+    def jvp(self, ts, y, x):
+        return self._along(x, ts[0])
+
+    def _along(self, x, t):
+        """The derivative at x along t: exp [[x, t], [0, x]] = [[exp x, D exp(x)[t]], [0, exp x]]."""
+        rows, columns = ndim(x) - 2, ndim(x) - 1
+        below = card(Concat, columns)(verbs.zeros_like(x), x)
+        whole = self(card(Concat, rows)(card(Concat, columns)(x, t), below))
+        n = shape_of(x)[-1]
+        return card(GetItem, (*(WHOLE,) * rows, (0, n, None), (n, 2 * n, None)))(whole)

@@ -1,0 +1,69 @@
+"""The layout: imports go one way, files stay small, importing is cheap."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "adjoint"
+
+RANK = {
+    "core": 0, "ops": 1, "graph": 2,
+    "transforms": 3, "frontend": 3, "derive": 3, "passes": 3, "backends": 3,
+    "api": 4,
+    "nn": 5, "numpy": 5, "optim": 5, "numeric": 5, "symbolic": 5, "explain": 5, "parallel": 5, "testing": 5,
+    "cli": 6, "mindspore": 6,
+}  # fmt: skip
+
+
+def allowed(importer: str, imported: str) -> bool:
+    """Whether one stage may import another."""
+    return importer == imported or RANK[importer] > RANK[imported]
+
+
+def violations(source: str, stage: str) -> list[str]:
+    """Imports in a file of `stage` that point the wrong way."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [f"{node.module}.{a.name}" for a in node.names] if node.module == "adjoint" else [node.module]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "adjoint" and len(parts) > 1 and not (parts[1] in RANK and allowed(stage, parts[1])):
+                found.append(f"line {node.lineno}: {name}")
+    return found
+
+
+FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_one_way(path: Path) -> None:
+    stage = path.relative_to(PACKAGE).parts[0]
+    assert violations(path.read_text(), stage) == []
+
+
+def test_the_check_itself_finds_a_wrong_import() -> None:
+    assert violations("from adjoint.transforms.tape import Tape", "ops") == ["line 1: adjoint.transforms.tape"]
+    assert violations("from adjoint import nn", "api") == ["line 1: adjoint.nn"]
+    assert not allowed("transforms", "derive")
+    assert not allowed("ops", "backends")
+
+
+@pytest.mark.parametrize("path", [*FILES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT)))
+def test_files_stay_under_the_limit(path: Path) -> None:
+    limit = {"elementwise.py": 480, "movement.py": 480, "tensor.py": 440, "reduction.py": 440}.get(path.name, 420)
+    assert len(path.read_text().splitlines()) <= limit
+
+
+def test_import_is_light() -> None:
+    """`import adjoint` loads NumPy and nothing else that is heavy; SciPy waits for its first use."""
+    code = "import sys, adjoint; print(*[m for m in ('scipy', 'llvmlite', 'jax', 'torch', 'sympy', 'matplotlib', 'ml_dtypes') if m in sys.modules])"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert out.stdout.strip() == ""
