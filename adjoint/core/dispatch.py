@@ -15,10 +15,15 @@ from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
 
 
+_open_tape = context.open_tape.get
+
+
 class Trace:
     """What an op call means for Tensors of one kind. The highest level among the inputs decides."""
 
     level: float = 0
+    #: Whether a Tensor shows the shape of the value it holds; a batch hides an axis.
+    transparent: bool = True
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         """Apply `op` to inputs of which at least one belongs to this trace."""
@@ -27,9 +32,6 @@ class Trace:
     def shape(self, x: Any) -> tuple[int, ...]:
         """The shape that a user sees."""
         return shape_of(x._value)
-
-    def dtype(self, x: Any) -> np.dtype:
-        return dtype_of(x._value)
 
     def below(self, x: Any) -> Any:
         """The value one level below."""
@@ -105,7 +107,7 @@ class Eager(Trace):
     level = 0
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
-        tape = context.open_tape.get()
+        tape = _open_tape()
         if tape is not None:
             return tape.record(op, xs)
         return wrap(evaluate(op, [x._value if isinstance(x, Value) else x for x in xs]))
@@ -134,6 +136,7 @@ def _widened(x: Any) -> Any:
     return np.asarray(x, np.float32) if is_half(dtype_of(x)) else x
 
 
+_ARRAYS = (np.ndarray, np.generic)
 EAGER = Eager()
 HALF = Half()
 
@@ -144,7 +147,11 @@ def wrap(value: Any) -> Any:
         return value
     if type(value) is tuple:
         return tuple(wrap(v) for v in value)
-    return make(value, HALF if is_half(dtype_of(value)) else EAGER)
+    if not isinstance(value, _ARRAYS):
+        value = np.asarray(value)
+    x = tensor_class.__new__(tensor_class)
+    x._value, x._trace, x._extra = value, HALF if value.dtype.itemsize == 2 and is_half(value.dtype) else EAGER, None
+    return x
 
 
 def lift(value: Any) -> Any:

@@ -22,15 +22,13 @@ class Parameters(Trace):
     """Ops on Parameters are ops on the values they stand for just now."""
 
     level = float("inf")
+    transparent = False
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         return op(*[resolve(x) if isinstance(x, Parameter) else x for x in xs])
 
     def shape(self, x: Any) -> tuple[int, ...]:
         return resolve(x).shape
-
-    def dtype(self, x: Any) -> np.dtype:
-        return resolve(x).dtype
 
     def below(self, x: Any) -> Any:
         return resolve(x)

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core import dispatch, tree
 from adjoint.core.dispatch import EAGER, HALF, Value, make
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
-from adjoint.core.spec import is_half
+from adjoint.core.spec import dtype_of, is_half
 from adjoint.core.verbs import verbs
 
 
@@ -52,12 +52,18 @@ class Tensor(Value):
     @property
     def shape(self) -> tuple[int, ...]:
         """The size of each axis."""
-        return self._trace.shape(self)
+        try:
+            return self._value.shape if self._trace.transparent else self._trace.shape(self)
+        except AttributeError:  # a Python number
+            return ()
 
     @property
     def dtype(self) -> np.dtype:
         """The NumPy dtype of the elements."""
-        return self._trace.dtype(self)
+        try:
+            return self._value.dtype
+        except AttributeError:  # a Python number
+            return dtype_of(self._value)
 
     @property
     def ndim(self) -> int:

@@ -107,7 +107,7 @@ class Div(Elementwise):
 
     def vjp(self, g, z, x, y):
         if isinstance(y, (int, float)) and y:  # a constant divisor needs no care at 0
-            return lambda: match(g / y, x), ZERO
+            return lambda: match(g / y, x), lambda: match(-g * (z / y), y)
         return super().vjp(g, z, x, y)
 
 

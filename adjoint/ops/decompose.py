@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, dtype_of, float32, is_half, shape_of
+from adjoint.core.spec import Spec, dtype_of, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card, register
@@ -23,6 +23,7 @@ from adjoint.ops.linalg import (
     TriangularSolve,
     adjoint,
     check_square,
+    epsilon,
     inexact_dtype,
     product,
     real,
@@ -61,10 +62,8 @@ def reciprocal(x, tolerance):
 
 def rounding(s):
     """How far the eigenvalues or singular values along the last axis can be off, with two axes of size 1."""
-    dtype = dtype_of(s)
-    eps = float(np.finfo(float32 if is_half(dtype) else dtype).eps)
     total = verbs.sum_axes(verbs.abs(s), (ndim(s) - 1,))
-    return eps * verbs.expand_last(verbs.expand_last(total))
+    return epsilon(dtype_of(s)) * verbs.expand_last(verbs.expand_last(total))
 
 
 def inverse_gaps(s):
@@ -128,7 +127,7 @@ def _half_lower(x):
 @register
 @dataclass(frozen=True)
 class QR(OneMatrix):
-    """Q with orthonormal columns and an upper triangular R with a real diagonal, of matrices that are not wider than tall."""
+    """Q with orthonormal columns and an upper triangular R with a real diagonal, for at least as many rows as columns."""
 
     def infer(self, x):
         self._check(x.shape)

@@ -134,7 +134,7 @@ def _regular_points(xp, x):
 
 
 def _cofactor_of_regular(xp, x, ts):
-    """The coefficient of e1...ek in det(z) z^-T for z = x + e1 t1 + ... + ek tk. Bits of a number name some of the e's."""
+    """The coefficient of e1...ek in det(z) z^-T for z = x + e1 t1 + ... + ek tk; products of e's are named by bits."""
     inverse, det = {0: xp.linalg.inv(x)}, {0: xp.linalg.det(x)}
     whole = (1 << len(ts)) - 1
     for s in range(1, whole + 1):

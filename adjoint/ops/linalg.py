@@ -10,7 +10,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Shape, Spec, broadcast, float64, is_complex, is_inexact, promote, shape_of
+from adjoint.core.spec import (
+    Shape,
+    Spec,
+    broadcast,
+    float32,
+    float64,
+    is_complex,
+    is_half,
+    is_inexact,
+    promote,
+    shape_of,
+)
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
@@ -75,6 +86,11 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
     dtype('float32')
     """
     return np.zeros((), inexact_dtype(dtype)).real.dtype
+
+
+def epsilon(dtype: np.dtype) -> float:
+    """The spacing of numbers next to 1 in the precision that this dtype is computed in."""
+    return float(np.finfo(float32 if is_half(dtype) else dtype).eps)
 
 
 class OneMatrix(Op):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from adjoint.core.spec import Spec, int64, normalize_axis, shape_of, uint64
 from adjoint.core.verbs import verbs
@@ -31,6 +32,23 @@ class Sum(Reduction, Linear):
         yield from super().samples(draw)
         yield cls((0,)), (draw(0, 3),)
         yield cls((1,)), (draw(0, 3),)
+
+
+@register
+@dataclass(frozen=True)
+class Mean(Reduction, Linear):
+    """The average along `axes`."""
+
+    complex = True
+
+    def eval(self, xp, x):
+        return xp.asarray(x).mean(axis=self.axes, keepdims=self.keepdims)
+
+    def vjp(self, g, y, x):
+        shape = shape_of(x)
+        g = g / max(prod(shape[a] for a in self.axes), 1)
+        g = g if self.keepdims else verbs.reshape(g, self.kept(shape))
+        return (verbs.broadcast_to(g, shape),)
 
 
 class Peak(Reduction):

@@ -74,8 +74,9 @@ def assert_close(got: Sequence[Any], want: Sequence[Any], what: str, rtol: float
         if not inexact(b):
             np.testing.assert_array_equal(a, b, err_msg=what)
             continue
-        finite = np.abs(wide(b)[np.isfinite(wide(b))])
-        np.testing.assert_allclose(wide(a), wide(b), rtol=rtol, atol=rtol * max(1.0, finite.max(initial=0.0)), err_msg=what)
+        a, b = wide(a), wide(b)
+        largest = np.abs(b[np.isfinite(b)]).max(initial=1.0)
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * largest, err_msg=what)
 
 
 def assert_like(got: Sequence[Any], values: Sequence[Any], what: str) -> None:
@@ -96,8 +97,9 @@ class Case:
     rng: np.random.Generator
 
     def __str__(self) -> str:
-        dtypes = {x.dtype.name for x in self.xs} - {"float64"}
-        return f"{self.op} on shapes {[x.shape for x in self.xs]}" + (f" of {', '.join(sorted(dtypes))}" if dtypes else "")
+        dtypes = sorted({x.dtype.name for x in self.xs} - {"float64"})
+        shapes = f"{self.op} on shapes {[x.shape for x in self.xs]}"
+        return f"{shapes} of {', '.join(dtypes)}" if dtypes else shapes
 
     @property
     def floats(self) -> Arrays:

@@ -69,7 +69,7 @@ def _only(i: int, ts: Arrays) -> list[Any]:
 
 
 def check_transforms(case: Case) -> None:
-    """A tape and dual numbers give what the rules give, for all inputs and for one among constants."""
+    """A tape and dual numbers give what the rules give: for all inputs, for one among constants, for Python numbers."""
     gs, ts = case.directions(case.outputs()), case.directions(case.floats)
     pulled, pushed = case.pull(gs), case.push(ts)
     inputs = [Tensor(x) for x in case.floats]
@@ -78,6 +78,10 @@ def check_transforms(case: Case) -> None:
     for i, x in enumerate(inputs):
         _, pull = vjp(lambda x, i=i: case.call(*inputs[:i], x, *inputs[i + 1 :]), x)
         assert_close(pull(*gs), [pulled[i]], f"tape of {case} against its vjp, other inputs constant", 1e-12)
+    if any(x.ndim == 0 for x in case.floats):
+        numbers = [x.item() if x.ndim == 0 else x for x in case.floats]
+        _, pull = vjp(case.call, *numbers)
+        assert_close(pull(*gs), pulled, f"tape of {case} against its vjp, Python numbers as inputs", 1e-12)
 
 
 def check_second_order(case: Case) -> None:
@@ -109,7 +113,9 @@ def check_zero_derivative(case: Case) -> None:
     op, xs = case.op, case.xs
     y = op.eval(np, *xs)
     pulled = op.vjp(y, y, *xs)
-    assert len(pulled) == len(xs) and all(c is ZERO for c in pulled), f"vjp of {case}: {pulled}, expected ZERO for each input"
+    assert len(pulled) == len(xs) and all(c is ZERO for c in pulled), (
+        f"vjp of {case}: {pulled}, expected ZERO for each input"
+    )
     tangent = op.jvp([np.zeros_like(x) if inexact(x) else ZERO for x in xs], y, *xs)
     assert tangent is ZERO, f"jvp of {case}: {tangent}, expected ZERO"
     if not case.floats:

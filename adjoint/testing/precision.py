@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from adjoint.api.forward import jvp
 from adjoint.api.grad import vjp
-from adjoint.core.spec import bfloat16, float16, float32, int32, spec_of
+from adjoint.core.spec import bfloat16, bool_, float16, float32, int32, spec_of, uint8
 from adjoint.core.tensor import Tensor
 from adjoint.ops.families import Elementwise
 from adjoint.testing.cases import Case, assert_close, assert_like, flat, in_kind, plain, wide
@@ -18,10 +19,8 @@ def check_precisions(case: Case) -> None:
     """A sample in single and half precision, in a mixture, and with Python numbers among the inputs."""
     check_precision(case.cast(float32), 1e-4)
     check_precision(case.cast(float16), 2e-2)
-    try:
+    with suppress(ImportError):  # bfloat16 comes from an optional package
         check_precision(case.cast(bfloat16()), 1e-1)
-    except ImportError:  # an optional package
-        pass
     check_mixed(case, float32, 1e-4)
     check_mixed(case, int32, 1e-9)
     if isinstance(case.op, Elementwise):
@@ -36,7 +35,9 @@ def check_precision(low: Case, tolerance: float) -> None:
     for y, full, spec in zip(got, want, low.specs(), strict=True):
         expected = getattr(low.op, "dtype", None) or in_kind(full.dtype, low.floats[0].dtype)  # a cast has a `dtype`
         assert y.dtype == expected, f"{low}: the result is {y.dtype}, expected {expected}"
-        assert (spec.shape, spec.dtype) == (y.shape, y.dtype), f"infer of {low}: {spec}, the result is {y.dtype}{y.shape}"
+        assert (spec.shape, spec.dtype) == (y.shape, y.dtype), (
+            f"infer of {low}: {spec}, the result is {y.dtype}{y.shape}"
+        )
     assert_close(got, want, f"{low} against double precision", tolerance)
     check_derivative_dtypes(low, tolerance)
 
@@ -80,7 +81,8 @@ def check_python_numbers(low: Case, tolerance: float) -> None:
 
         others = [Tensor(x) for i, x in enumerate(low.floats) if i != place]
         y = call(*others)
-        spec = low.op.infer(*(spec_of(x) for x in low.filled([*low.floats[:place], number, *low.floats[place + 1 :]])))
+        xs = low.filled([*low.floats[:place], number, *low.floats[place + 1 :]])
+        (spec,) = flat(low.op.infer(*map(spec_of, xs)))
         assert spec.dtype == y.dtype, f"infer of {what}: {spec}, the result is {y.dtype}"
         if low.smooth:
             assert y.dtype == others[0].dtype, f"{what}: the result is {y.dtype}, expected {others[0].dtype}"
@@ -93,11 +95,13 @@ def check_python_numbers(low: Case, tolerance: float) -> None:
 
 def check_whole_numbers(case: Case) -> None:
     """`infer` foretells the dtype that the kernel gives whole numbers and booleans, if it takes them."""
-    for dtype in map(np.dtype, (bool, "uint8", "int32")):
+    for dtype in (bool_, uint8, int32):
         whole = case.cast(dtype)
         try:
             ys = whole.results()
         except (TypeError, ValueError):
             continue
         for y, spec in zip(ys, whole.specs(), strict=True):
-            assert (spec.shape, spec.dtype) == (y.shape, y.dtype), f"infer of {whole}: {spec}, eval gave {y.dtype}{y.shape}"
+            assert (spec.shape, spec.dtype) == (y.shape, y.dtype), (
+                f"infer of {whole}: {spec}, eval gave {y.dtype}{y.shape}"
+            )

@@ -15,6 +15,8 @@ from adjoint.ops.broadcast import batch_front
 class Batch(Trace):
     """Values with a hidden batch axis of one `size`."""
 
+    transparent = False
+
     def __init__(self, size: int) -> None:
         self.size = size
         self.level = context.new_level()

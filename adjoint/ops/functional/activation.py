@@ -10,7 +10,7 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.movement import split
-from adjoint.ops.functional.reduction import logsumexp, sum
+from adjoint.ops.functional.reduction import in_single, logsumexp, sum
 from adjoint.ops.special import erf
 
 
@@ -221,6 +221,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, 0))
 
 
+@in_single
 def softmax(input: Any, axis: int = -1) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow.
 
@@ -231,6 +232,7 @@ def softmax(input: Any, axis: int = -1) -> Any:
     return _t.exp(log_softmax(input, axis))
 
 
+@in_single
 def log_softmax(input: Any, axis: int = -1) -> Any:
     """log(softmax(x)) along an axis, without overflow.
 
@@ -261,10 +263,11 @@ def glu(x: Any, axis: int = -1) -> Any:
     size = shape_of(x)[axis]
     if size % 2:
         raise ValueError(f"glu: axis {axis} of shape {shape_of(x)} cannot be halved")
-    a, b = split(x, size // 2, axis)
+    a, b = split(x, [size // 2] * 2, axis)
     return a * _t.sigmoid(b)
 
 
+@in_single
 def normalize(input: Any, axis: int = -1, eps: float = 1e-12) -> Any:
     """The input divided by its 2-norm along an axis, which counts as at least `eps`.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.spec import dtype_of, float32, shape_of
+from adjoint.core.spec import Spec, dtype_of, float32, float64, promote, shape_of, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 
@@ -99,10 +99,12 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
     """
     if steps < 1:
         raise ValueError(f"linspace: steps={steps}; it must be at least 1")
-    part = np.linspace(0.0, 1.0, steps, dtype=dtype or float32)
-    if not isinstance(start, Value) and not isinstance(end, Value):
+    if isinstance(start, (int, float)) and isinstance(end, (int, float)):
         return wrap(np.linspace(start, end, steps, dtype=dtype or float32))
-    return start * (1.0 - part) + end * part
+    part = np.linspace(0.0, 1.0, steps)
+    line = start * (1.0 - part) + end * part
+    ends = [spec_of(v) for v in (start, end)]
+    return verbs.cast(line, dtype or promote([*ends, Spec((), float64, weak=True)]))
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: Any = None) -> Any:
@@ -142,7 +144,8 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0,
     classes = np.arange(depth).reshape((-1,) + (1,) * (n - place))
     hit = verbs.equal(column, classes)
     chosen = verbs.where(hit, on_value, off_value)
-    return verbs.cast(chosen, dtype or float32) if not isinstance(on_value, Value) else chosen
+    plain = isinstance(on_value, (bool, int, float)) and isinstance(off_value, (bool, int, float))
+    return verbs.cast(chosen, dtype or (float32 if plain else dtype_of(chosen)))
 
 
 def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import dtype_of, is_inexact
+from adjoint.core.spec import dtype_of, promote, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
@@ -106,6 +107,14 @@ lt, le, gt, ge, eq, ne = less, less_equal, greater, greater_equal, equal, not_eq
 gammaln = lgamma
 
 
+def _together(*xs: Any) -> tuple[Any, ...]:
+    """Python numbers as arrays of the dtype that all have in common: on the way through a card they would widen it."""
+    if not any(isinstance(x, (int, float, builtins.complex)) for x in xs):
+        return xs
+    dtype = promote(map(spec_of, xs))
+    return tuple(np.asarray(x, dtype) if isinstance(x, (int, float, builtins.complex)) else x for x in xs)
+
+
 def where(condition: Any, input: Any, other: Any) -> Any:
     """`input` where the condition holds, else `other`. The side not chosen gets a zero derivative.
 
@@ -125,8 +134,8 @@ def round(input: Any, decimals: int = 0) -> Any:
     """
     if not decimals:
         return _c.round_(input)
-    scale = 10.0**decimals
-    return _c.round_(input * scale) / scale
+    scale = 10.0 ** builtins.abs(decimals)
+    return _c.round_(input * scale) / scale if decimals > 0 else _c.round_(input / scale) * scale
 
 
 def digamma(input: Any) -> Any:
@@ -156,7 +165,7 @@ def exp2(input: Any) -> Any:
     >>> print(ops.exp2(Tensor([3.0])))
     [8.]
     """
-    return 2.0**input if is_inexact(dtype_of(input)) else _t.exp(input * math.log(2.0))
+    return _a.pow_(2.0, input)
 
 
 def square(input: Any) -> Any:
@@ -196,8 +205,9 @@ def hypot(input: Any, other: Any) -> Any:
     >>> print(ops.hypot(Tensor([3e30]), Tensor([4e30])))
     [5.e+30]
     """
+    input, other = _together(input, other)
     size = _a.stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
-    size = _c.where(_c.equal(size, 0), 1, size)
+    size = _c.where(verbs.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
     a, b = _a.div(input, size), _a.div(other, size)
     return size * safe_sqrt(a * a + b * b)
 
@@ -214,14 +224,16 @@ def safe_sqrt(input: Any) -> Any:
 
 
 def xlogy(input: Any, other: Any) -> Any:
-    """x * log(y), and 0 where x is 0.
+    """x * log(y), and 0 where x is 0. The derivative in x is log(y), and 0 where x is 0 and log(y) has no finite value.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.xlogy(Tensor([0.0]), Tensor([0.0])))
     [0.]
     """
-    zero = _c.equal(input, 0)
-    return _c.where(zero, 0, input * _t.log(_c.where(zero, 1, other)))
+    input, other = _together(input, other)
+    endless = verbs.bitwise_or(_c.less_equal(other, 0), _c.equal(other, np.inf))
+    hole = verbs.bitwise_and(_c.equal(input, 0), endless)
+    return _c.where(hole, 0, input * _t.log(_c.where(hole, 1, other)))
 
 
 def sinc(input: Any) -> Any:
@@ -232,10 +244,12 @@ def sinc(input: Any) -> Any:
     [1.        0.6366198]
     """
     x = math.pi * input
-    small = _c.less(_a.abs_(x), 0.05)
+    small = _c.less(_a.abs_(x), 0.5)
     safe = _c.where(small, 1.0, x)
-    s = x * x
-    series = 1.0 + s * (-1 / 6 + s * (1 / 120 + s * (-1 / 5040 + s * (1 / 362880))))
+    s = _c.where(small, x * x, 0)
+    series: Any = 0.0
+    for k in range(8, -1, -1):  # 1 - s/3! + s**2/5! - ..., exact to rounding below 1/2, and so are its derivatives
+        series = series * s + (-1) ** k / math.factorial(2 * k + 1)
     return _c.where(small, series, _a.div(_t.sin(safe), safe))
 
 
@@ -246,7 +260,9 @@ def fmod(input: Any, other: Any) -> Any:
     >>> print(ops.fmod(Tensor([7.0, -7.0]), 4))
     [ 3. -3.]
     """
-    return input - other * _c.trunc(_a.div(input, other))
+    input, other = _together(input, other)
+    size = _a.abs_(other)
+    return _c.where(_c.less(input, 0), -_a.mod(-input, size), _a.mod(input, size))
 
 
 def lerp(input: Any, end: Any, weight: Any) -> Any:
@@ -303,6 +319,7 @@ def polar(abs: Any, angle: Any) -> Any:
     >>> print(ops.polar(Tensor([2.0]), Tensor([0.0])))
     [2.+0.j]
     """
+    abs, angle = _together(abs, angle)
     return complex(abs * _t.cos(angle), abs * _t.sin(angle))
 
 
@@ -323,7 +340,9 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     >>> print(ops.isclose(Tensor([1.0]), 1.0000001))
     [ True]
     """
-    near = _c.less_equal(_a.abs_(_a.sub(input, other)), atol + rtol * _a.abs_(other))
+    other = _a.mul(other, 1.0)  # the difference of unsigned numbers would wrap around
+    with np.errstate(invalid="ignore"):  # inf - inf
+        near = _c.less_equal(_a.abs_(_a.sub(input, other)), atol + rtol * _a.abs_(other))
     near = logical_and(near, _c.isfinite(other)) | _c.equal(input, other)
     return near | (_c.isnan(input) & _c.isnan(other)) if equal_nan else near
 

@@ -46,10 +46,11 @@ def _plan(what: str, x: Any, s: Sizes, axes: Axes) -> tuple[list[int | None], tu
     if axes is None:
         axes = range(ndim(x)) if s is None else range(-len(s), 0)
     places = tuple(_axis(what, x, a) for a in axes)
-    sizes = [None] * len(places) if s is None else [None if n in (None, -1) else int(n) for n in s]
-    if len(sizes) != len(places):
-        raise located(ArgumentError(f"{what}: {len(sizes)} sizes for {len(places)} axes"))
-    return sizes, places
+    if s is None:
+        return [None] * len(places), places
+    if len(s) != len(places):
+        raise located(ArgumentError(f"{what}: {len(s)} sizes for {len(places)} axes"))
+    return [shape_of(x)[a] if n == -1 else n for n, a in zip(s, places, strict=True)], places
 
 
 def _many(what: str, input: Any, s: Sizes, axes: Axes, inverse: bool, norm: str | None) -> Any:

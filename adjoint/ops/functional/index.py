@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from adjoint.core import tree
 from adjoint.core.dispatch import EAGER, Value
-from adjoint.core.errors import IndexingError, called_at
-from adjoint.core.spec import shape_of
+from adjoint.core.errors import AdjointError, IndexingError, called_at
+from adjoint.core.spec import shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import GetItem, SetItem, freeze
+from adjoint.ops.movement import GetItem, SetItem, freeze, inverse_permutation, show_index
 
 WHOLE = slice(None)
 
@@ -28,29 +33,54 @@ def getitem(x: Any, index: Any) -> Any:
     if type(index) is int:
         return card(GetItem, (index,))(x)
     items = _items(index)
-    if not any(_is_array(i) for i in items):
+    if not any(type(i) is _Array for i in items):
         return card(GetItem, freeze(items))(x)
     return _Advanced(shape_of(x), items).get(x)
 
 
 def setitem(x: Any, index: Any, value: Any) -> Any:
-    """A copy of x with `value` at [index]: what `x[index] = value` binds x to."""
+    """A copy of x with `value` at [index]: what `x[index] = value` binds x to.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.setitem(Tensor([1.0, 2.0, 3.0]), slice(0, 2), 9.0))
+    [9. 9. 3.]
+    """
     items = _items(index)
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         value = verbs.array(value)
-    if not any(_is_array(i) for i in items):
-        return card(SetItem, freeze(items))(x, value)
-    return _Advanced(shape_of(x), items).put(ScatterSet(), x, value)
+    if any(type(i) is _Array for i in items):
+        return _Advanced(shape_of(x), items).put(ScatterSet(), x, value)
+    rank = len(shape_of(x)) - sum(type(i) is int for i in items) + items.count(None)
+    return card(SetItem, freeze(items))(x, _fitted(value, rank))
 
 
 def index_put_add(x: Any, index: Any, value: Any) -> Any:
     """A copy of x with `value` added at [index]; places named twice get both."""
-    items = _items(index)
-    return _Advanced(shape_of(x), items).put(ScatterAdd(), x, value)
+    items = [_Array(np.asarray(i)) if type(i) is int else i for i in _items(index)]
+    return _Advanced(shape_of(x), tuple(items)).put(ScatterAdd(), x, value)
+
+
+def _fitted(value: Any, rank: int) -> Any:
+    """The value without leading axes of size 1 that the place it goes to does not have."""
+    shape = shape_of(value)
+    extra = len(shape) - rank
+    return verbs.reshape(value, shape[extra:]) if extra > 0 and set(shape[:extra]) == {1} else value
+
+
+@dataclass(frozen=True, eq=False)
+class _Array:
+    """An array within an index, of whole numbers; a mask comes as positions."""
+
+    values: Any
+    size: int | None = None  # the length of the mask, which must be that of the axis
+    new: bool = False  # whether it picks from a new axis: a mask without axes
+
+    def __str__(self) -> str:
+        return str(spec_of(self.values))
 
 
 def _items(index: Any) -> tuple:
-    """The index as a tuple of ints, slices, None, Ellipsis and integer arrays; masks become positions."""
+    """The index as a tuple of whole numbers, slices, None, Ellipsis and arrays."""
     items: list[Any] = []
     for i in index if isinstance(index, tuple) else (index,):
         items += _item(i)
@@ -61,47 +91,101 @@ def _items(index: Any) -> tuple:
 
 def _item(i: Any) -> list[Any]:
     if isinstance(i, slice):
-        return [slice(*(None if v is None else int(v) for v in (i.start, i.stop, i.step)))]
-    if i is None or i is Ellipsis or (isinstance(i, (int, np.integer)) and not isinstance(i, bool)):
-        return [int(i) if isinstance(i, np.integer) else i]
-    if not isinstance(i, (Value, np.ndarray)):
-        i = np.asarray(i) if len(np.shape(i)) and np.size(i) else np.asarray(i, dtype=bool if isinstance(i, (bool, np.bool_)) else int)
+        return [slice(_bound(i.start), _bound(i.stop), _bound(i.step))]
+    if i is None or i is Ellipsis:
+        return [i]
+    if isinstance(i, (int, np.integer)) and not isinstance(i, bool):
+        return [int(i)]
+    i = i if isinstance(i, (Value, np.ndarray)) else _listed(i)
     if i.dtype.kind == "b":
         mask = i.asnumpy() if isinstance(i, Value) else i
-        return list(np.nonzero(mask)) if mask.ndim else [None, np.nonzero(mask.reshape(1))[0]]
+        if not mask.ndim:
+            return [_Array(np.flatnonzero(mask), new=True)]
+        return [_Array(places, size) for places, size in zip(np.nonzero(mask), mask.shape, strict=True)]
     if i.dtype.kind not in "iu":
-        raise IndexingError(f"a Tensor of {i.dtype} cannot be an index; cast it to int64, or compare it for a mask{called_at()}")
+        raise IndexingError(
+            f"a Tensor of {i.dtype} cannot be an index; cast it to int64, or compare it for a mask{called_at()}"
+        )
     if isinstance(i, Value) and i._trace is EAGER:
         i = np.asarray(i._value)
-    return [int(i)] if not isinstance(i, Value) and i.ndim == 0 else [i]
+    return [int(i)] if not isinstance(i, Value) and i.ndim == 0 else [_Array(i)]
 
 
-def _is_array(i: Any) -> bool:
-    return isinstance(i, (Value, np.ndarray))
+def _bound(v: Any) -> int | None:
+    try:
+        return None if v is None else operator.index(v)
+    except TypeError as error:
+        if isinstance(error, AdjointError):
+            raise
+        raise IndexingError(f"a slice is bounded by whole numbers, not by {v!r}{called_at()}") from None
+
+
+def _listed(i: Any) -> Any:
+    """An index given as a list, a boolean, or an object that counts as a whole number."""
+    if isinstance(i, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(i)):
+        return verbs.array(i)
+    try:
+        array = np.asarray(operator.index(i) if hasattr(i, "__index__") and not isinstance(i, bool) else i)
+    except ValueError:
+        raise IndexingError(f"the list {i!r:.80} has rows of different lengths: it cannot be an index{called_at()}") from None
+    if array.dtype.kind not in "biu" and array.size:
+        raise IndexingError(
+            f"{i!r:.80} cannot be an index; use whole numbers, slices, `...`, None, and arrays or lists of whole numbers "
+            f"or booleans{called_at()}"
+        )
+    return array if array.size else array.astype(int)
 
 
 class _Advanced:
     """An index with arrays, as a basic index, a transposition, and arrays on the leading axes."""
 
     def __init__(self, shape: tuple[int, ...], items: tuple) -> None:
-        consumed = sum(i is not None and i is not Ellipsis for i in items)
+        self.shape, self.items = shape, items
+        consumed = sum(i is not None and i is not Ellipsis and not (type(i) is _Array and i.new) for i in items)
         if consumed > len(shape):
-            raise IndexingError(f"{consumed} indices for a Tensor of {len(shape)} axes{called_at()}")
-        fill = (WHOLE,) * (len(shape) - consumed)
-        at = items.index(Ellipsis) if any(i is Ellipsis for i in items) else None
-        items = items + fill if at is None else items[:at] + fill + items[at + 1 :]
+            raise self._misfit(f"it names {consumed} axes")
         # Beside arrays a whole number counts as an array without axes.
-        entries = [np.asarray(i) if type(i) is int else i for i in items]
-        spots = [k for k, e in enumerate(entries) if _is_array(e)]
-        self.arrays = [entries[k] for k in spots]
-        self.basic = tuple(WHOLE if _is_array(e) else e for e in entries)
-        self.trivial = all(e == WHOLE for e in self.basic if e is not None) and None not in self.basic
+        entries = [_Array(np.asarray(i)) if type(i) is int else i for i in items]
+        spots = [k for k, e in enumerate(entries) if type(e) is _Array]
+        adjacent = spots[-1] - spots[0] == len(spots) - 1  # `...` parts two arrays even if it stands for no axis
+        fill = (WHOLE,) * (len(shape) - consumed)
+        at = items.index(Ellipsis) if Ellipsis in items else len(entries)
+        entries[at : at + 1] = fill
+        spots = [k for k, e in enumerate(entries) if type(e) is _Array]
+        self.basic = tuple((None if e.new else WHOLE) if type(e) is _Array else e for e in entries)
+        self.trivial = all(e == WHOLE for e in self.basic)
+        self.arrays = [entries[k].values for k in spots]
+        self._check_masks(entries)
         rank = len(self.basic)
         self.forward = (*spots, *(a for a in range(rank) if a not in spots))
         self.lead = max(len(shape_of(a)) for a in self.arrays)
-        adjacent = spots == list(range(spots[0], spots[0] + len(spots)))
         self.target = spots[0] if adjacent else 0
         self.rank = self.lead + rank - len(spots)
+
+    def _axes(self, entries: Iterable[Any]) -> Iterator[tuple[Any, int]]:
+        """Each entry that stands on an axis of the input, with that axis."""
+        axes = itertools.count()
+        return ((e, next(axes)) for e in entries if e is not None and not (type(e) is _Array and e.new))
+
+    def _check_masks(self, entries: list[Any]) -> None:
+        for e, axis in self._axes(entries):
+            if type(e) is _Array and e.size not in (None, self.shape[axis]):
+                raise self._misfit(f"the mask has {e.size} elements along axis {axis} of size {self.shape[axis]}")
+        self.entries = entries
+
+    def _misfit(self, why: str) -> IndexingError:
+        return IndexingError(f"index {show_index(self.items)} does not fit the shape {self.shape}: {why}{called_at()}")
+
+    def _outside(self, error: IndexError) -> IndexError:
+        """An error that names the number that is outside its axis."""
+        for e, axis in self._axes(self.entries):
+            if type(e) is not _Array or isinstance(e.values, Value):
+                continue
+            size = self.shape[axis]
+            wrong = e.values[(e.values < -size) | (e.values >= size)]
+            if wrong.size:
+                return self._misfit(f"{wrong.flat[0]} is outside axis {axis} of size {size}")
+        return error
 
     def _result_order(self) -> tuple[int, ...]:
         """From (index axes, others) to where NumPy puts the index axes."""
@@ -110,19 +194,24 @@ class _Advanced:
 
     def get(self, x: Any) -> Any:
         part = x if self.trivial else card(GetItem, freeze(self.basic))(x)
-        picked = Gather()(_permuted(part, self.forward), *self.arrays)
+        try:
+            picked = Gather()(_permuted(part, self.forward), *self.arrays)
+        except IndexError as error:
+            raise self._outside(error) from None
         return _permuted(picked, self._result_order())
 
     def put(self, scatter: Any, x: Any, value: Any) -> Any:
         part = x if self.trivial else card(GetItem, freeze(self.basic))(x)
         moved = _permuted(part, self.forward)
-        if self.target and len(shape_of(value)):
-            missing = self.rank - len(shape_of(value))
-            value = verbs.reshape(value, ((1,) * missing + shape_of(value)) if missing > 0 else shape_of(value))
-            order = self._result_order()
-            value = _permuted(value, tuple(sorted(range(self.rank), key=order.__getitem__)))
-        written = scatter(moved, value, *self.arrays)
-        back = _permuted(written, tuple(sorted(range(len(self.forward)), key=self.forward.__getitem__)))
+        value = _fitted(value, self.rank)
+        if self.target and 0 < len(shape_of(value)) <= self.rank:
+            value = verbs.reshape(value, (1,) * (self.rank - len(shape_of(value))) + shape_of(value))
+            value = _permuted(value, inverse_permutation(self._result_order()))
+        try:
+            written = scatter(moved, value, *self.arrays)
+        except IndexError as error:
+            raise self._outside(error) from None
+        back = _permuted(written, inverse_permutation(self.forward))
         return back if self.trivial else card(SetItem, freeze(self.basic))(x, back)
 
 

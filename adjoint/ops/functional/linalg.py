@@ -19,30 +19,30 @@ from adjoint.ops import linalg as _l
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.functional.movement import array, concat, slice_axis
-from adjoint.ops.functional.norms import (
-    cond as cond,
-    inexact,
-    matrix_norm as matrix_norm,
-    matrix_rank as matrix_rank,
-    norm as norm,
-    vector_norm as vector_norm,
-)
+from adjoint.ops.functional.norms import cond, inexact, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
-    bmm as bmm,
-    cross as cross,
-    dot as dot,
-    einsum as einsum,
-    inner as inner,
-    kron as kron,
-    matmul as matmul,
-    mm as mm,
-    multi_dot as multi_dot,
-    mv as mv,
-    outer as outer,
-    tensordot as tensordot,
-    trace as trace,
-    vdot as vdot,
+    bmm,
+    cross,
+    dot,
+    einsum,
+    inner,
+    kron,
+    matmul,
+    mm,
+    multi_dot,
+    mv,
+    outer,
+    tensordot,
+    trace,
+    vdot,
 )
+
+__all__ = [
+    "bmm", "cholesky", "cond", "cross", "det", "dot", "eigh", "eigvalsh", "einsum", "expm", "inner", "inv", "inverse",
+    "kron", "logdet", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "mm", "multi_dot", "mv",
+    "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace",
+    "vdot", "vector_norm",
+]  # fmt: skip
 
 
 class QRResult(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.ops import transcendental as _t
+from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.reduction import mean, sum
 
@@ -36,10 +37,7 @@ def binary_cross_entropy_with_logits(
     >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
     0.6931472
     """
-    if pos_weight is None:
-        loss = _t.softplus(logits) - label * logits
-    else:  # the two classes apart: nothing cancels, in the value or the derivative
-        loss = (1.0 - label) * _t.softplus(logits) + pos_weight * label * _t.softplus(-logits)
+    loss = _bce(logits, label, 1.0 if pos_weight is None else pos_weight)
     return reduced(loss if weight is None else weight * loss, reduction)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ShapeError, called_at
-from adjoint.core.spec import dtype_of, normalize_axis, shape_of
+from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
@@ -166,6 +166,8 @@ def expand_dims(input: Any, axis: Any) -> Any:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     n = _ndim(input) + len(axes)
     places = {normalize_axis("expand_dims", a, n) for a in axes}
+    if len(places) != len(axes):
+        raise ValueError(f"expand_dims: axis {axis} names an axis twice")
     rest = iter(shape_of(input))
     return card(Reshape, tuple(1 if a in places else next(rest) for a in range(n)))(input)
 
@@ -263,12 +265,10 @@ def roll(input: Any, shifts: Any, axis: Any = None) -> Any:
     """
     if axis is None:
         return reshape(roll(reshape(input, -1), shifts, 0), shape_of(input))
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
-    steps = shifts if isinstance(shifts, (tuple, list)) else (shifts,) * len(axes)
-    for step, a in zip(steps, axes, strict=True):
-        a = normalize_axis("roll", a, _ndim(input))
+    for step, along in np.broadcast(shifts, axis):
+        a = normalize_axis("roll", int(along), _ndim(input))
         size = shape_of(input)[a]
-        cut = (-step) % size if size else 0
+        cut = int(-step) % size if size else 0
         if cut:
             input = concat([slice_axis(input, a, cut, size), slice_axis(input, a, 0, cut)], a)
     return input
@@ -311,6 +311,9 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
     tensors = list(tensors)
     if not tensors:
         raise ValueError("stack: no tensors to join")
+    if builtins.any(isinstance(x, (int, float, builtins.complex)) for x in tensors):  # Python numbers give way to arrays
+        dtype = promote(map(spec_of, tensors))
+        tensors = [x if isinstance(x, (Value, np.ndarray)) else np.asarray(x, dtype) for x in tensors]
     return card(Stack, normalize_axis("stack", axis, _ndim(tensors[0]) + 1))(*tensors)
 
 
@@ -385,7 +388,7 @@ def pad(input: Any, padding: Any, mode: str = "constant", value: Any = 0.0) -> A
     >>> print(ops.pad(Tensor([1.0, 2.0]), (1, 2)))
     [0. 1. 2. 0. 0.]
     """
-    pairs = [(int(padding[i]), int(padding[i + 1])) for i in range(0, len(padding), 2)]
+    pairs = [(int(a), int(b)) for a, b in zip(padding[::2], padding[1::2], strict=False)]
     if len(padding) % 2 or len(pairs) > _ndim(input):
         raise ValueError(f"pad: {len(padding)} widths for an input of {_ndim(input)} axes; give a pair for each axis")
     widths = [(0, 0)] * (_ndim(input) - len(pairs)) + pairs[::-1]
@@ -403,9 +406,11 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
               "wrap": "wrap", "symmetric": "symmetric"}  # fmt: skip
     if mode not in styles:
         raise ValueError(f"pad: mode {mode!r} is not one of {', '.join(styles)}")
-    crop = tuple((builtins.max(-a, 0), n - builtins.max(-b, 0), None) for (a, b), n in zip(widths, shape_of(input), strict=True))
     if builtins.any(a < 0 or b < 0 for a, b in widths):
-        input = card(GetItem, crop)(input)
+        cuts = [(builtins.max(-a, 0), n - builtins.max(-b, 0)) for (a, b), n in zip(widths, shape_of(input), strict=True)]
+        if builtins.any(start > stop for start, stop in cuts):
+            raise ValueError(f"pad: widths {list(widths)} crop more than the shape {shape_of(input)} has")
+        input = card(GetItem, tuple((start, stop, None) for start, stop in cuts))(input)
     widths = tuple((builtins.max(a, 0), builtins.max(b, 0)) for a, b in widths)
     if mode != "constant":
         for axis, pair in enumerate(widths):
@@ -416,7 +421,8 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
     if isinstance(value, (int, float)) and value == 0:
         return padded
     inside = np.pad(np.ones(shape_of(input), bool), widths)
-    return where(inside, padded, value)
+    filled = where(inside, padded, value)
+    return filled if dtype_of(filled) == dtype_of(input) else verbs.cast(filled, dtype_of(input))
 
 
 def take(input: Any, indices: Any, axis: int | None = None) -> Any:
@@ -433,13 +439,19 @@ def take(input: Any, indices: Any, axis: int | None = None) -> Any:
 
 
 def _index_array(indices: Any) -> Any:
-    return indices if isinstance(indices, (Value, np.ndarray, int)) else np.asarray(indices, dtype=int)
+    if isinstance(indices, (Value, np.ndarray, int)):
+        return indices
+    array = np.asarray(indices)
+    return array if array.size else array.astype(int)  # an empty list is one of whole numbers
 
 
-def _grid_index(what: str, x: Any, indices: Any, axis: int) -> list[Any]:
-    """One index array for each axis: `indices` for this one, each position itself for the others."""
-    shape = shape_of(indices)
-    n = len(shape)
+def _grid_index(what: str, x: Any, indices: Any, axis: int, whole: bool = False) -> list[Any]:
+    """One index array for each axis: `indices` for this one, each position itself for the others.
+
+    The positions are those of `indices`, or with `whole` those of the input, against which `indices` broadcast.
+    """
+    shape = shape_of(x if whole else indices)
+    n = len(shape_of(indices))
     if n != _ndim(x):
         raise ShapeError(f"{what}: the indices have {n} axes, the input {_ndim(x)}{called_at()}")
     return [
@@ -448,7 +460,7 @@ def _grid_index(what: str, x: Any, indices: Any, axis: int) -> list[Any]:
 
 
 def take_along_axis(input: Any, indices: Any, axis: int) -> Any:
-    """For each place of `indices`, the element at that position along the axis.
+    """For each place of `indices`, the element at that position along the axis; the other axes broadcast.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.take_along_axis(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1], [0]]), 1))
@@ -456,12 +468,7 @@ def take_along_axis(input: Any, indices: Any, axis: int) -> Any:
      [3.]]
     """
     axis = normalize_axis("take_along_axis", axis, _ndim(input))
-    indices = _index_array(indices)
-    # Axes of size 1 in the indices stand for every position of the input.
-    wanted = tuple(n if a == axis or n != 1 else m for a, (n, m) in enumerate(zip(shape_of(indices), shape_of(input), strict=True)))
-    if wanted != shape_of(indices):
-        indices = card(BroadcastTo, wanted)(indices)
-    return Gather()(input, *_grid_index("take_along_axis", input, indices, axis))
+    return Gather()(input, *_grid_index("take_along_axis", input, _index_array(indices), axis, whole=True))
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:

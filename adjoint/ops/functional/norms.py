@@ -6,8 +6,6 @@ import builtins
 from math import inf
 from typing import Any
 
-import numpy as np
-
 from adjoint.core.dispatch import located
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import dtype_of, float64, int64, is_complex, is_inexact, normalize_axis, shape_of
@@ -18,7 +16,7 @@ from adjoint.ops.decompose import SVDVals
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.functional.movement import array, moveaxis
 from adjoint.ops.functional.reduction import axes_of
-from adjoint.ops.linalg import Inv, real_dtype
+from adjoint.ops.linalg import Inv, epsilon, real_dtype
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Max, Min, Sum
 
@@ -126,17 +124,20 @@ def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1)
 
 
 def cond(input: Any, p: Order = None) -> Any:
-    """The condition number of matrices in the norm `p`: by default the ratio of the extreme singular values.
+    """The condition number of matrices in the norm `p`: by default the ratio of the extreme singular values, infinite for
+    singular matrices.
 
     >>> from adjoint.ops.functional import linalg
     >>> print(linalg.cond([[4.0, 0.0], [0.0, 2.0]]))
     2.0
     """
     x = inexact(input)
-    if p in (None, 2):
-        return verbs.div(matrix_norm(x, 2), matrix_norm(x, -2))
-    if p == -2:
-        return verbs.div(matrix_norm(x, -2), matrix_norm(x, 2))
+    if p in (None, 2, -2):
+        large, small = matrix_norm(x, 2), matrix_norm(x, -2)
+        if p == -2:
+            return verbs.div(small, large)
+        singular = verbs.equal(small, 0)
+        return verbs.where(singular, inf, verbs.div(large, verbs.where(singular, 1, small)))
     return verbs.mul(matrix_norm(x, p), matrix_norm(card(Inv)(x), p))
 
 
@@ -155,7 +156,7 @@ def matrix_rank(input: Any, tol: Any = None, rtol: float | None = None) -> Any:
     values = card(SVDVals)(x)
     last = (ndim(values) - 1,)
     if tol is None:
-        rtol = builtins.max(shape_of(x)[-2:]) * np.finfo(dtype_of(values)).eps if rtol is None else rtol
+        rtol = builtins.max(shape_of(x)[-2:]) * epsilon(dtype_of(values)) if rtol is None else rtol
         tol = rtol * card(Max, last, True)(values)
     elif ndim(tol):
         tol = verbs.expand_last(array(tol))

@@ -1,29 +1,269 @@
-"""What `np.sin(x)` and `np.sum(x, 0)` mean for a Tensor."""
+"""NumPy's protocols: what `np.sin(x)`, `array * x` and `np.sum(x, 0)` mean for a Tensor in code that knows nothing of us.
+
+What no transform follows is computed by NumPy itself; what one follows, by the functions with NumPy's names in the
+`numpy_*` files, so that it is differentiated.
+"""
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from adjoint.core import tree
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import AdjointError, CutGradientError, called_at
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
-from adjoint.ops.functional import elementwise
+from adjoint.ops import functional as _f
+from adjoint.ops.functional import numpy_api, numpy_fft, numpy_linalg
+from adjoint.ops.functional import numpy_reduction as _r
+from adjoint.ops.functional.index import index_put_add
+from adjoint.ops.functional.numpy_common import (
+    array_of,
+    cast,
+    check_whole,
+    is_followed,
+    is_plain,
+    one_axis,
+    refuse,
+    replaced,
+    stored,
+    tensor,
+    values_in,
+)
+from adjoint.ops.functional.numpy_ufuncs import CARDS, meaning
 
-UFUNCS = {
-    getattr(np, name): getattr(elementwise, name)
-    for name in (
-        "add subtract multiply divide true_divide floor_divide power mod remainder fmod negative absolute sign "
-        "exp expm1 exp2 log log1p log2 log10 sqrt cbrt square reciprocal sin cos tan arcsin arccos arctan arctan2 "
-        "sinh cosh tanh arcsinh arccosh arctanh hypot logaddexp maximum minimum less less_equal greater greater_equal "
-        "equal not_equal isfinite isnan isinf floor ceil trunc logical_and logical_or logical_xor logical_not "
-        "bitwise_and bitwise_or bitwise_xor"
-    ).split()
+_NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+_LAYOUT = {"order", "subok"}  # about memory and subclasses: without meaning for Tensors
+_NO_VALUE = np._NoValue  # type: ignore[attr-defined]
+
+
+def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> Any:
+    """What `Tensor.__array_ufunc__` does."""
+    if not options and method == "__call__":
+        op = CARDS.get(ufunc)
+        if op is not None:
+            for x in inputs:
+                if not isinstance(x, Value):
+                    kind = type(x)
+                    if kind is np.ndarray:
+                        if x.dtype.kind == "O":
+                            break
+                    elif kind not in _NUMBERS:
+                        break
+            else:
+                return op(*inputs)
+    if not all(_is_known(x) for x in (*inputs, *options.get("out", ()))):
+        return NotImplemented
+    return _METHODS[method](ufunc, inputs, options)
+
+
+def _is_known(x: Any) -> bool:
+    return x is None or isinstance(x, (Value, np.ndarray, list, tuple, slice)) or type(x) in _NUMBERS or x is Ellipsis
+
+
+def _operand(x: Any) -> Any:
+    """An input of a ufunc: Python numbers stay weak."""
+    return x if isinstance(x, Value) or type(x) in _NUMBERS else tensor(x)
+
+
+def _plain(x: Any) -> Any:
+    return x._value
+
+
+def _untracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """NumPy's own result on the plain arrays, its arrays wrapped."""
+    y = function(*replaced(list(args), _plain), **replaced(kwargs, _plain))
+    return tree.map(lambda v: wrap(v) if isinstance(v, (np.ndarray, np.generic)) and v.dtype.kind in "biufc" else v, y)
+
+
+def _function(ufunc: np.ufunc) -> Callable[..., Any]:
+    function = meaning(ufunc)
+    if function is None:
+        raise CutGradientError(
+            f"the ufunc {ufunc.__name__} has no derivative in adjoint, and its input is being differentiated. Compose it "
+            f"of others, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+        )
+    return function
+
+
+def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    outs = options.pop("out", (None,) * ufunc.nout)
+    mask = options.pop("where", True)
+    inputs = tuple(map(_operand, inputs))
+    casting = options.get("casting", "same_kind")
+    if is_plain([inputs, mask, outs]) and (mask is True or outs[0] is None):
+        return _outputs(_untracked(ufunc, inputs, _if_given(options, where=mask)), outs, casting)
+    function = _function(ufunc)
+    dtype = options.pop("dtype", None)
+    if dtype is not None:
+        inputs = tuple(x if type(x) in (bool, int, float, complex) else cast(tensor(x), dtype) for x in inputs)
+    extra = {k: v for k, v in options.items() if k not in _LAYOUT | {"casting"}}
+    if ufunc is not np.vecdot:
+        refuse(f"numpy.{ufunc.__name__}", **extra)
+    with np.errstate(**({} if mask is True else {"all": "ignore"})):  # type: ignore[arg-type]
+        y = function(*inputs, **extra)
+    if mask is not True:
+        if outs[0] is None or len(outs) > 1:
+            raise TypeError(
+                f"numpy.{ufunc.__name__}: where= without out= leaves elements undefined; use np.where{called_at()}"
+            )
+        y = verbs.where(tensor(mask), y, outs[0])
+    return _outputs(y, outs, casting)
+
+
+def _if_given(options: dict, **more: Any) -> dict:
+    return {**options, **{k: v for k, v in more.items() if v is not True}}
+
+
+def _outputs(y: Any, outs: tuple, casting: str = "same_kind") -> Any:
+    if isinstance(y, tuple):
+        return tuple(stored(out, wrap(v), casting) for out, v in zip(outs, y, strict=True))
+    return stored(outs[0], wrap(y), casting)
+
+
+# ---------------------------------------------------------------- methods of ufuncs
+
+_REDUCE = {
+    np.add: _r.sum, np.multiply: _r.prod, np.maximum: _r.max, np.minimum: _r.min, np.logical_and: _r.all,
+    np.logical_or: _r.any,
+}  # fmt: skip
+_ACCUMULATE = {
+    np.add: _r.cumsum, np.multiply: _r.cumprod,
+    np.maximum: lambda x, axis: _f.cummax(x, axis)[0], np.minimum: lambda x, axis: _f.cummin(x, axis)[0],
+}  # fmt: skip
+
+
+def _reduce(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    x, axis, *rest = (*inputs, 0)[: max(2, len(inputs))]
+    options = {**dict(zip(("dtype", "out", "keepdims", "initial", "where"), rest, strict=False)), **options}
+    outs = options.pop("out", None) or (None,)
+    x, axis = tensor(x), options.pop("axis", axis)
+    options = {k: v for k, v in options.items() if v is not _NO_VALUE and not (k == "dtype" and v is None)}
+    if is_plain([x, options]):
+        return _outputs(_untracked(ufunc.reduce, (x,), {"axis": axis, **options}), outs)
+    if ufunc in _REDUCE:
+        return _outputs(_REDUCE[ufunc](x, axis, **options), outs)
+    if isinstance(axis, tuple) and len(axis) == 1:
+        (axis,) = axis
+    keepdims, initial = options.pop("keepdims", False), options.pop("initial", None)
+    refuse(f"numpy.{ufunc.__name__}.reduce", **options)
+    if isinstance(axis, tuple) or (axis is None and x.ndim > 1):
+        raise TypeError(f"numpy.{ufunc.__name__}.reduce: the argument axis={axis!r} must be one axis{called_at()}")
+    line, axis = one_axis("reduce", x, axis)
+    parts = _f.unstack(line, axis)
+    y = functools.reduce(_function(ufunc), parts if initial is None else (initial, *parts))
+    return _outputs(_f.expand_dims(y, axis) if keepdims else y, outs)
+
+
+def _accumulate(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    x, axis, *rest = (*inputs, 0)[: max(2, len(inputs))]
+    options = {**dict(zip(("dtype", "out"), rest, strict=False)), **options}
+    outs, dtype = options.pop("out", None) or (None,), options.pop("dtype", None)
+    x, axis = cast(tensor(x), dtype), options.pop("axis", axis)
+    if is_plain(x):
+        return _outputs(_untracked(ufunc.accumulate, (x,), {"axis": axis}), outs)
+    x, axis = one_axis("accumulate", x, axis)
+    if ufunc in _ACCUMULATE:
+        return _outputs(_ACCUMULATE[ufunc](x, axis), outs)
+    running = list(_f.unstack(x, axis))
+    for k in range(1, len(running)):
+        running[k] = _function(ufunc)(running[k - 1], running[k])
+    return _outputs(_f.stack(running, axis), outs)
+
+
+def _reduceat(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    x, indices, *rest = inputs
+    options = {**dict(zip(("axis", "dtype", "out"), rest, strict=False)), **options}
+    outs, dtype = options.pop("out", None) or (None,), options.pop("dtype", None)
+    x, axis = one_axis("reduceat", cast(tensor(x), dtype), options.pop("axis", 0))
+    starts = [int(i) for i in array_of(tensor(indices))]
+    stops = [*starts[1:], x.shape[axis]]
+    pieces = [_f.slice_axis(x, axis, a, b if a < b else a + 1) for a, b in zip(starts, stops, strict=True)]
+    return _outputs(_f.stack([_reduce(ufunc, (p,), {"axis": axis}) for p in pieces], axis), outs)
+
+
+def _outer(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    x, y = map(tensor, inputs)
+    return _call(ufunc, (verbs.reshape(x, x.shape + (1,) * y.ndim), y), options)
+
+
+def _at(ufunc: np.ufunc, inputs: tuple, options: dict) -> None:
+    target, indices, *operands = inputs
+    if not isinstance(target, Value):
+        if is_followed(operands):
+            raise CutGradientError(
+                f"numpy.{ufunc.__name__}.at writes a Tensor that is being differentiated into a NumPy array, which would "
+                f"cut its gradient. Make the array a Tensor first, with adjoint.numpy.zeros.{called_at()}"
+            )
+        ufunc.at(target, replaced(indices, array_of), *map(array_of, operands))  # type: ignore[arg-type]
+        return
+    if ufunc not in (np.add, np.subtract):
+        raise CutGradientError(
+            f"numpy.{ufunc.__name__}.at cannot be differentiated; add.at and subtract.at can. Write `x[i] = ...`, which "
+            f"rebinds x and is differentiable.{called_at()}"
+        )
+    check_whole(target)
+    value = tensor(operands[0])
+    target[...] = index_put_add(target, indices, value if ufunc is np.add else -value)  # type: ignore[index]
+
+
+_METHODS: dict[str, Callable[[np.ufunc, tuple, dict], Any]] = {
+    "__call__": _call, "reduce": _reduce, "accumulate": _accumulate, "reduceat": _reduceat, "outer": _outer, "at": _at,
+}  # fmt: skip
+
+
+# ---------------------------------------------------------------- functions
+
+_WRITES = {getattr(np, name) for name in numpy_api.IN_PLACE}
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    getattr(theirs, name): function
+    for ours, theirs in ((numpy_api, np), (numpy_linalg, np.linalg), (numpy_fft, np.fft))
+    for name, function in vars(ours).items()
+    if callable(function) and not name.startswith("_") and callable(getattr(theirs, name, None))
 }
-UFUNCS[np.conjugate] = elementwise.conj
 
 
-def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
-    return UFUNCS[ufunc](*inputs)
+def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
+    """What `Tensor.__array_function__` does."""
+    kwargs = {k: v for k, v in kwargs.items() if v is not _NO_VALUE}
+    ours = FUNCTIONS.get(function)
+    if function in _WRITES:
+        if isinstance(args[0], Value) or is_followed([args, kwargs]):
+            return ours(*args, **kwargs)  # type: ignore[misc]
+    elif ours is not None and (kwargs.get("out") is not None or not is_plain([args, kwargs])):
+        return ours(*args, **kwargs)
+    return _by_elements(function, args, kwargs) if is_followed([args, kwargs]) else _untracked(function, args, kwargs)
 
 
-verbs.numpy_ufunc = numpy_ufunc
+def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:
+    """A function that is not in the table, on arrays of tracked elements: as slow as Python, but every element is followed."""
+    name = f"{function.__module__}.{function.__name__}"
+    try:
+        y = function(*replaced(list(args), np.asarray), **replaced(kwargs, np.asarray))
+    except (AdjointError, TypeError, ValueError, AttributeError) as error:
+        raise CutGradientError(
+            f"{name} has no derivative in adjoint, and an argument is being differentiated ({error}). Use a function of "
+            f"adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+        ) from None
+    return tree.map(lambda v: tensor(v) if isinstance(v, np.ndarray) and next(values_in(v), None) is not None else v, y)
+
+
+# ---------------------------------------------------------------- object arrays: np.cbrt(array) calls x.cbrt()
+
+
+def _method(ufunc: np.ufunc) -> Callable[[Any], Any]:
+    def method(x: Any) -> Any:
+        return numpy_ufunc(ufunc, "__call__", (x,), {})
+
+    method.__name__, method.__doc__ = ufunc.__name__, f"As numpy.{ufunc.__name__}."
+    return method
+
+
+for _ufunc in (np.cbrt, np.exp2, np.rint, np.fabs, np.degrees, np.radians, np.deg2rad, np.rad2deg):
+    setattr(Tensor, _ufunc.__name__, _method(_ufunc))
+
+verbs.numpy_ufunc, verbs.numpy_function = numpy_ufunc, numpy_function

@@ -30,9 +30,13 @@ def _weak(a: Any) -> Any:
     return a if type(a) in (bool, int, float, complex) else tensor(a)
 
 
-def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any) -> Any:
+def clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: Any = None, max: Any = None, **kwargs: Any
+) -> Any:
     """As numpy.clip. The derivative at a bound is 1."""
-    kwargs = {k: v for k, v in kwargs.items() if (k, v) not in {("casting", "same_kind"), ("subok", True), ("order", "K")}}
+    kwargs = {
+        k: v for k, v in kwargs.items() if (k, v) not in {("casting", "same_kind"), ("subok", True), ("order", "K")}
+    }
     refuse("clip", **kwargs)
     low, high = (b if b is not None else c for b, c in ((a_min, min), (a_max, max)))
     x = tensor(a)

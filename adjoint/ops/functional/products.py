@@ -122,7 +122,10 @@ def outer(input: Any, other: Any) -> Any:
     [[3. 4.]
      [6. 8.]]
     """
-    return verbs.mul(verbs.expand_last(_flat(input)), _flat(other))
+    a, b = array(input), array(other)
+    column = verbs.expand_last(_flat(a)) if ndim(a) else a  # a Python number keeps its weak dtype
+    row = _flat(b) if ndim(b) else b
+    return verbs.reshape(verbs.mul(column, row), (prod(shape_of(a)), prod(shape_of(b))))
 
 
 def kron(input: Any, other: Any) -> Any:
@@ -133,6 +136,8 @@ def kron(input: Any, other: Any) -> Any:
     [ 1.  2. 10. 20.]
     """
     a, b = array(input), array(other)
+    if not ndim(a) or not ndim(b):
+        return verbs.mul(a, b)
     rank = builtins.max(ndim(a), ndim(b))
     rows, columns = ((1,) * (rank - ndim(x)) + shape_of(x) for x in (a, b))
     a = verbs.reshape(a, tuple(n for r in rows for n in (r, 1)))
@@ -165,9 +170,10 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 def _summed_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
     if isinstance(axes, Integral):
-        if not 0 <= axes <= builtins.min(ndim(a), ndim(b)):
-            raise located(ShapeError(f"tensordot: {axes} axes of inputs with {ndim(a)} and {ndim(b)} axes"))
-        return tuple(range(ndim(a) - int(axes), ndim(a))), tuple(range(int(axes)))
+        count = int(axes)
+        if not 0 <= count <= builtins.min(ndim(a), ndim(b)):
+            raise located(ShapeError(f"tensordot: {count} axes of inputs with {ndim(a)} and {ndim(b)} axes"))
+        return tuple(range(ndim(a) - count, ndim(a))), tuple(range(count))
     pairs = zip((a, b), ((k,) if isinstance(k, Integral) else tuple(k) for k in axes), strict=True)
     left, right = (tuple(normalize_axis("tensordot", k, ndim(x)) for k in ks) for x, ks in pairs)
     return left, right
@@ -278,7 +284,7 @@ def _from_lists(*args: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The terms and the result in plain letters: `...` becomes letters of its own, the implicit result is written out."""
+    """The terms and the result in letters only: `...` becomes letters of its own, an implicit result is written out."""
 
     def wrong(why: str) -> AdjointError:
         return located(ArgumentError(f"einsum '{subscripts}': {why}"))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import dtype_of, normalize_axis, shape_of
+from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, normalize_axis, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops import reduce as _r
 from adjoint.ops import transcendental as _t
 from adjoint.ops.card import card
-from adjoint.ops.compare import equal, isfinite, where
+from adjoint.ops.compare import equal, isfinite, isnan, where
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.functional.movement import concat, ones_like_shape, slice_axis, take_along_axis
 
@@ -43,6 +44,27 @@ def _keep(keepdims: bool, keep_dims: bool) -> bool:
     return bool(keepdims or keep_dims)
 
 
+def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute on half-precision input in float32 and round once: sums of it overflow easily."""
+
+    @functools.wraps(function)
+    def widened(input: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = dtype_of(input)
+        if not is_half(dtype):
+            return function(input, *args, **kwargs)
+        return verbs.cast(function(verbs.cast(input, float32), *args, **kwargs), dtype)
+
+    return widened
+
+
+def _wide_whole(x: Any) -> Any:
+    """Whole numbers and booleans in 64 bits, as in NumPy: products of them overflow easily."""
+    dtype = dtype_of(x)
+    if dtype.kind not in "biu" or dtype.itemsize == 8:
+        return x
+    return verbs.cast(x, np.uint64 if dtype.kind == "u" else np.int64)
+
+
 def sum(input: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, keep_dims: bool = False) -> Any:
     """The sum along an axis, several axes, or all.
 
@@ -61,9 +83,7 @@ def mean(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool 
     >>> print(ops.mean(Tensor([1.0, 3.0])))
     2.0
     """
-    axes = axes_of("mean", input, axis)
-    total = card(_r.Sum, axes, _keep(keepdims, keep_dims))(input)
-    return total / _count(input, axes) if _count(input, axes) else total / np.nan
+    return card(_r.Mean, axes_of("mean", input, axis), _keep(keepdims, keep_dims))(input)
 
 
 def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False, dtype: Any = None) -> Any:
@@ -73,7 +93,7 @@ def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool 
     >>> print(ad.grad(ad.ops.prod)(ad.Tensor([0.0, 2.0, 3.0])))
     [6. 0. 0.]
     """
-    x = input if dtype is None else verbs.cast(input, dtype)
+    x = _wide_whole(input) if dtype is None else verbs.cast(input, dtype)
     axes = axes_of("prod", x, axis)
     shape = shape_of(x)
     rest = tuple(a for a in range(len(shape)) if a not in axes)
@@ -180,6 +200,7 @@ def all(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool =
     return card(_r.All, axes_of("all", input, axis), _keep(keepdims, keep_dims))(input)
 
 
+@in_single
 def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The mean square distance from the mean, divided by the count less `ddof`.
 
@@ -195,6 +216,7 @@ def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return verbs.real(total) / (freedom or np.nan)
 
 
+@in_single
 def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The square root of the variance. Its derivative is 0 where all elements are equal.
 
@@ -205,6 +227,7 @@ def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return safe_sqrt(var(input, axis, ddof, keepdims))
 
 
+@in_single
 def logsumexp(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along an axis, several axes, or all, without overflow.
 
@@ -213,12 +236,16 @@ def logsumexp(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: 
     1000.6931
     """
     axes = axes_of("logsumexp", input, axis)
-    peak = verbs.stop_gradient(card(_r.Max, axes, True)(input))
-    peak = where(isfinite(peak), peak, 0)  # exp(inf - inf) would be NaN
-    total = _t.log(card(_r.Sum, axes, True)(_t.exp(input - peak))) + peak
+    peak: Any = 0.0
+    if _count(input, axes):
+        peak = verbs.stop_gradient(card(_r.Max, axes, True)(input))
+        peak = where(isfinite(peak), peak, 0)  # exp(inf - inf) would be NaN
+    total = card(_r.Sum, axes, True)(_t.exp(input - peak))
+    empty = equal(total, 0)  # every element is -inf: 1 / total would make its derivative NaN
+    result = where(empty, -np.inf, _t.log(where(empty, 1, total)) + peak)
     if _keep(keepdims, keep_dims):
-        return total
-    return verbs.reshape(total, tuple(n for a, n in enumerate(shape_of(input)) if a not in axes))
+        return result
+    return verbs.reshape(result, tuple(n for a, n in enumerate(shape_of(input)) if a not in axes))
 
 
 # ---------------------------------------------------------------- along an axis
@@ -247,7 +274,7 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     >>> print(ops.cumprod(Tensor([1.0, 2.0, 3.0]), 0))
     [1. 2. 6.]
     """
-    x = input if dtype is None else verbs.cast(input, dtype)
+    x = _wide_whole(input) if dtype is None else verbs.cast(input, dtype)
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumprod", axis, len(shape_of(x))))
     n, step = shape_of(x)[axis], 1
     while step < n:  # each round doubles the number of factors that have come in
@@ -277,7 +304,8 @@ def cummin(input: Any, axis: int) -> tuple[Any, Any]:
     [2. 2. 1.]
     """
     axis = normalize_axis("cummin", axis, len(shape_of(input)))
-    positions = card(_r.CumArgMax, axis)(-input)
+    opposite = verbs.bitwise_not(input) if dtype_of(input).kind in "biu" else -input
+    positions = card(_r.CumArgMax, axis)(opposite)
     return take_along_axis(input, positions, axis), positions
 
 
@@ -303,15 +331,15 @@ def sort(input: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any
     return take_along_axis(input, order, axis), order
 
 
-def topk(input: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
-    """The k largest (or smallest) elements of an axis in order, and their positions.
+def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+    """The k largest (or smallest) elements of an axis, by default the last, in order, and their positions.
 
     >>> from adjoint import ops, Tensor
     >>> values, positions = ops.topk(Tensor([3.0, 1.0, 2.0]), 2)
     >>> print(values, positions)
     [3. 2.] [0 2]
     """
-    axis = normalize_axis("topk", dim, len(shape_of(input)))
+    axis = normalize_axis("topk", -1 if dim is None else dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
         raise ValueError(f"topk: k={k} of an axis with {shape_of(input)[axis]} elements")
     order = slice_axis(argsort(input, axis, largest), axis, 0, k)
@@ -343,22 +371,24 @@ def quantile(input: Any, q: Any, axis: Axis = None, keepdims: bool = False) -> A
 
 
 def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[float, ...]]) -> list[Any]:
-    """Elements at fractional places of the sorted axes."""
+    """Elements at fractional places of the sorted axes; NaN if there is one among them."""
+    x = x if is_inexact(dtype_of(x)) else verbs.cast(x, np.float64)
     axes = axes_of("median", x, axis)
     shape = shape_of(x)
     rest = tuple(a for a in range(len(shape)) if a not in axes)
     kept = tuple(shape[a] for a in rest)
     flat = verbs.reshape(verbs.permute(x, rest + axes), (*kept, _count(x, axes)))
     ordered = sort(flat, -1)[0]
-    last = len(kept)
+    last, n = len(kept), shape_of(flat)[-1]
+    peak = slice_axis(ordered, last, n - 1, n)  # NaN is sorted to the end
     out = tuple(1 if a in axes else n for a, n in enumerate(shape)) if keepdims else kept
     results = []
-    for place in places(shape_of(flat)[-1]):
-        low, part = int(place), place - int(place)
+    for place in places(n):
+        low, part = int(place), float(place) - int(place)
         value = slice_axis(ordered, last, low, low + 1)
         if part:
             value = value * (1 - part) + slice_axis(ordered, last, low + 1, low + 2) * part
-        results.append(verbs.reshape(value, out))
+        results.append(verbs.reshape(where(isnan(peak), peak, value), out))
     return results
 
 

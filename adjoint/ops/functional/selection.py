@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ShapeError, called_at
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.core.verbs import verbs
-from adjoint.ops.compare import where
+from adjoint.ops.compare import less, less_equal, minimum, where
 from adjoint.ops.functional.index import getitem, index_put_add
-from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take
+from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take, take_along_axis
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 
 
@@ -205,13 +205,24 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
 
 
 def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
-    """Where each value would be inserted to keep the sequence in order.
+    """Where each value would be inserted to keep the sequence in order; a sequence of several axes is sorted in the last.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.searchsorted(Tensor([1.0, 3.0, 5.0]), Tensor([2.0, 5.0])))
     [1 2]
     """
-    return wrap(np.searchsorted(_values(sorted_sequence), _values(values), "right" if right else "left"))
+    pair = (sorted_sequence, values)
+    if len(shape_of(sorted_sequence)) == 1 and not any(isinstance(x, Value) and x._trace is not EAGER for x in pair):
+        return wrap(np.searchsorted(*map(_values, pair), "right" if right else "left"))
+    size = shape_of(sorted_sequence)[-1]
+    below = less_equal if right else less
+    position: Any = np.zeros(shape_of(values), int)
+    for k in reversed(range(size.bit_length())):  # a binary search of all values at once
+        ahead = position + 2**k
+        probe = minimum(ahead, size) - 1
+        found = take_along_axis(sorted_sequence, probe, -1) if len(shape_of(sorted_sequence)) > 1 else take(sorted_sequence, probe)
+        position = where(verbs.bitwise_and(below(found, values), less_equal(ahead, size)), ahead, position)
+    return wrap(position)
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
@@ -224,6 +235,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     indices = _values(input)
     if weights is None:
         return wrap(np.bincount(indices, minlength=minlength))
+    weights = weights if isinstance(weights, Value) else np.asarray(weights)
     size = max(int(indices.max(initial=-1)) + 1, minlength)
     return index_put_add(np.zeros(size, weights.dtype), (indices,), weights)
 

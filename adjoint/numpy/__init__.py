@@ -1,0 +1,50 @@
+"""NumPy's names for Tensors: for code that builds arrays from parts, which NumPy's own functions cannot follow.
+
+Functions have NumPy's names, signatures and default dtypes, and return Tensors. Two things differ: a slice is not a
+view (`y = x[1:]; y[0] = 1.0` leaves x alone; `x[1] = 1.0` binds x anew, and is differentiable), and what has no
+derivative yet is missing here, rather than wrong.
+
+>>> import adjoint as ad
+>>> import adjoint.numpy as np
+>>> def f(x):
+...     a = np.zeros(3)
+...     a[0] = x
+...     a[1:] = np.array([x * x, 1.0])
+...     return np.sum(a * a)
+>>> print(ad.grad(f)(2.0))
+36.0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+
+from adjoint.core.tensor import Tensor as ndarray  # noqa: F401  (the array type of this namespace)
+from adjoint.numpy import fft as fft
+from adjoint.numpy import linalg as linalg
+from adjoint.numpy.ufuncs import UFUNCS as _UFUNCS
+from adjoint.ops.functional.numpy_api import *  # noqa: F403
+from adjoint.ops.functional.numpy_api import IN_PLACE as _IN_PLACE
+
+#: What NumPy has that knows nothing of arrays: dtypes, constants, settings, arithmetic on shapes.
+_AS_THEY_ARE = """
+pi e euler_gamma inf nan newaxis
+bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 int_ uint intp intc float16 float32 float64 longdouble single
+double half complex64 complex128 csingle cdouble generic number integer signedinteger unsignedinteger inexact floating
+complexfloating dtype finfo iinfo issubdtype isdtype promote_types broadcast_shapes isscalar ndindex errstate geterr seterr
+printoptions set_printoptions get_printoptions index_exp s_ ravel_multi_index
+""".split()
+
+globals().update({name: getattr(_np, name) for name in _AS_THEY_ARE})
+globals().update(_UFUNCS)
+
+
+def __getattr__(name: str) -> Any:
+    if hasattr(_np, name) and not name.startswith("_"):
+        raise AttributeError(
+            f"adjoint.numpy has no {name!r} yet. numpy.{name} works on Tensors too where it can be followed; "
+            f"with x.asnumpy() it computes without a gradient."
+        )
+    raise AttributeError(f"module 'adjoint.numpy' has no attribute {name!r}")

@@ -1,0 +1,269 @@
+"""NumPy's differences, integrals, interpolation, filters, polynomials and statistics, with its signatures."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.spec import is_inexact, normalize_axis
+from adjoint.core.verbs import verbs
+from adjoint.ops import compare as _c
+from adjoint.ops import functional as _f
+from adjoint.ops.functional.linalg import pinv
+from adjoint.ops.functional.numpy_common import cast, promoted, refuse, tensor
+from adjoint.ops.functional.numpy_movement import concatenate
+from adjoint.ops.functional.numpy_selection import searchsorted
+
+
+def _cut(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
+    return x[(*(slice(None),) * axis, slice(start, stop, step))]
+
+
+def _steps(x: Any, axis: int) -> Any:
+    """The differences between neighbours along an axis."""
+    return _cut(x, axis, 1, None) - _cut(x, axis, None, -1)
+
+
+def _inexact(x: Any) -> Any:
+    return x if is_inexact(x.dtype) else verbs.cast(x, np.float64)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """As numpy.diff."""
+    x = tensor(a)
+    if n < 0:
+        raise ValueError(f"diff: n must not be negative, but is {n}{called_at()}")
+    axis = normalize_axis("diff", axis, x.ndim)
+    edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    ends = [None if e is None else tensor(e) for e in (prepend, append)]
+    before, after = ([] if e is None else [e if e.ndim else verbs.broadcast_to(e, edge)] for e in ends)
+    if before or after:
+        x = concatenate([*before, x, *after], axis)
+    for _ in range(n):
+        left, right = _cut(x, axis, None, -1), _cut(x, axis, 1, None)
+        x = verbs.not_equal(right, left) if x.dtype.kind == "b" else right - left
+    return x
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """As numpy.ediff1d."""
+    x = _f.reshape(tensor(ary), -1)
+    begin, end = ([] if e is None else [cast(_f.reshape(tensor(e), -1), x.dtype)] for e in (to_begin, to_end))
+    return concatenate([*begin, _steps(x, 0), *end])
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    """As numpy.gradient."""
+    y = _inexact(tensor(f))
+    axes = range(y.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [normalize_axis("gradient", a, y.ndim) for a in axes]
+    spacings = list(varargs) if len(varargs) != 1 else [varargs[0]] * len(axes)
+    if not varargs:
+        spacings = [1.0] * len(axes)
+    if len(spacings) != len(axes):
+        raise TypeError(f"gradient: {len(varargs)} spacings for {len(axes)} axes{called_at()}")
+    if edge_order not in (1, 2):
+        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}{called_at()}")
+    found = []
+    for a, spacing in zip(axes, spacings, strict=True):
+        if y.shape[a] <= edge_order:
+            raise ShapeError(
+                f"gradient: axis {a} of shape {y.shape} needs at least {edge_order + 1} elements{called_at()}"
+            )
+        found.append(_slope(y, a, tensor(spacing), edge_order))
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _slope(y: Any, axis: int, spacing: Any, edge_order: int) -> Any:
+    """The slope along an axis, by the parabola through three neighbours."""
+    n = y.shape[axis]
+    if spacing.ndim == 0:
+        h = verbs.broadcast_to(spacing, (n - 1,))
+    elif spacing.shape == (n,):
+        h = _steps(spacing, 0)
+    else:
+        raise ShapeError(f"gradient: {spacing.shape} coordinates for an axis of {n} elements{called_at()}")
+    h = _f.reshape(h, (-1,) + (1,) * (y.ndim - axis - 1))
+    rates = _steps(y, axis) / h
+    first, last = _cut(rates, axis, 0, 1), _cut(rates, axis, -1, None)
+    if n == 2:
+        return concatenate([first, last], axis)
+    left, right = h[:-1], h[1:]
+    a, b = _cut(rates, axis, None, -1), _cut(rates, axis, 1, None)
+    inner = (right * a + left * b) / (left + right)
+    if edge_order == 2:
+        bend = (b - a) / (left + right)
+        first = first - _cut(bend * left, axis, 0, 1)
+        last = last + _cut(bend * right, axis, -1, None)
+    return concatenate([first, inner, last], axis)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """As numpy.trapezoid."""
+    y = tensor(y)
+    axis = normalize_axis("trapezoid", axis, y.ndim)
+    width: Any = dx
+    if x is not None:
+        x = tensor(x)
+        width = _steps(x, 0 if x.ndim == 1 else axis)
+        if x.ndim == 1:
+            width = _f.reshape(width, (-1,) + (1,) * (y.ndim - axis - 1))
+    heights = (_cut(y, axis, 1, None) + _cut(y, axis, None, -1)) / 2.0
+    return _f.sum(heights * width, axis)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    """As numpy.interp, differentiable in x, xp and fp; at a node the slope is that of the interval to its right."""
+    x, xp, fp = _inexact(tensor(x)), _inexact(tensor(xp)), _inexact(tensor(fp))
+    if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
+        raise ShapeError(f"interp: xp {xp.shape} and fp {fp.shape} must be lines of the same length{called_at()}")
+    if period is not None:
+        x, xp = x % period, xp % period
+        order = _f.argsort(xp)
+        xp, fp = _f.take(xp, order, 0), _f.take(fp, order, 0)
+        xp = concatenate([xp[-1:] - period, xp, xp[:1] + period])
+        fp = concatenate([fp[-1:], fp, fp[:1]])
+        left = right = None
+    n = xp.shape[0]
+    low = fp[0] if left is None else left
+    high = fp[-1] if right is None else right
+    if n == 1:
+        inside = fp[0]
+    else:
+        k = _f.clip(searchsorted(xp, x, "right") - 1, 0, n - 2)
+        x0, x1, y0, y1 = (_f.take(line, i, 0) for line in (xp, fp) for i in (k, k + 1))
+        width = x1 - x0
+        inside = y0 + (x - x0) * ((y1 - y0) / _c.where(verbs.equal(width, 0), 1, width))
+        inside = _c.where(verbs.equal(x, x1), y1, inside)  # exact at the last node
+    return _c.where(verbs.less(x, xp[0]), low, _c.where(verbs.greater(x, xp[-1]), high, inside))
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    """As numpy.convolve."""
+    x, y = tensor(a), tensor(v)
+    x, y = (_f.reshape(t, -1) if t.ndim == 0 else t for t in (x, y))
+    if x.ndim != 1 or y.ndim != 1 or not x.size or not y.size:
+        raise ShapeError(f"convolve: two lines are needed, not shapes {x.shape} and {y.shape}{called_at()}")
+    x, y = (y, x) if y.size > x.size else (x, y)
+    n, m = x.size, y.size
+    # Row i of the table holds the m elements of the padded longer line that y, reversed, is laid against.
+    table = np.arange(n + m - 1)[:, None] + np.arange(m)
+    full = _f.take(_f.pad_widths(x, [(m - 1, m - 1)]), table, 0) @ _f.flip(y)
+    return _trimmed("convolve", full, n, m, mode)
+
+
+def _trimmed(what: str, full: Any, n: int, m: int, mode: str) -> Any:
+    if mode == "full":
+        return full
+    if mode == "same":
+        return full[(m - 1) // 2 : (m - 1) // 2 + n]
+    if mode == "valid":
+        return full[m - 1 : n]
+    raise ValueError(f"{what}: mode must be 'full', 'same' or 'valid', not {mode!r}{called_at()}")
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """As numpy.correlate."""
+    x, y = tensor(a), tensor(v)
+    flipped = verbs.conj(_f.flip(y)) if y.dtype.kind == "c" else _f.flip(y)
+    if mode != "same" or y.size <= x.size or y.size % 2:
+        return convolve(x, flipped, mode)
+    # NumPy swaps the lines and reverses the result, which for an even length moves the middle by one.
+    return convolve(x, flipped, "full")[x.size // 2 :][: y.size]
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
+    """As numpy.unwrap."""
+    x = tensor(p)
+    axis = normalize_axis("unwrap", axis, x.ndim)
+    step = _steps(x, axis)
+    if is_inexact(promoted([x, tensor(period)])):
+        half, boundary_ambiguous = period / 2, True
+    else:
+        half, rest = divmod(period, 2)
+        boundary_ambiguous = rest == 0
+    wrapped = (step + half) % period - half
+    if boundary_ambiguous:
+        wrapped = _c.where(verbs.bitwise_and(verbs.equal(wrapped, -half), verbs.greater(step, 0)), half, wrapped)
+    jump = wrapped - step
+    jump = _c.where(verbs.less(verbs.abs(step), half if discont is None else discont), 0, jump)
+    return concatenate([_cut(x, axis, 0, 1), _cut(x, axis, 1, None) + _f.cumsum(jump, axis)], axis)
+
+
+# ---------------------------------------------------------------- polynomials
+
+
+def polyval(p: Any, x: Any) -> Any:
+    """As numpy.polyval."""
+    if isinstance(x, np.poly1d):
+        raise TypeError(f"polyval: x must be numbers, not a polynomial{called_at()}")
+    coefficients, x = tensor(p), tensor(x)
+    y = verbs.zeros_like(x)
+    for c in coefficients:
+        y = y * x + c
+    return tensor(y)
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """As numpy.polyadd."""
+    x, y = (_f.reshape(tensor(a), -1) for a in (a1, a2))
+    n = max(x.size, y.size)
+    x, y = (_f.pad_widths(t, [(n - t.size, 0)]) for t in (x, y))
+    return x + y
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """As numpy.polysub."""
+    return polyadd(a1, -tensor(a2))
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """As numpy.polymul."""
+    return convolve(a1, a2)
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """As numpy.polyder."""
+    c = tensor(p)
+    for _ in range(m):
+        c = c[:-1] * np.arange(c.size - 1, 0, -1)
+    return c
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """As numpy.polyint."""
+    c = _inexact(tensor(p))
+    constants = _f.reshape(tensor(0.0 if k is None else k), -1)
+    constants = verbs.broadcast_to(constants, (m,)) if constants.size == 1 else constants
+    for i in range(m):
+        c = concatenate([c / np.arange(c.size, 0, -1), constants[i : i + 1]])
+    return c
+
+
+def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """As numpy.polyfit, for the coefficients alone; differentiable in x, y and w."""
+    refuse("polyfit", full=full or None, cov=cov or None)
+    if not isinstance(deg, (int, np.integer)):
+        raise TypeError(f"polyfit: deg must be a whole number, not {deg!r}{called_at()}")
+    x, y = _inexact(tensor(x)), _inexact(tensor(y))
+    table = vander(x, int(deg) + 1)
+    if w is not None:
+        table = table * _f.reshape(tensor(w), (-1, 1))
+        y = y * _f.reshape(tensor(w), (-1,) + (1,) * (y.ndim - 1))
+    scale = _f.sqrt(_f.sum(table * table, 0))
+    rcond = x.size * np.finfo(x.dtype).eps if rcond is None else rcond
+    fitted = pinv(table / scale, rcond) @ y
+    return fitted / (scale if y.ndim == 1 else _f.reshape(scale, (-1, 1)))
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """As numpy.vander."""
+    x = tensor(x)
+    if x.ndim != 1:
+        raise ShapeError(f"vander: a line is needed, not shape {x.shape}{called_at()}")
+    powers = np.arange(x.size if N is None else N)
+    column = cast(_f.reshape(x, (-1, 1)), promoted([x, powers]))
+    return column ** (powers if increasing else powers[::-1])

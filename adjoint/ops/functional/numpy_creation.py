@@ -1,0 +1,168 @@
+"""NumPy's functions that make arrays, with its signatures and default dtypes. They return Tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.spec import is_inexact
+from adjoint.core.verbs import verbs
+from adjoint.ops import functional as _f
+from adjoint.ops.functional.numpy_common import array_of, cast, is_followed, refuse, tensor, values_in
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    return (int(shape),) if np.ndim(shape) == 0 else tuple(int(n) for n in shape)
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: Any = True,
+    order: str = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Any:
+    """As numpy.array: nested lists may mix numbers and tracked Tensors, and the result is differentiable in each.
+
+    >>> import adjoint as ad
+    >>> import adjoint.numpy as np
+    >>> print(ad.grad(lambda x: np.array([x, x * x, 5.0]).sum())(3.0))
+    7.0
+    """
+    refuse("array", like=like)
+    if isinstance(object, Value):
+        x = object.copy() if copy else object
+    else:
+        x = tensor(object if next(values_in(object), None) is not None else np.array(object))
+    x = cast(x, dtype)
+    return x if x.ndim >= ndmin else verbs.reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
+) -> Any:
+    """As numpy.asarray: a Tensor is returned as it is."""
+    return array(a, dtype, copy=bool(copy), like=like)
+
+
+asanyarray = ascontiguousarray = asarray
+
+
+def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """As numpy.zeros: a Tensor, whose elements can be assigned tracked values."""
+    refuse("zeros", like=like)
+    return wrap(np.zeros(_shape(shape), dtype))
+
+
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """As numpy.ones."""
+    refuse("ones", like=like)
+    return wrap(np.ones(_shape(shape), dtype))
+
+
+def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
+    """As numpy.empty, but filled with zeros."""
+    return zeros(shape, dtype, like=like)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    """As numpy.full, differentiable in the value."""
+    refuse("full", like=like)
+    return verbs.broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
+
+
+def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
+    """As numpy.arange(start, stop, step), differentiable in start and step; their number of elements is not."""
+    refuse("arange", like=like)
+    if not is_followed(limits):
+        return wrap(np.arange(*(array_of(v) if isinstance(v, Value) else v for v in limits), dtype=dtype))
+    start, stop, step = (0, *limits, 1)[:3] if len(limits) == 1 else (*limits, 1)[:3]
+    first, last, size = (float(array_of(v)) for v in (start, stop, step))
+    return cast(start + step * np.arange(max(math.ceil((last - first) / size), 0)), dtype)
+
+
+def linspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
+    device: Any = None,
+) -> Any:  # fmt: skip
+    """As numpy.linspace, differentiable in both ends."""
+    first, last = (cast(tensor(v), None if is_inexact(tensor(v).dtype) else np.float64) for v in (start, stop))
+    num = int(num)
+    if num < 0:
+        raise ValueError(f"linspace: num={num} must not be negative")
+    parts = num - 1 if endpoint else num
+    span = last - first
+    step = span / parts if parts else span * np.nan
+    place = np.arange(num, dtype=span.dtype).reshape((-1,) + (1,) * span.ndim)
+    line = first + place * (step if parts else span)
+    if endpoint and num > 1:
+        line = verbs.where(place == num - 1, last, line)  # without the rounding of the steps
+    if dtype is not None:
+        line = cast(_f.floor(line) if np.dtype(dtype).kind in "iu" else line, dtype)
+    line = _f.moveaxis(line, 0, axis)
+    return (line, step) if retstep else line
+
+
+def logspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    """As numpy.logspace, differentiable in both ends and the base."""
+    return cast(tensor(base) ** linspace(start, stop, num, endpoint, axis=axis), dtype)
+
+
+def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+    """As numpy.geomspace of numbers of one sign, differentiable in both ends."""
+    first, last = (cast(tensor(v), None if is_inexact(tensor(v).dtype) else np.float64) for v in (start, stop))
+    sign = verbs.sgn(verbs.stop_gradient(first))
+    line = _f.exp(linspace(_f.log(first * sign), _f.log(last * sign), num, endpoint, axis=axis))
+    return cast(_f.expand_dims(sign, axis) * line if sign.ndim else sign * line, dtype)
+
+
+def eye(
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = float,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Any:
+    """As numpy.eye."""
+    refuse("eye", like=like)
+    return wrap(np.eye(N, M, k, dtype))
+
+
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
+    """As numpy.identity."""
+    refuse("identity", like=like)
+    return wrap(np.identity(n, dtype))
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
+    """As numpy.tri."""
+    refuse("tri", like=like)
+    return wrap(np.tri(N, M, k, dtype))
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """As numpy.indices."""
+    found = np.indices(dimensions, dtype, sparse)
+    return tuple(map(wrap, found)) if sparse else wrap(found)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """As numpy.fromfunction: the function is called once, with Tensors of coordinates."""
+    refuse("fromfunction", like=like)
+    return function(*indices(shape, dtype), **kwargs)

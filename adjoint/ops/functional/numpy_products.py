@@ -1,0 +1,80 @@
+"""NumPy's products of vectors, matrices and arrays, with its signatures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.verbs import verbs
+from adjoint.ops import functional as _f
+from adjoint.ops.functional import products as _p
+from adjoint.ops.functional.numpy_common import refuse, stored, tensor
+
+
+def dot(a: Any, b: Any, out: Any = None) -> Any:
+    """As numpy.dot."""
+    return stored(out, _p.dot(tensor(a), tensor(b)))
+
+
+def vdot(a: Any, b: Any, /) -> Any:
+    """As numpy.vdot."""
+    return _p.vdot(tensor(a), tensor(b))
+
+
+def inner(a: Any, b: Any, /) -> Any:
+    """As numpy.inner."""
+    return _p.inner(tensor(a), tensor(b))
+
+
+def outer(a: Any, b: Any, out: Any = None) -> Any:
+    """As numpy.outer."""
+    return stored(out, _p.outer(tensor(a), tensor(b)))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """As numpy.tensordot."""
+    return _p.tensordot(tensor(a), tensor(b), axes)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """As numpy.kron."""
+    return _p.kron(tensor(a), tensor(b))
+
+
+def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    """As numpy.cross."""
+    return _p.cross(tensor(a), tensor(b), axisa, axisb, axisc, axis)
+
+
+def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any) -> Any:
+    """As numpy.einsum."""
+    refuse("einsum", **{k: v for k, v in kwargs.items() if (k, v) not in {("casting", "safe"), ("order", "K")}})
+    subscripts, *arrays = operands
+    if not isinstance(subscripts, str):  # einsum(x, [0, 1], y, [1, 2]): arrays and lists of axes in turn
+        paired = len(operands) - len(operands) % 2
+        subscripts, *arrays = (tensor(x) if k % 2 == 0 and k < paired else x for k, x in enumerate(operands))
+        return stored(out, _p.einsum(subscripts, *arrays))
+    return stored(out, _p.einsum(subscripts, *(tensor(x) for x in arrays)))
+
+
+# ---------------------------------------------------------------- of the last axes
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """As numpy.vecdot: the first vector is conjugated."""
+    x, y = (_f.moveaxis(tensor(v), axis, -1) for v in (x1, x2))
+    if x.shape[-1] != y.shape[-1]:
+        raise ShapeError(f"vecdot: vectors of {x.shape[-1]} and {y.shape[-1]} elements{called_at()}")
+    return _f.sum((verbs.conj(x) if x.dtype.kind == "c" else x) * y, -1)
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """As numpy.matvec."""
+    return verbs.squeeze_last(verbs.matmul(tensor(x1), verbs.expand_last(tensor(x2))))
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """As numpy.vecmat: the vector is conjugated."""
+    x = tensor(x1)
+    row = verbs.matmul(verbs.expand_row(verbs.conj(x) if x.dtype.kind == "c" else x), tensor(x2))
+    return verbs.squeeze_axis(row, row.ndim - 2)

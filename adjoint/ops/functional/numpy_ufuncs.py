@@ -1,0 +1,199 @@
+"""What each ufunc of NumPy, and many of scipy.special, means for Tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.spec import is_inexact
+from adjoint.core.verbs import verbs
+from adjoint.ops import arithmetic as _a
+from adjoint.ops import compare as _c
+from adjoint.ops import contract, functional
+from adjoint.ops import functional as _f
+from adjoint.ops import special as _s
+from adjoint.ops import transcendental as _t
+from adjoint.ops.functional import numpy_products as _p
+from adjoint.ops.functional.numpy_common import array_of, cast, tensor
+
+#: Ufuncs that are one card: `ndarray * Tensor` comes here, so the way is short.
+CARDS: dict[np.ufunc, Any] = {
+    np.add: _a.add, np.subtract: _a.sub, np.multiply: _a.mul, np.divide: _a.div, np.power: _a.pow_,
+    np.floor_divide: _a.floor_div, np.remainder: _a.mod, np.negative: _a.neg, np.absolute: _a.abs_, np.conjugate: _a.conj_,
+    np.matmul: contract.matmul, np.maximum: _c.maximum, np.minimum: _c.minimum, np.less: _c.less,
+    np.less_equal: _c.less_equal, np.greater: _c.greater, np.greater_equal: _c.greater_equal, np.equal: _c.equal,
+    np.not_equal: _c.not_equal, np.isfinite: _c.isfinite, np.isnan: _c.isnan, np.floor: _c.floor, np.ceil: _c.ceil,
+    np.trunc: _c.trunc, np.rint: _c.round_, np.exp: _t.exp, np.expm1: _t.expm1, np.log: _t.log, np.log1p: _t.log1p,
+    np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _t.sin, np.cos: _t.cos, np.tan: _t.tan,
+    np.arcsin: _t.asin, np.arccos: _t.acos, np.arctan: _t.atan, np.arctan2: _t.atan2, np.sinh: _t.sinh, np.cosh: _t.cosh,
+    np.tanh: _t.tanh, np.arcsinh: _t.asinh, np.arccosh: _t.acosh, np.arctanh: _t.atanh, np.logaddexp: _t.logaddexp,
+    np.bitwise_and: verbs.bitwise_and, np.bitwise_or: verbs.bitwise_or, np.bitwise_xor: verbs.bitwise_xor,
+    np.invert: verbs.bitwise_not, np.left_shift: verbs.left_shift, np.right_shift: verbs.right_shift,
+}  # fmt: skip
+
+LN2 = math.log(2.0)
+
+
+def _positive(x: Any) -> Any:
+    return tensor(x)
+
+
+def _sign(x: Any) -> Any:
+    return verbs.sgn(x)
+
+
+def _fabs(x: Any) -> Any:
+    return verbs.abs(cast(tensor(x), None if is_inexact(tensor(x).dtype) else np.float64))
+
+
+def _logaddexp2(x: Any, y: Any) -> Any:
+    return _t.logaddexp(x * LN2, y * LN2) / LN2
+
+
+def _radians(x: Any) -> Any:
+    return x * (math.pi / 180)
+
+
+def _degrees(x: Any) -> Any:
+    return x * (180 / math.pi)
+
+
+def signbit(x: Any) -> Any:
+    """Whether the sign is negative, that of -0.0 too."""
+    return verbs.less(_t.atan2(verbs.stop_gradient(x), -1.0), 0)  # atan2 tells -0.0 (-pi) from 0.0 (pi)
+
+
+def _copysign(x: Any, y: Any) -> Any:
+    return _c.where(signbit(y), -1, 1) * _fabs(x)
+
+
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """0 below 0, 1 above, `at_zero` at 0."""
+    step = _c.where(verbs.equal(x, 0), at_zero, _c.where(verbs.greater(x, 0), 1.0, 0.0))
+    return _c.where(_c.isnan(x), np.nan, step)
+
+
+def _float_power(x: Any, y: Any) -> Any:
+    xs = [tensor(x), tensor(y)]
+    return _a.pow_(*(cast(v, np.result_type(v.dtype, np.float64)) for v in xs))
+
+
+def _fmax(x: Any, y: Any) -> Any:
+    return _c.where(_c.isnan(y), x, _c.where(_c.isnan(x), y, _c.maximum(x, y)))
+
+
+def _fmin(x: Any, y: Any) -> Any:
+    return _c.where(_c.isnan(y), x, _c.where(_c.isnan(x), y, _c.minimum(x, y)))
+
+
+def _modf(x: Any) -> tuple[Any, Any]:
+    whole = _c.trunc(x)
+    return x - whole, whole
+
+
+def _divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    return _a.floor_div(x, y), _a.mod(x, y)
+
+
+def _ldexp(x: Any, n: Any) -> Any:
+    return x * cast(_f.exp2(cast(tensor(n), np.float64)), tensor(x).dtype)
+
+
+def _frexp(x: Any) -> tuple[Any, Any]:
+    exponent = tensor(np.frexp(array_of(x))[1])
+    return _ldexp(x, -exponent), exponent
+
+
+#: Ufuncs that are composed of several cards.
+COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
+    np.positive: _positive, np.sign: _sign, np.fabs: _fabs, np.square: _f.square, np.reciprocal: _f.reciprocal,
+    np.fmod: _f.fmod, np.hypot: _f.hypot, np.exp2: _f.exp2, np.logaddexp2: _logaddexp2, np.deg2rad: _radians,
+    np.radians: _radians, np.rad2deg: _degrees, np.degrees: _degrees, np.signbit: signbit, np.copysign: _copysign,
+    np.heaviside: heaviside, np.float_power: _float_power, np.fmax: _fmax, np.fmin: _fmin, np.modf: _modf,
+    np.divmod: _divmod, np.ldexp: _ldexp, np.frexp: _frexp, np.isinf: _f.isinf, np.logical_and: _f.logical_and,
+    np.logical_or: _f.logical_or, np.logical_xor: _f.logical_xor, np.logical_not: _f.logical_not,
+    np.vecdot: _p.vecdot,
+}  # fmt: skip
+COMPOSED.update({getattr(np, f.__name__): f for f in (_p.matvec, _p.vecmat) if hasattr(np, f.__name__)})  # NumPy 2.2
+
+
+# ---------------------------------------------------------------- scipy.special, by name: SciPy is not imported here
+
+
+def _logit(x: Any) -> Any:
+    return _t.log(x) - _t.log1p(-x)
+
+
+def _ndtr(x: Any) -> Any:
+    return 0.5 * _s.erfc(-x * math.sqrt(0.5))
+
+
+def _log_ndtr(x: Any) -> Any:
+    """The logarithm of the normal distribution function, right in both tails."""
+    far, high = verbs.less(x, -20), verbs.greater(x, 0)
+    near = _c.where(far, -1.0, x)
+    middle = _t.log(_ndtr(_c.where(high, -1.0, near)))
+    upper = _t.log1p(-_ndtr(-_c.where(high, near, 1.0)))
+    t = _c.where(far, x, -20.0)
+    s = 1.0 / (t * t)
+    series = 1 - s * (1 - s * (3 - s * (15 - s * (105 - s * (945 - s * 10395)))))
+    tail = -0.5 * t * t - _t.log(-t) - 0.5 * math.log(2 * math.pi) + _t.log(series)
+    return _c.where(far, tail, _c.where(high, upper, middle))
+
+
+def _xlog1py(x: Any, y: Any) -> Any:
+    zero = verbs.equal(x, 0)
+    return _c.where(zero, 0, x * _t.log1p(_c.where(zero, 0, y)))
+
+
+def _entr(x: Any) -> Any:
+    return _c.where(
+        verbs.less(x, 0), -np.inf, -_f.xlogy(_c.where(verbs.less(x, 0), 1, x), _c.where(verbs.less(x, 0), 1, x))
+    )
+
+
+def _rel_entr(x: Any, y: Any) -> Any:
+    inside = verbs.bitwise_and(verbs.greater(x, 0), verbs.greater(y, 0))
+    edge = verbs.bitwise_and(verbs.equal(x, 0), verbs.greater_equal(y, 0))
+    x, y = _c.where(inside, x, 1), _c.where(inside, y, 1)
+    return _c.where(inside, x * _t.log(x / y), _c.where(edge, 0.0, np.inf))
+
+
+def _kl_div(x: Any, y: Any) -> Any:
+    return _rel_entr(x, y) - x + y
+
+
+def _gamma(x: Any) -> Any:
+    """The gamma function: its sign below 0 changes at every whole number."""
+    below = verbs.stop_gradient(_c.where(verbs.less(x, 0), x, 0))
+    return _c.where(verbs.equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
+
+
+def _betaln(a: Any, b: Any) -> Any:
+    return _s.lgamma(a) + _s.lgamma(b) - _s.lgamma(a + b)
+
+
+def _beta(a: Any, b: Any) -> Any:
+    return _gamma(a) * (_gamma(b) / _gamma(a + b))
+
+
+def _exp10(x: Any) -> Any:
+    return _t.exp(x * math.log(10.0))
+
+
+SPECIAL: dict[str, Callable[..., Any]] = {
+    "erf": _s.erf, "erfc": _s.erfc, "erfinv": _s.erfinv, "gammaln": _s.lgamma, "psi": _f.digamma, "digamma": _f.digamma,
+    "gamma": _gamma, "betaln": _betaln, "beta": _beta, "expit": _t.sigmoid, "logit": _logit,
+    "log_expit": functional.log_sigmoid, "softplus": _t.softplus, "ndtr": _ndtr, "log_ndtr": _log_ndtr, "xlogy": _f.xlogy,
+    "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr, "kl_div": _kl_div, "exp2": _f.exp2, "exp10": _exp10,
+    "expm1": _t.expm1, "log1p": _t.log1p, "cbrt": _t.cbrt,
+}  # fmt: skip
+
+
+def meaning(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """The function on Tensors that a ufunc stands for; None if there is none."""
+    found = CARDS.get(ufunc) or COMPOSED.get(ufunc)
+    return found or (SPECIAL.get(ufunc.__name__) if getattr(np, ufunc.__name__, ufunc) is ufunc else None)

@@ -1,0 +1,240 @@
+"""NumPy's functions on parts of numbers, comparison, copies and questions about arrays, with its signatures."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import called_at
+from adjoint.core.spec import is_inexact
+from adjoint.core.verbs import verbs
+from adjoint.ops import compare as _c
+from adjoint.ops import functional as _f
+from adjoint.ops.functional.numpy_common import array_of, cast, stored, tensor
+
+
+def real(val: Any) -> Any:
+    """As numpy.real."""
+    return _f.real(tensor(val))
+
+
+def imag(val: Any) -> Any:
+    """As numpy.imag."""
+    return _f.imag(tensor(val))
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """As numpy.angle."""
+    turned = _f.angle(tensor(z))
+    return turned * (180 / math.pi) if deg else turned
+
+
+def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
+    """As numpy.round. The derivative is zero."""
+    x = tensor(a)
+    return stored(out, _f.round(x, int(decimals)) if is_inexact(x.dtype) or decimals < 0 else x)
+
+
+around = round
+
+
+def fix(x: Any, out: Any = None) -> Any:
+    """As numpy.fix. The derivative is zero."""
+    return stored(out, _f.trunc(tensor(x)))
+
+
+def sinc(x: Any) -> Any:
+    """As numpy.sinc, smooth at 0 to every order."""
+    return _f.sinc(tensor(x))
+
+
+def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """As numpy.nan_to_num. The derivative is zero where a number was exchanged."""
+    x = tensor(x)
+    if not is_inexact(x.dtype):
+        return x
+    if x.dtype.kind == "c":
+        parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (_f.real(x), _f.imag(x)))
+        return _f.complex(*parts)
+    limits = np.finfo(x.dtype)
+    x = _c.where(_c.isnan(x), nan, x)
+    x = _c.where(verbs.equal(x, np.inf), float(limits.max) if posinf is None else posinf, x)
+    return _c.where(verbs.equal(x, -np.inf), float(limits.min) if neginf is None else neginf, x)
+
+
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """As numpy.real_if_close."""
+    x = tensor(a)
+    if x.dtype.kind != "c":
+        return x
+    limit = tol * np.finfo(x.dtype).eps if tol > 1 else tol
+    return _f.real(x) if (np.abs(array_of(x).imag) < limit).all() else x
+
+
+# ---------------------------------------------------------------- comparison
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """As numpy.isclose."""
+    x, y = tensor(a), tensor(b)
+    with np.errstate(invalid="ignore"):  # inf - inf
+        return _f.isclose(x, y if y.dtype.kind in "fc" else verbs.cast(y, np.float64), rtol, atol, equal_nan)
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+    """As numpy.allclose."""
+    return bool(_f.all(isclose(a, b, rtol, atol, equal_nan)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    """As numpy.array_equal."""
+    return np.array_equal(array_of(tensor(a1)), array_of(tensor(a2)), equal_nan)
+
+
+def array_equiv(a1: Any, a2: Any) -> bool:
+    """As numpy.array_equiv."""
+    return np.array_equiv(array_of(tensor(a1)), array_of(tensor(a2)))
+
+
+def isreal(x: Any) -> Any:
+    """As numpy.isreal."""
+    return verbs.equal(_f.imag(tensor(x)), 0)
+
+
+def iscomplex(x: Any) -> Any:
+    """As numpy.iscomplex."""
+    return verbs.not_equal(_f.imag(tensor(x)), 0)
+
+
+def isposinf(x: Any, out: Any = None) -> Any:
+    """As numpy.isposinf."""
+    return stored(out, verbs.equal(tensor(x), np.inf))
+
+
+def isneginf(x: Any, out: Any = None) -> Any:
+    """As numpy.isneginf."""
+    return stored(out, verbs.equal(tensor(x), -np.inf))
+
+
+# ---------------------------------------------------------------- questions
+
+
+def iscomplexobj(x: Any) -> bool:
+    """As numpy.iscomplexobj."""
+    return tensor(x).dtype.kind == "c"
+
+
+def isrealobj(x: Any) -> bool:
+    """As numpy.isrealobj."""
+    return not iscomplexobj(x)
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """As numpy.shape."""
+    return tensor(a).shape
+
+
+def ndim(a: Any) -> int:
+    """As numpy.ndim."""
+    return tensor(a).ndim
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """As numpy.size."""
+    x = tensor(a)
+    if axis is None:
+        return x.size
+    return math.prod(x.shape[k] for k in (axis if isinstance(axis, tuple) else (axis,)))
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """As numpy.result_type."""
+    return np.result_type(*(a.dtype if isinstance(a, Value) else a for a in arrays_and_dtypes))
+
+
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+    """As numpy.can_cast."""
+    return np.can_cast(from_.dtype if isinstance(from_, Value) else from_, to, casting)
+
+
+def common_type(*arrays: Any) -> type:
+    """As numpy.common_type."""
+    return np.common_type(*(np.empty(0, tensor(a).dtype) for a in arrays))
+
+
+# ---------------------------------------------------------------- copies
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """As numpy.copy: assignments to the copy leave the original alone."""
+    return a.copy() if isinstance(a, Value) else tensor(np.array(a, object) if _holds_tensors(a) else np.array(a))
+
+
+def _holds_tensors(a: Any) -> bool:
+    return isinstance(a, (list, tuple)) and builtins.any(isinstance(x, Value) or _holds_tensors(x) for x in a)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """As numpy.astype. A cast to whole numbers ends the gradient."""
+    return cast(tensor(x), dtype)
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
+    x = tensor(a)
+    if shape is None:
+        shape = x.shape
+    return (shape if isinstance(shape, (tuple, list)) else (shape,)), np.dtype(dtype) if dtype is not None else x.dtype  # type: ignore[return-value]
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.zeros_like: a Tensor, which takes assignments of tracked values."""
+    return tensor(np.zeros(*_like(a, dtype, shape)))
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.ones_like: a Tensor, which takes assignments of tracked values."""
+    return tensor(np.ones(*_like(a, dtype, shape)))
+
+
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.empty_like, but filled with zeros."""
+    return zeros_like(prototype, dtype, shape=shape)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As numpy.full_like, differentiable in the value."""
+    shape, dtype = _like(a, dtype, shape)
+    return verbs.broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
+
+
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """As numpy.apply_along_axis."""
+    x = tensor(arr)
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"apply_along_axis: axis {axis} for {x.ndim} axes{called_at()}")
+    axis %= x.ndim
+    rest = x.shape[:axis] + x.shape[axis + 1 :]
+    lines = _f.reshape(_f.moveaxis(x, axis, -1), (-1, x.shape[axis]))
+    results = _f.stack([tensor(func1d(line, *args, **kwargs)) for line in lines])
+    results = _f.reshape(results, (*rest, *results.shape[1:]))
+    inner = results.ndim - len(rest)
+    return _f.moveaxis(results, tuple(range(len(rest), results.ndim)), tuple(range(axis, axis + inner)))

@@ -1,0 +1,147 @@
+"""jvp, linearize, dual numbers, Jacobians, Hessians."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import ops
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(4, 3))
+
+
+def f(x):
+    return ops.tanh(A @ x)
+
+
+X, V = RNG.normal(size=3), RNG.normal(size=3)
+
+
+def central(fn, x, v, h=1e-6):
+    return (np.asarray(fn(x + h * v)) - np.asarray(fn(x - h * v))) / (2 * h)
+
+
+def numerical_jacobian(fn, x):
+    return np.stack([central(fn, x, e.reshape(x.shape)) for e in np.eye(x.size)], axis=-1)
+
+
+def close(a, b, rtol=1e-6, atol=1e-8):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=rtol, atol=atol)
+
+
+def test_jvp_against_differences():
+    y, t = ad.jvp(f, X, V)
+    close(y, np.tanh(A @ X))
+    close(t, central(lambda x: np.tanh(A @ x), X, V))
+
+
+def test_jvp_with_several_inputs_aux_and_structures():
+    y, t = ad.jvp(lambda a, b: a * b, (2.0, 3.0), (1.0, 10.0))
+    assert (float(y), float(t)) == (6, 23)
+    y, t, aux = ad.jvp(lambda x: (x * x, x + 1), 3.0, 1.0, has_aux=True)
+    assert (float(t), float(aux)) == (6, 4)
+    y, t = ad.jvp(lambda p: {"out": p["a"] * p["b"]}, ({"a": 2.0, "b": 3.0},), ({"a": 1.0, "b": 0.0},))
+    assert float(t["out"]) == 3
+
+
+def test_a_constant_output_has_a_zero_tangent():
+    assert float(ad.jvp(lambda x: 3.0 + 0.0 * ad.stop_gradient(x), 1.0, 1.0)[1]) == 0
+
+
+def test_linearize_runs_the_function_once():
+    calls = []
+
+    def counted(x):
+        calls.append(1)
+        return f(x)
+
+    y, push = ad.linearize(counted, X)
+    for v in (V, 2 * V):
+        close(push(v), central(lambda x: np.tanh(A @ x), X, v))
+    assert len(calls) == 1
+    y, push = ad.linearize(lambda a, b: a * b, (2.0, 3.0))
+    assert float(push((1.0, 10.0))) == 23
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev, ad.jacobian])
+def test_jacobians(jac):
+    close(jac(f)(X), numerical_jacobian(lambda x: np.tanh(A @ x), X))
+    m = RNG.normal(size=(2, 3))
+    found = jac(lambda m: ops.sin(m) @ X)(m)
+    assert found.shape == (2, 2, 3)
+    close(found, numerical_jacobian(lambda m: np.sin(m) @ X, m).reshape(2, 2, 3))
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev])
+def test_jacobians_of_several_inputs_and_aux(jac):
+    ja, jb = jac(lambda a, b: a * b[0], (0, 1))(X, V)
+    close(ja, V[0] * np.eye(3))
+    close(jb, np.outer(X, [1, 0, 0]))
+    j, aux = jac(lambda x: (x * x, x.sum()), has_aux=True)(X)
+    close(j, np.diag(2 * X))
+    close(aux, X.sum())
+
+
+def test_jacobian_of_containers():
+    forward = ad.jacfwd(lambda p: p["a"] * p["b"])({"a": X, "b": 2.0})
+    reverse = ad.jacrev(lambda p: p["a"] * p["b"])({"a": X, "b": 2.0})
+    for j in (forward, reverse):
+        close(j["a"], 2 * np.eye(3))
+        close(j["b"], X)
+
+
+def scalar(x):
+    return ops.exp(x[0]) * x[1] ** 2 + ops.sin(x[1] * x[2])
+
+
+def numpy_scalar(x):
+    return np.exp(x[0]) * x[1] ** 2 + np.sin(x[1] * x[2])
+
+
+def test_hessian_in_all_mode_combinations():
+    g = lambda x: numerical_jacobian(numpy_scalar, x)
+    expected = np.stack([(g(X + 1e-4 * e) - g(X - 1e-4 * e)) / 2e-4 for e in np.eye(3)], axis=-1)
+    close(ad.hessian(scalar)(X), expected, rtol=1e-4, atol=1e-5)
+    exact = ad.hessian(scalar)(X)
+    for outer in (ad.jacfwd, ad.jacrev):
+        for inner in (ad.jacfwd, ad.jacrev):
+            close(outer(inner(scalar))(X), exact, rtol=1e-12)
+    g, hv = ad.hvp(scalar, X, V)
+    close(hv, np.asarray(exact) @ V, rtol=1e-12)
+    close(g, ad.grad(scalar)(X))
+
+
+def test_hessian_wants_a_scalar():
+    with pytest.raises(ValueError, match=r"hessian: f must return one scalar, it returned shape \(4,\)"):
+        ad.hessian(f)(X)
+    with pytest.raises(ValueError, match="hvp: f must return one scalar"):
+        ad.hvp(f, X, V)
+
+
+def test_dual_numbers_by_hand():
+    x = ad.make_dual(ad.Tensor(X), 1)
+    close(ad.get_dual_part(x * x), [0, 2 * X[1], 0])
+    close(ad.get_primal_part(x * x), X * X)
+    x = ad.make_dual(2.0)
+    y = ad.make_dual(3.0)
+    mixed = ad.get_dual_part(ad.get_dual_part(x * x * y))  # d/dx d/dy
+    assert float(mixed) == 4
+    assert float(ad.get_dual_part(5.0 * ad.stop_gradient(x))) == 0
+    with pytest.raises(ValueError, match="make_dual: element 7 of a value with 3 elements"):
+        ad.make_dual(ad.Tensor(X), 7)
+
+
+def test_forward_mode_ad_class():
+    close(ad.ForwardModeAD(f).jacobian(X), ad.jacrev(f)(X), rtol=1e-12)
+    close(ad.ForwardModeAD(lambda m: m @ X).jacobian(A).shape, (4, 4, 3))
+
+
+def test_jvp_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="jvp: 1 tangents for 2 inputs"):
+        ad.jvp(lambda a, b: a * b, (1.0, 2.0), (1.0,))
+    with pytest.raises(ValueError, match=r"the tangent of input 0 has shape \(2,\), its value \(3,\)"):
+        ad.jvp(f, X, np.ones(2))
+    with pytest.raises(TypeError, match="argument 0 is the int 3; whole numbers"):
+        ad.jvp(lambda x: x, 3, 1.0)

@@ -1,0 +1,181 @@
+"""GradientTape, and PyTorch's habits: backward(), .grad, requires_grad, hooks."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import ops
+
+
+def close(a, b):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6)
+
+
+X = ad.Tensor([1.0, 2.0, 3.0])
+
+
+def test_everything_inside_is_recorded():
+    with ad.GradientTape() as tape:
+        y = X * X
+        z = (y * y).sum()
+    close(tape.gradient(z, X), 4 * np.array([1, 8, 27.0]))
+
+
+def test_intermediate_values_and_structures_as_sources():
+    with ad.GradientTape(persistent=True) as tape:
+        y = X * X
+        z = (y * 3.0).sum()
+    close(tape.gradient(z, y), [3, 3, 3])
+    g = tape.gradient(z, {"x": X, "pair": (y, ad.Tensor([5.0]))})
+    close(g["x"], 6 * np.array([1, 2, 3]))
+    close(g["pair"][1], [0])
+
+
+def test_watch_returns_the_tensor_to_use():
+    with ad.GradientTape() as tape:
+        x = tape.watch(3.0)
+        y = x * x
+    assert float(tape.gradient(y, x)) == 6
+    with ad.GradientTape() as tape, pytest.raises(TypeError, match="watch: int64 values have no derivative"):
+        tape.watch(3)
+
+
+def test_jacobian_and_output_gradients():
+    with ad.GradientTape(persistent=True) as tape:
+        y = X * X
+    close(tape.jacobian(y, X), np.diag([2, 4, 6]))
+    close(tape.gradient(y, X, output_gradients=ad.Tensor([1.0, 0.0, 10.0])), [2, 0, 60])
+
+
+def test_tapes_nest_and_see_functional_gradients():
+    with ad.GradientTape() as outer:
+        with ad.GradientTape() as inner:
+            y = (X**3).sum()
+        g = inner.gradient(y, X)
+    close(outer.gradient(g, X), 6 * np.array([1, 2, 3]))
+    with ad.GradientTape() as tape:
+        g = ad.grad(lambda x: (x**3).sum())(X)
+    close(tape.gradient(g, X), 6 * np.array([1, 2, 3]))
+
+
+def test_parameters_are_recorded():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    with ad.GradientTape() as tape:
+        y = w * w * X
+    close(tape.gradient(y, w), [4 * 6])
+
+
+def test_one_gradient_unless_persistent():
+    with ad.GradientTape() as tape:
+        y = X * X
+    tape.gradient(y, X)
+    with pytest.raises(RuntimeError, match=r"GradientTape\(persistent=True\)"):
+        tape.gradient(y, X)
+
+
+def test_a_target_from_elsewhere_is_refused():
+    with ad.GradientTape() as tape:
+        X * X
+    with pytest.raises(ValueError, match="was not computed inside this tape"):
+        tape.gradient(X + 1, X)
+
+
+def test_after_the_block_its_tensors_are_plain_values():
+    with ad.GradientTape() as tape:
+        y = X * X
+    close(y + 1, [2, 5, 10])
+    close(tape.gradient(y, X), [2, 4, 6])
+
+
+def test_an_exception_closes_the_tape():
+    with pytest.raises(ZeroDivisionError):
+        with ad.GradientTape():
+            1 / 0
+    assert not (X * X).tracked
+
+
+def test_backward_accumulates():
+    x = ad.Tensor([1.0, 2.0], requires_grad=True)
+    (x * x).sum().backward()
+    (x * 3.0).sum().backward()
+    close(x.grad, [5, 7])
+    x.grad = None
+    assert x.grad is None
+    y = x * x
+    y.backward(ad.Tensor([1.0, 10.0]))
+    close(x.grad, [2, 40])
+
+
+def test_backward_through_parameters():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    (w * w).sum().backward()
+    close(w.grad, [4])
+    with ad.no_grad():
+        assert not (w * w).tracked
+
+
+def test_backward_needs_a_scalar_and_a_recording():
+    x = ad.Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ValueError, match=r"backward\(\) needs a scalar, this Tensor has shape \(2,\)"):
+        (x * x).backward()
+    with pytest.raises(ValueError, match="requires_grad=True"):
+        (X * X).sum().backward()
+    y = (x * x).sum()
+    y.backward()
+    with pytest.raises(RuntimeError, match="retain_graph=True"):
+        y.backward()
+    z = (x * x).sum()
+    z.backward(retain_graph=True)
+    z.backward()
+
+
+def test_requires_grad_rules():
+    with pytest.raises(TypeError, match="requires_grad needs floating-point values, not int64"):
+        ad.Tensor([1, 2], requires_grad=True)
+    x = ad.Tensor([1.0], requires_grad=True)
+    assert x.requires_grad and not x.detach().requires_grad
+    with pytest.raises(Exception, match="would change a leaf"):
+        x[0] = 3.0
+    x.requires_grad = False
+    assert not x.requires_grad
+    x[0] = 3.0
+    close(x, [3])
+
+
+def test_tensors_with_requires_grad_meet_functional_gradients():
+    x = ad.Tensor([2.0], requires_grad=True)
+    g = ad.grad(lambda v: v**3)(x)
+    close(g, [12])
+    g.sum().backward()
+    close(x.grad, [12])
+
+
+def test_tensor_hooks():
+    x = ad.Tensor([1.0, 2.0], requires_grad=True)
+    seen = []
+    handle = x.register_hook(lambda g: seen.append(g.asnumpy()) or g * 2)
+    (x * x).sum().backward()
+    close(seen[0], [2, 4])
+    close(x.grad, [4, 8])
+    handle.remove()
+    handle.remove()
+    (x * x).sum().backward()
+    close(x.grad, [6, 12])
+    with pytest.raises(ValueError, match="no gradient will reach this Tensor"):
+        X.register_hook(print)
+
+
+def test_copies_and_pickles():
+    x = ad.Tensor([1.0, 2.0], requires_grad=True)
+    for y in (copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        assert y.requires_grad
+        close(y, x.detach())
+    w = ad.Parameter(ad.Tensor([1.0]), name="w", requires_grad=False)
+    for v in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
+        assert (v.name, v.requires_grad) == ("w", False)
+    assert not copy.copy(ops.ones(2)).requires_grad
