@@ -37,7 +37,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     def batched(*args: Any, **kwargs: Any) -> Any:
         axes = _spread_axes("in_axes", in_axes, args)
         leaves, rebuild = tree.flatten(args)
-        leaves = [resolve(x) if isinstance(x, Parameter) else x for x in leaves]
+        leaves = [resolve(x, for_backward=False) if isinstance(x, Parameter) else x for x in leaves]
         size = _batch_size(fn, leaves, axes)
         batch = Batch(size)
         tracked = [x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)]

@@ -36,7 +36,7 @@ class Recording:
         self.tape = tape = Tape(what)
         self.inputs = check_inputs(what, call.chosen, call.places)
         self.tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
-        self.tracked_weights = [tape.track(lift(resolve(w))) for w in weights]
+        self.tracked_weights = [tape.track(lift(resolve(w, for_backward=False))) for w in weights]
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, self.tracked, strict=True)])
         try:
             with binding(dict(zip(weights, self.tracked_weights, strict=True))):

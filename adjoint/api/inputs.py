@@ -94,7 +94,7 @@ def _parameter_name(fn: Any, position: int) -> str:
 def check_input(what: str, name: str, x: Any) -> Any:
     """One leaf of a differentiable input as a value one level below, or an error that says why it cannot be one."""
     if isinstance(x, Parameter):
-        x = resolve(x)
+        x = resolve(x, for_backward=False)
     if isinstance(x, np.ndarray) and x.dtype == object:
         x = verbs.array(x)
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
@@ -197,7 +197,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
     """A cotangent or tangent of the user's, one level below, fitting the value it belongs to."""
     value = g
     if isinstance(value, Parameter):
-        value = resolve(value)
+        value = resolve(value, for_backward=False)
     if not isinstance(value, (Value, np.ndarray, np.generic, int, float, complex)):
         raise TypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
     if shape_of(value) != shape_of(y):

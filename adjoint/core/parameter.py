@@ -31,7 +31,7 @@ class Parameters(Trace):
         return resolve(x).shape
 
     def below(self, x: Any) -> Any:
-        return resolve(x)
+        return resolve(x, for_backward=False)
 
 
 PARAMETERS = Parameters()
@@ -82,6 +82,11 @@ class Parameter(Tensor):
     def value(self) -> Tensor:
         """The value as a Tensor of its own."""
         return resolve(self)
+
+    @property
+    def tracked(self) -> bool:
+        """Whether a transform is following this Parameter."""
+        return resolve(self, for_backward=False).tracked
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the value by one of the same shape; the dtype stays. Refused while a transform is active."""
@@ -151,7 +156,7 @@ class ParameterTuple(tuple):
         return ParameterTuple(copies)
 
 
-def resolve(p: Parameter) -> Any:
+def resolve(p: Parameter, for_backward: bool = True) -> Any:
     """The Tensor that a Parameter stands for: tracked by the transform around it, by an open tape, or for backward()."""
     bound = context.bindings.get()
     if bound is not None and p in bound:
@@ -159,7 +164,7 @@ def resolve(p: Parameter) -> Any:
     tape = context.open_tape.get()
     if tape is not None:
         return tape.leaf(p)
-    if bound is None and p._trainable:
+    if for_backward and bound is None and p._trainable:
         return verbs.ambient_leaf(p)
     return plain(p)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import ShapeError, called_at
+
 Shape = tuple[int, ...]
 
 bool_ = np.dtype(np.bool_)
@@ -117,8 +119,6 @@ def promote(specs: Iterable[Spec]) -> np.dtype:
 
 def broadcast(op: Any, specs: Iterable[Spec]) -> Shape:
     """The common shape, or an error that names the op and the shapes."""
-    from adjoint.core.errors import ShapeError
-
     shapes = [s.shape for s in specs]
     try:
         return np.broadcast_shapes(*shapes)
@@ -132,8 +132,7 @@ def broadcast(op: Any, specs: Iterable[Spec]) -> Shape:
 
 def normalize_axis(op: Any, axis: int, ndim: int) -> int:
     """A non-negative axis, or an error that names the op and the rank."""
-    from adjoint.core.errors import ShapeError
-
     if not -ndim <= axis < ndim:
-        raise ShapeError(f"{op}: axis {axis} is outside the input's {ndim} axes; use {-ndim} to {ndim - 1}")
+        fix = f"use {-ndim} to {ndim - 1}" if ndim else "it has none"
+        raise ShapeError(f"{op}: axis {axis} is outside the input's {ndim} axes; {fix}{called_at()}")
     return axis % ndim

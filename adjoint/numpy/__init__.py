@@ -26,7 +26,6 @@ from adjoint.numpy import fft as fft
 from adjoint.numpy import linalg as linalg
 from adjoint.numpy.ufuncs import UFUNCS as _UFUNCS
 from adjoint.ops.functional.numpy_api import *  # noqa: F403
-from adjoint.ops.functional.numpy_api import IN_PLACE as _IN_PLACE
 
 #: What NumPy has that knows nothing of arrays: dtypes, constants, settings, arithmetic on shapes.
 _AS_THEY_ARE = """
@@ -35,7 +34,7 @@ bool bool_ int8 int16 int32 int64 uint8 uint16 uint32 uint64 int_ uint intp intc
 double half complex64 complex128 csingle cdouble generic number integer signedinteger unsignedinteger inexact floating
 complexfloating dtype finfo iinfo issubdtype isdtype promote_types broadcast_shapes isscalar ndindex errstate geterr seterr
 printoptions set_printoptions get_printoptions index_exp s_ ravel_multi_index
-""".split()
+""".split()  # noqa: SIM905
 
 globals().update({name: getattr(_np, name) for name in _AS_THEY_ARE})
 globals().update(_UFUNCS)

@@ -1,4 +1,5 @@
 """numpy.fft for Tensors."""
+# ruff: noqa: I001  (a line for each name)
 
 from adjoint.ops.functional.numpy_fft import (
     fft as fft,

@@ -1,4 +1,5 @@
 """numpy.linalg for Tensors."""
+# ruff: noqa: I001  (a line for each name)
 
 from numpy.linalg import LinAlgError as LinAlgError
 

@@ -20,6 +20,8 @@ class BCEWithLogits(Elementwise):
     arity = 3
 
     def eval(self, xp, x, label, weight):
+        if not hasattr(x, "dtype"):  # a Python number must not raise the precision
+            x = xp.asarray(x, xp.result_type(x, label, weight))
         return (1 - label) * xp.logaddexp(0, x) + weight * label * xp.logaddexp(0, -x)
 
     def partials(self, y, x, label, weight):

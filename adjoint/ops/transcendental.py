@@ -19,7 +19,7 @@ FAR = (-1e3, 1e3)
 class Exp(Elementwise):
     """e ** x."""
 
-    complex, edges = True, (-1e3, 0.0)
+    complex, singular, edges = True, True, (-1e3, 0.0)
 
     def eval(self, xp, x):
         return xp.exp(x)
@@ -33,7 +33,7 @@ class Exp(Elementwise):
 class Expm1(Elementwise):
     """e ** x - 1, exact near 0."""
 
-    complex, edges = True, (-1e3, 1e-12)
+    complex, singular, edges = True, True, (-1e3, 1e-12)
 
     def eval(self, xp, x):
         return xp.expm1(x)
@@ -215,7 +215,7 @@ class Atan(Elementwise):
 class Sinh(Elementwise):
     """Hyperbolic sine."""
 
-    complex, edges = True, (-30.0, 0.0, 30.0)
+    complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
 
     def eval(self, xp, x):
         return xp.sinh(x)
@@ -229,7 +229,7 @@ class Sinh(Elementwise):
 class Cosh(Elementwise):
     """Hyperbolic cosine."""
 
-    complex, edges = True, (-30.0, 0.0, 30.0)
+    complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
 
     def eval(self, xp, x):
         return xp.cosh(x)

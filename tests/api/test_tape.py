@@ -13,7 +13,8 @@ from adjoint import ops
 
 
 def close(a, b):
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-6)
+    a, b = (v.asnumpy() if isinstance(v, ad.Tensor) else np.asarray(v) for v in (a, b))
+    np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
 X = ad.Tensor([1.0, 2.0, 3.0])

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
-from adjoint.core.dispatch import EAGER, Value
-from adjoint.core.errors import AdjointError, IndexingError, called_at
-from adjoint.core.spec import shape_of, spec_of
+from adjoint.core.dispatch import EAGER, Value, located
+from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at
+from adjoint.core.spec import dtype_of, is_complex, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
@@ -30,12 +30,14 @@ def getitem(x: Any, index: Any) -> Any:
     >>> print(x[:, 1], x[[1, 0], [0, 0]], x[x > 1.5])
     [2. 4.] [3. 1.] [2. 3. 4.]
     """
-    if type(index) is int:
-        return card(GetItem, (index,))(x)
-    items = _items(index)
-    if not any(type(i) is _Array for i in items):
-        return card(GetItem, freeze(items))(x)
-    return _Advanced(shape_of(x), items).get(x)
+    items = (index,) if type(index) is int else _items(index)
+    if any(type(i) is _Array for i in items):
+        return _Advanced(shape_of(x), items).get(x)
+    op = card(GetItem, freeze(items))
+    try:
+        return op(x)
+    except IndexError as error:
+        raise _as_written(op, x, error) from None
 
 
 def setitem(x: Any, index: Any, value: Any) -> Any:
@@ -48,10 +50,25 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     items = _items(index)
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         value = verbs.array(value)
+    if is_complex(value) and not is_complex(x):
+        raise DtypeError(f"x[i] = v: complex values do not fit into a Tensor of {dtype_of(x)}; cast it first{called_at()}")
     if any(type(i) is _Array for i in items):
         return _Advanced(shape_of(x), items).put(ScatterSet(), x, value)
     rank = len(shape_of(x)) - sum(type(i) is int for i in items) + items.count(None)
-    return card(SetItem, freeze(items))(x, _fitted(value, rank))
+    op = card(SetItem, freeze(items))
+    try:
+        return op(x, _fitted(value, rank))
+    except IndexError as error:
+        raise _as_written(op, x, error) from None
+
+
+def _as_written(op: Any, x: Any, error: IndexError) -> IndexError:
+    """The error about the index and the shape that the user sees, without a batch axis."""
+    try:
+        op.picked(shape_of(x))
+    except IndexingError as better:
+        return located(better)
+    return error
 
 
 def index_put_add(x: Any, index: Any, value: Any) -> Any:

@@ -40,8 +40,7 @@ def _last_two_swapped(x: Any) -> Any:
 def attach() -> None:
     """Give Tensor its methods."""
     for name in METHODS:
-        if hasattr(functional, name):
-            setattr(Tensor, name, getattr(functional, name))
+        setattr(Tensor, name, getattr(functional, name))
     Tensor.view = _view
     Tensor.T = property(_transposed, doc="The axes reversed.")
     Tensor.mT = property(_last_two_swapped, doc="The last two axes exchanged.")

@@ -205,4 +205,4 @@ from adjoint.ops.functional.numpy_creation import (
 )
 
 #: Functions that write into their first argument: refused, with the rewrite.
-IN_PLACE = ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal")
+_IN_PLACE = ("copyto", "put", "place", "putmask", "put_along_axis", "fill_diagonal")

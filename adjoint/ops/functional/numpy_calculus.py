@@ -168,11 +168,10 @@ def _trimmed(what: str, full: Any, n: int, m: int, mode: str) -> Any:
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """As numpy.correlate."""
     x, y = tensor(a), tensor(v)
-    flipped = verbs.conj(_f.flip(y)) if y.dtype.kind == "c" else _f.flip(y)
-    if mode != "same" or y.size <= x.size or y.size % 2:
-        return convolve(x, flipped, mode)
-    # NumPy swaps the lines and reverses the result, which for an even length moves the middle by one.
-    return convolve(x, flipped, "full")[x.size // 2 :][: y.size]
+    if y.size > x.size:  # the other way round, the same numbers come in reverse
+        swapped = _f.flip(correlate(y, x, mode))
+        return verbs.conj(swapped) if swapped.dtype.kind == "c" else swapped
+    return convolve(x, verbs.conj(_f.flip(y)) if y.dtype.kind == "c" else _f.flip(y), mode)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:

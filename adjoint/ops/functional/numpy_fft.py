@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import wrap
+from adjoint.ops.functional import fourier as _fft
 from adjoint.ops.functional.numpy_common import stored, tensor
-
-# By its full name: `functional.fft` may be the function.
-_fft: Any = importlib.import_module("adjoint.ops.functional.fft")
 
 
 def _line(name: str) -> Any:

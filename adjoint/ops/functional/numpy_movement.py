@@ -321,14 +321,20 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     return stored(out, _f.sum(cast(diagonal(a, offset, axis1, axis2), dtype), -1))
 
 
+def _square(m: Any) -> Any:
+    """A line stands for a square matrix with that line in each row."""
+    x = tensor(m)
+    return x if x.ndim > 1 else verbs.broadcast_to(x, (x.size, x.size))
+
+
 def tril(m: Any, k: int = 0) -> Any:
     """As numpy.tril."""
-    return _f.tril(atleast_2d(m), k)
+    return _f.tril(_square(m), k)
 
 
 def triu(m: Any, k: int = 0) -> Any:
     """As numpy.triu."""
-    return _f.triu(atleast_2d(m), k)
+    return _f.triu(_square(m), k)
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:

@@ -218,7 +218,7 @@ _METHODS: dict[str, Callable[[np.ufunc, tuple, dict], Any]] = {
 
 # ---------------------------------------------------------------- functions
 
-_WRITES = {getattr(np, name) for name in numpy_api.IN_PLACE}
+_WRITES = {getattr(np, name) for name in numpy_api._IN_PLACE}
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     getattr(theirs, name): function
     for ours, theirs in ((numpy_api, np), (numpy_linalg, np.linalg), (numpy_fft, np.fft))

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import called_at
-from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops import reduce as _r
@@ -90,8 +89,9 @@ def var(
     """As numpy.var."""
     x = cast(tensor(a), dtype)
     count = count_of(x, axis, where)
+    x = masked(x, where, 0)  # NaN among what does not count would spoil the derivative of the rest
     if mean is None:
-        mean = _divided(_reduced(_r.Sum, masked(x, where, 0), axis, True), count)
+        mean = _divided(_reduced(_r.Sum, x, axis, True), count)
     off = x - mean
     square = verbs.real(off * verbs.conj(off)) if off.dtype.kind == "c" else off * off
     total = _reduced(_r.Sum, masked(square, where, 0), axis, keepdims)

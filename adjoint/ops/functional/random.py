@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.spec import float32, shape_of
-from adjoint.ops.functional.creation import _size
+from adjoint.core.spec import dtype_of, float32, shape_of
+from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.movement import take
 
 _lock = threading.Lock()
@@ -55,7 +55,9 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     >>> ops.rand(2, 3, seed=0).shape
     (2, 3)
     """
-    return wrap(np.asarray(_draw("random", seed, _shape(size))).astype(dtype or float32))
+    drawn = np.asarray(_draw("random", seed, _shape(size))).astype(dtype or float32)
+    one = np.ones((), drawn.dtype)
+    return wrap(np.minimum(drawn, np.nextafter(one, 0 * one)))  # rounding may reach 1, which is not to be drawn
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
@@ -169,12 +171,13 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int 
     """
     from adjoint.ops.functional.activation import softmax
     from adjoint.ops.functional.elementwise import stop_gradient
-    from adjoint.ops.functional.reduction import max
+    from adjoint.ops.functional.reduction import argmax
 
-    soft = softmax((logits + gumbel(shape_of(logits), seed)) / tau, axis)
+    noise = gumbel(shape_of(logits), seed).astype(dtype_of(logits))
+    soft = softmax((logits + noise) / tau, axis)
     if not hard:
         return soft
-    chosen = (soft == max(soft, axis, keepdims=True)).astype(soft.dtype)
+    chosen = one_hot(argmax(soft, axis), shape_of(soft)[axis], axis=axis, dtype=dtype_of(soft))
     return stop_gradient(chosen - soft) + soft
 
 

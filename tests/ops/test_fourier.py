@@ -6,7 +6,7 @@ import pytest
 from adjoint.api.grad import grad
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError
 from adjoint.core.tensor import Tensor
-from adjoint.ops.functional import fft
+from adjoint.ops.functional import fourier as fft
 from adjoint.ops.functional.elementwise import abs as magnitude
 
 RNG = np.random.default_rng(11)

@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.fft import SWAPPED, Fft, Irfft, Rfft
+from adjoint.ops.fourier import SWAPPED, Fft, Irfft, Rfft
 from adjoint.ops.functional.movement import array, roll, slice_axis
 from adjoint.ops.movement import Pad
 
@@ -67,7 +67,7 @@ def _many(what: str, input: Any, s: Sizes, axes: Axes, inverse: bool, norm: str 
 def fft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The discrete Fourier transform along an axis.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.fft([1.0, 0.0, 0.0, 0.0]).real)
     [1. 1. 1. 1.]
     """
@@ -77,7 +77,7 @@ def fft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = Non
 def ifft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `fft`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.ifft([4.0, 0.0, 0.0, 0.0]).real)
     [1. 1. 1. 1.]
     """
@@ -87,7 +87,7 @@ def ifft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = No
 def fft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Any:
     """The discrete Fourier transform along two axes.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.fft2([[1.0, 0.0], [0.0, 0.0]]).real)
     [[1. 1.]
      [1. 1.]]
@@ -98,7 +98,7 @@ def fft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None = 
 def ifft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Any:
     """The inverse of `fft2`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.ifft2([[4.0, 0.0], [0.0, 0.0]]).real)
     [[1. 1.]
      [1. 1.]]
@@ -109,7 +109,7 @@ def ifft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None =
 def fftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None) -> Any:
     """The discrete Fourier transform along several axes, by default all.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.fftn([[1.0, 1.0], [1.0, 1.0]]).real)
     [[4. 0.]
      [0. 0.]]
@@ -120,7 +120,7 @@ def fftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None
 def ifftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None) -> Any:
     """The inverse of `fftn`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.ifftn([[4.0, 0.0], [0.0, 0.0]]).real)
     [[1. 1.]
      [1. 1.]]
@@ -134,7 +134,7 @@ def ifftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = Non
 def rfftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None) -> Any:
     """The discrete Fourier transform of a real signal along several axes; the last one keeps its first half only.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> fft.rfftn([[1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]]).shape
     (2, 3)
     """
@@ -155,7 +155,7 @@ def _many_real(what: str, input: Any, s: Sizes, axes: Axes, norm: str | None) ->
 def irfftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None) -> Any:
     """The inverse of `rfftn`. The last axis gets an even number of points unless `s` says otherwise.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.irfftn([[8.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
     [[1. 1. 1. 1.]
      [1. 1. 1. 1.]]
@@ -182,7 +182,7 @@ def _many_inverse_real(what: str, input: Any, s: Sizes, axes: Axes, norm: str | 
 def rfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The frequencies of a real signal, from 0 to the half; the others are their conjugates.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.rfft([1.0, 1.0, 1.0, 1.0]).real)
     [4. 0. 0.]
     """
@@ -192,7 +192,7 @@ def rfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = No
 def irfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `rfft`; `n` is the number of points of the signal, by default an even one.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.irfft([4.0, 0.0, 0.0]))
     [1. 1. 1. 1.]
     """
@@ -202,7 +202,7 @@ def irfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = N
 def rfft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Any:
     """`rfftn` along two axes.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.rfft2([[1.0, 1.0], [1.0, 1.0]]).real)
     [[4. 0.]
      [0. 0.]]
@@ -213,7 +213,7 @@ def rfft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None =
 def irfft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None = None) -> Any:
     """The inverse of `rfft2`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.irfft2([[4.0, 0.0], [0.0, 0.0]]))
     [[1. 1.]
      [1. 1.]]
@@ -224,7 +224,7 @@ def irfft2(input: Any, s: Sizes = None, axes: Axes = (-2, -1), norm: str | None 
 def hfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The real spectrum of a signal that is the conjugate of its own reverse; the first half of the signal is given.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.hfft([1.0, 0.0, 0.0]))
     [1. 1. 1. 1.]
     """
@@ -236,7 +236,7 @@ def hfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = No
 def ihfft(input: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The inverse of `hfft`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.ihfft([1.0, 1.0, 1.0, 1.0]).real)
     [1. 0. 0.]
     """
@@ -255,7 +255,7 @@ def _other_way(what: str, norm: str | None) -> str:
 def fftshift(input: Any, axes: int | Axes = None) -> Any:
     """The frequencies in ascending order, 0 in the middle.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.fftshift(fft.fftfreq(5, 0.2)))
     [-2. -1.  0.  1.  2.]
     """
@@ -265,7 +265,7 @@ def fftshift(input: Any, axes: int | Axes = None) -> Any:
 def ifftshift(input: Any, axes: int | Axes = None) -> Any:
     """The inverse of `fftshift`.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.ifftshift([-2.0, -1.0, 0.0, 1.0, 2.0]))
     [ 0.  1.  2. -2. -1.]
     """
@@ -282,7 +282,7 @@ def _shifted(what: str, input: Any, axes: int | Axes, way: int) -> Any:
 def fftfreq(n: int, d: float = 1.0) -> np.ndarray:
     """The frequencies of `fft` for n points a distance d apart.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.fftfreq(4))
     [ 0.    0.25 -0.5  -0.25]
     """
@@ -292,7 +292,7 @@ def fftfreq(n: int, d: float = 1.0) -> np.ndarray:
 def rfftfreq(n: int, d: float = 1.0) -> np.ndarray:
     """The frequencies of `rfft` for n points a distance d apart.
 
-    >>> from adjoint.ops.functional import fft
+    >>> from adjoint.ops.functional import fourier as fft
     >>> print(fft.rfftfreq(4))
     [0.   0.25 0.5 ]
     """
