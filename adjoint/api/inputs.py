@@ -117,6 +117,7 @@ class Input:
     __slots__ = ("leaves", "rebuild")
 
     def __init__(self, what: str, name: str, value: Any) -> None:
+        self.rebuild: Callable[[list[Any]], Any]
         if tree.is_leaf(value):
             self.leaves, self.rebuild = [check_input(what, name, value)], _only
         else:
@@ -154,7 +155,7 @@ def _output(x: Any) -> Any:
 
 def _describe(out: Any) -> str:
     if isinstance(out, (Value, np.ndarray)):
-        return f"a Tensor of dtype {out.dtype}"
+        return f"a Tensor of dtype {dtype_of(out)}"
     return f"a {type(out).__name__}"
 
 

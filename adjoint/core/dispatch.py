@@ -6,7 +6,7 @@ on the values one level below, by calling the op again. At the bottom the values
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class Value:
     _value: Any
     _trace: Trace
     _extra: Any
+
+    if TYPE_CHECKING:  # every Value is a Tensor
+
+        def __getattr__(self, name: str) -> Any: ...
 
 
 def make(value: Any, trace: Trace, extra: Any = None) -> Any:
@@ -166,4 +170,4 @@ def differentiable(x: Any) -> bool:
     return is_inexact(dtype_of(x))
 
 
-tensor_class: type = Value  # the public class, set by core.tensor
+tensor_class: Any = Value  # the public class, set by core.tensor

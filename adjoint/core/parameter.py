@@ -113,7 +113,7 @@ class Parameter(Tensor):
 
     def clone(self, init: str = "same") -> Parameter:
         """A Parameter of its own with the same value, or with `init="zeros"` or `"ones"`."""
-        makers = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
+        makers: dict[str, Any] = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
         if init not in makers:
             raise ValueError(f"clone: init must be one of {', '.join(makers)}, not {init!r}")
         return Parameter(makers[init](self._value), self.name, self.requires_grad)

@@ -10,11 +10,12 @@ import numpy as np
 from adjoint.core import dispatch, tree
 from adjoint.core.dispatch import EAGER, HALF, Value, make
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
+from adjoint.core.operators import Operators
 from adjoint.core.spec import dtype_of, is_half
 from adjoint.core.verbs import verbs
 
 
-class Tensor(Value):
+class Tensor(Operators, Value):
     """An n-dimensional array that transforms can follow.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With
@@ -193,7 +194,7 @@ class Tensor(Value):
 
     def __repr__(self) -> str:
         array = self.asnumpy()
-        style = {"float_kind": lambda v: f"{v: .8e}"}
+        style: Any = {"float_kind": lambda v: f"{v: .8e}"}
         body = np.array2string(array, separator=", ", formatter=style if array.dtype.kind == "f" else None)
         body = str(array) if array.ndim == 0 else body
         gap = "\n" if array.ndim > 1 else " "
@@ -296,134 +297,6 @@ class Tensor(Value):
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return verbs.numpy_function(function, args, kwargs)
 
-    # ------------------------------------------------------------ operators
-
-    def __add__(self, other: Any) -> Any:
-        return verbs.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return verbs.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return verbs.sub(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return verbs.sub(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return verbs.mul(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return verbs.mul(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return verbs.div(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return verbs.div(other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return verbs.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return verbs.floor_divide(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return verbs.mod(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return verbs.mod(other, self)
-
-    def __divmod__(self, other: Any) -> Any:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Any) -> Any:
-        return other // self, other % self
-
-    def __pow__(self, other: Any) -> Any:
-        return verbs.pow(self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return verbs.pow(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return verbs.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return verbs.matmul(other, self)
-
-    def __neg__(self) -> Any:
-        return verbs.neg(self)
-
-    def __pos__(self) -> Any:
-        return self
-
-    def __abs__(self) -> Any:
-        return verbs.abs(self)
-
-    def __round__(self, digits: int = 0) -> Any:
-        return verbs.round(self, digits)
-
-    def __floor__(self) -> Any:
-        return verbs.floor(self)
-
-    def __ceil__(self) -> Any:
-        return verbs.ceil(self)
-
-    def __trunc__(self) -> Any:
-        return verbs.trunc(self)
-
-    def __invert__(self) -> Any:
-        return verbs.bitwise_not(self)
-
-    def __and__(self, other: Any) -> Any:
-        return verbs.bitwise_and(self, other)
-
-    def __rand__(self, other: Any) -> Any:
-        return verbs.bitwise_and(other, self)
-
-    def __or__(self, other: Any) -> Any:
-        return verbs.bitwise_or(self, other)
-
-    def __ror__(self, other: Any) -> Any:
-        return verbs.bitwise_or(other, self)
-
-    def __xor__(self, other: Any) -> Any:
-        return verbs.bitwise_xor(self, other)
-
-    def __rxor__(self, other: Any) -> Any:
-        return verbs.bitwise_xor(other, self)
-
-    def __lshift__(self, other: Any) -> Any:
-        return verbs.left_shift(self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return verbs.left_shift(other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return verbs.right_shift(self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return verbs.right_shift(other, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return verbs.less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return verbs.less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return verbs.greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return verbs.greater_equal(self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return verbs.equal(self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return verbs.not_equal(self, other)
-
 
 dispatch.tensor_class = Tensor
 
@@ -431,7 +304,7 @@ dispatch.tensor_class = Tensor
 def _converted(data: Any, dtype: Any) -> Any:
     """The array to hold, or the Tensor to stand for."""
     if isinstance(data, Value):
-        fresh = data.copy() if isinstance(data, Tensor) else data
+        fresh: Any = data.copy() if isinstance(data, Tensor) else data
         return fresh if dtype is None or fresh.dtype == dtype else verbs.cast(fresh, dtype)
     if isinstance(data, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(data)):
         stacked = dispatch.wrap(verbs.array(data))

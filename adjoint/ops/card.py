@@ -30,7 +30,7 @@ class Op(abc.ABC):
     opaque: ClassVar[bool] = False
 
     @abc.abstractmethod
-    def infer(self, *specs: Spec) -> Spec | tuple[Spec, ...]:
+    def infer(self, *specs: Any) -> Any:
         """Shape and dtype of the result (a tuple if there are several); raises on inputs that do not fit."""
 
     @abc.abstractmethod

@@ -180,6 +180,7 @@ class Indexed(Op):
     """Ops with a static `index` of whole numbers, slices and new axes."""
 
     complex = True
+    index: BasicIndex
 
     @cached_property
     def key(self) -> tuple:
@@ -396,7 +397,8 @@ class Split(Op):
         lead = (slice(None),) * self.axis
         pieces, start = [], 0
         for n in self.sizes:
-            pieces.append(x[(*lead, slice(start, start + n))])
+            part = (*lead, slice(start, start + n))
+            pieces.append(x[part])
             start += n
         return tuple(pieces)
 

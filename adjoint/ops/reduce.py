@@ -108,7 +108,7 @@ class Position(NotDifferentiable):
 
     axis: int
 
-    def infer(self, x: Spec) -> Spec:
+    def infer(self, x):
         axis = normalize_axis(self, self.axis, x.ndim)
         return Spec(x.shape[:axis] + x.shape[axis + 1 :], int64)
 
@@ -146,7 +146,9 @@ class ArgMin(Position):
 class AlongAxis:
     """Ops along one `axis` that keep the shape."""
 
-    def infer(self, x: Spec) -> Spec:
+    axis: int
+
+    def infer(self, x):
         normalize_axis(self, self.axis, x.ndim)
         return Spec(x.shape, x.dtype)
 

@@ -71,8 +71,11 @@ class GradientTape(Tape):
 
     def watch(self, x: Any) -> Any:
         """Track `x` from here on, and return the Tensor to compute with (needed for arrays and Python numbers)."""
-        if not is_inexact(dtype_of(x)):
-            raise NotDifferentiableError(f"watch: {dtype_of(x)} values have no derivative; pass floats{called_at()}")
+        for leaf in tree.leaves(x):
+            if not is_inexact(dtype_of(leaf)):
+                raise NotDifferentiableError(
+                    f"watch: {dtype_of(leaf)} values have no derivative; pass floats{called_at()}"
+                )
         return tree.map(self.leaf, x)
 
     def record(self, op: Any, xs: tuple[Any, ...]) -> Any:
@@ -82,7 +85,7 @@ class GradientTape(Tape):
     def _noted(self, x: Any) -> Any:
         if not isinstance(x, Value) or x._trace is self:
             return x
-        if is_inexact(x.dtype):
+        if is_inexact(dtype_of(x)):
             return self.leaf(x)
         return x._value if x._trace is EAGER else x
 
@@ -129,7 +132,7 @@ class GradientTape(Tape):
     def _owns(self, y: Any) -> bool:
         return isinstance(y, Value) and y._trace is self
 
-    def _start(self, target: Any, sources: Any) -> list[Node | None]:
+    def _start(self, target: Any, sources: Any) -> list[Any]:
         if self._used and not self.persistent:
             raise EndedTransformError(
                 f"this GradientTape has given its gradient; make it GradientTape(persistent=True) to ask again{called_at()}"
@@ -242,6 +245,7 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
         )
     seed = _ones(y) if gradient is None else lift(gradient)
     for leaf, g in sweep([(node, seed)]).items():
+        assert isinstance(leaf, Leaf)
         leaf.grad = g if leaf.grad is None else leaf.grad + g
     if not retain_graph and node.parents:
         node.op, node.parents, node.xs = None, (), None

@@ -52,11 +52,11 @@ class Leaf(Node):
 class Pick(Node):
     """One of several results of a call: the parent is the call itself."""
 
-    __slots__ = ("index",)
+    __slots__ = ("call", "index")
 
     def __init__(self, call: Node, index: int) -> None:
         super().__init__(None, (call,), (), call.y[index])
-        self.index = index
+        self.call, self.index = call, index
 
 
 class Tape(Trace):
@@ -136,7 +136,7 @@ def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> d
                 results[node] = g
             if node.op is not None:
                 _pull(grads, node, g)
-            elif node.parents:
+            elif isinstance(node, Pick):
                 _deliver(grads, node, g)
             else:
                 results[node] = g
@@ -157,10 +157,9 @@ def _pull(grads: dict[Node, Any], node: Node, g: Any) -> None:
                 grads[parent] = c if held is None else held + c
 
 
-def _deliver(grads: dict[Node, Any], pick: Node, g: Any) -> None:
+def _deliver(grads: dict[Node, Any], pick: Pick, g: Any) -> None:
     """Put the cotangent of one result into its call's list."""
-    call = pick.parents[0]
-    parts = grads.setdefault(call, [ZERO] * len(call.y))
+    parts = grads.setdefault(pick.call, [ZERO] * len(pick.call.y))
     parts[pick.index] = g if parts[pick.index] is ZERO else parts[pick.index] + g
 
 
@@ -182,8 +181,8 @@ def sweep_forward(seeds: dict[Node, Any], roots: Sequence[Node]) -> dict[Node, A
     tangents: dict[Node, Any] = dict(seeds)
     with np.errstate(all="ignore"):
         for node in reachable(roots):
-            if node.op is None and node.parents:
-                t = tangents.get(node.parents[0], ZERO)
+            if isinstance(node, Pick):
+                t = tangents.get(node.call, ZERO)
                 tangents[node] = ZERO if t is ZERO else t[node.index]
             elif node.op is not None:
                 ts = [ZERO if p is None else tangents.get(p, ZERO) for p in node.parents]

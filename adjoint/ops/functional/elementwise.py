@@ -19,16 +19,14 @@ from adjoint.ops.card import Op, card
 
 def _named(op: Op, name: str, example: str) -> Any:
     """A public function for a card: its documentation is the card's, with an example."""
-    binary = getattr(op, "arity", 1) == 2
-    if binary:
 
-        def function(input: Any, other: Any) -> Any:
-            return op(input, other)
-    else:
+    def unary(input: Any) -> Any:
+        return op(input)
 
-        def function(input: Any) -> Any:
-            return op(input)
+    def binary(input: Any, other: Any) -> Any:
+        return op(input, other)
 
+    function: Any = binary if getattr(op, "arity", 1) == 2 else unary
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{type(op).__doc__}\n\n    >>> from adjoint import ops, Tensor\n    >>> {example}\n    "
     return function
@@ -246,7 +244,8 @@ def sinc(input: Any) -> Any:
     x = math.pi * input
     small = _c.less(_a.abs_(x), 0.5)
     safe = _c.where(small, 1.0, x)
-    s = _c.where(small, x * x, 0)
+    near = _c.where(small, x, 0)
+    s = near * near
     series: Any = 0.0
     for k in range(8, -1, -1):  # 1 - s/3! + s**2/5! - ..., exact to rounding below 1/2, and so are its derivatives
         series = series * s + (-1) ** k / math.factorial(2 * k + 1)

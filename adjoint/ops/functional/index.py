@@ -62,7 +62,7 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
         raise _as_written(op, x, error) from None
 
 
-def _as_written(op: Any, x: Any, error: IndexError) -> IndexError:
+def _as_written(op: Any, x: Any, error: IndexError) -> Exception:
     """The error about the index and the shape that the user sees, without a batch axis."""
     try:
         op.picked(shape_of(x))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.ops import transcendental as _t
+from adjoint.ops.compare import equal, where
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.reduction import mean, sum
@@ -48,7 +49,10 @@ def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction
     >>> print(ops.binary_cross_entropy(Tensor([0.5]), Tensor([1.0])))
     0.6931472
     """
-    loss = -(labels * clamp(_t.log(logits), min=-100.0) + (1.0 - labels) * clamp(_t.log1p(-logits), min=-100.0))
+    none, sure = equal(logits, 0), equal(logits, 1)
+    log_p = where(none, -100.0, clamp(_t.log(where(none, 1, logits)), min=-100.0))
+    log_q = where(sure, -100.0, clamp(_t.log1p(-where(sure, 0, logits)), min=-100.0))
+    loss = -(labels * log_p + (1.0 - labels) * log_q)
     return reduced(loss if weight is None else weight * loss, reduction)
 
 

@@ -41,12 +41,16 @@ def attach() -> None:
     """Give Tensor its methods."""
     for name in METHODS:
         setattr(Tensor, name, getattr(functional, name))
-    Tensor.view = _view
-    Tensor.T = property(_transposed, doc="The axes reversed.")
-    Tensor.mT = property(_last_two_swapped, doc="The last two axes exchanged.")
-    Tensor.to = functional.cast
-    Tensor.conjugate = functional.conj
-    Tensor.dim = property(lambda x: x.ndim).fget
-    Tensor.float = lambda x: functional.cast(x, "float32")
-    Tensor.long = lambda x: functional.cast(x, "int64")
-    Tensor.bool = lambda x: functional.cast(x, "bool")
+    extra = {
+        "view": _view,
+        "T": property(_transposed, doc="The axes reversed."),
+        "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
+        "to": functional.cast,
+        "conjugate": functional.conj,
+        "dim": lambda x: x.ndim,
+        "float": lambda x: functional.cast(x, "float32"),
+        "long": lambda x: functional.cast(x, "int64"),
+        "bool": lambda x: functional.cast(x, "bool"),
+    }
+    for name, method in extra.items():
+        setattr(Tensor, name, method)

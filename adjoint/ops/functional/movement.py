@@ -415,7 +415,8 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
     if mode != "constant":
         for axis, pair in enumerate(widths):
             if pair != (0, 0):
-                input = take(input, np.pad(np.arange(shape_of(input)[axis]), pair, styles[mode]), axis)
+                style: Any = styles[mode]
+                input = take(input, np.pad(np.arange(shape_of(input)[axis]), pair, style), axis)
         return input
     padded = card(Pad, widths)(input)
     if isinstance(value, (int, float)) and value == 0:

@@ -19,7 +19,8 @@ from adjoint.ops.functional.numpy_selection import searchsorted
 
 
 def _cut(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
-    return x[(*(slice(None),) * axis, slice(start, stop, step))]
+    index = (slice(None),) * axis + (slice(start, stop, step),)
+    return x[index]
 
 
 def _steps(x: Any, axis: int) -> Any:

@@ -12,6 +12,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import CutGradientError, called_at
 from adjoint.core.spec import normalize_axis
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 
 
@@ -35,13 +36,19 @@ def tensors(arrays: Any) -> list[Any]:
     return [tensor(a) for a in arrays]
 
 
+_CONTAINERS = (list, tuple, dict, np.ndarray)  # np.ndarray: an object array may hold Tensors
+
+
 def values_in(data: Any) -> Iterator[Any]:
     """The Tensors in nested containers, object arrays among them."""
     if isinstance(data, Value):
         yield data
     elif isinstance(data, (list, tuple)):
         for x in data:
-            yield from values_in(x)
+            if isinstance(x, Value):
+                yield x
+            elif isinstance(x, _CONTAINERS):
+                yield from values_in(x)
     elif isinstance(data, dict):
         yield from values_in(list(data.values()))
     elif isinstance(data, np.ndarray) and data.dtype == object:
@@ -53,25 +60,25 @@ def replaced(data: Any, change: Any) -> Any:
     if isinstance(data, Value):
         return change(data)
     if isinstance(data, (list, tuple)):
-        items = [replaced(x, change) for x in data]
+        items = [replaced(x, change) if isinstance(x, (Value, *_CONTAINERS)) else x for x in data]
         return type(data)(*items) if hasattr(data, "_fields") else type(data)(items)
     return {k: replaced(x, change) for k, x in data.items()} if isinstance(data, dict) else data
 
 
-def is_followed(data: Any) -> bool:
+def is_followed(*data: Any) -> bool:
     """Whether a derivative may be asked of a Tensor in these containers."""
     recording = context.open_tape.get() is not None
     return builtins.any(recording or x.tracked for x in values_in(data))
 
 
-def is_plain(data: Any) -> bool:
+def is_plain(*data: Any) -> bool:
     """Whether NumPy itself can compute with these: no transform follows them, and none is of half precision."""
     return context.open_tape.get() is None and builtins.all(x._trace is EAGER for x in values_in(data))
 
 
 def array_of(x: Any) -> np.ndarray:
     """The numbers behind a value, for what has no derivative: an index, a mask, an order."""
-    return x.asnumpy() if isinstance(x, Value) else np.asarray(x)
+    return x.asnumpy() if isinstance(x, Tensor) else np.asarray(x)
 
 
 def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
@@ -104,7 +111,7 @@ def check_whole(out: Any) -> None:
     if getattr(x, "base", None) is not None:
         raise CutGradientError(
             "out= is a part of another array (a slice, a reshaped or transposed one), which a Tensor does not share its "
-            f"values with. Write `x[1:] = ...` in place of `out=x[1:]`, or pass out=x.copy().{called_at()}"
+            f"values with. Write `x[1:] = ...` in place of `out=x[1:]`.{called_at()}"
         )
 
 

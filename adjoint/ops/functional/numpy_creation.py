@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import wrap
 from adjoint.core.spec import is_inexact
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.functional.numpy_common import array_of, cast, is_followed, refuse, tensor, values_in
@@ -37,7 +38,7 @@ def array(
     7.0
     """
     refuse("array", like=like)
-    if isinstance(object, Value):
+    if isinstance(object, Tensor):
         x = object.copy() if copy else object
     else:
         x = tensor(object if next(values_in(object), None) is not None else np.array(object))
@@ -53,6 +54,11 @@ def asarray(
 
 
 asanyarray = ascontiguousarray = asarray
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """As numpy.copy: assignments to the copy leave the original alone."""
+    return array(a)
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
@@ -77,14 +83,60 @@ def full(
 ) -> Any:
     """As numpy.full, differentiable in the value."""
     refuse("full", like=like)
+    if not is_followed(fill_value):
+        return wrap(np.full(_shape(shape), array_of(fill_value), dtype))
     return verbs.broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
+
+
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
+    x = tensor(a)
+    return x.shape if shape is None else _shape(shape), x.dtype if dtype is None else np.dtype(dtype)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.zeros_like: a Tensor, which takes assignments of tracked values."""
+    return wrap(np.zeros(*_like(a, dtype, shape)))
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.ones_like: a Tensor, which takes assignments of tracked values."""
+    return wrap(np.ones(*_like(a, dtype, shape)))
+
+
+def empty_like(
+    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    """As numpy.empty_like, but filled with zeros."""
+    return zeros_like(prototype, dtype, shape=shape)
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """As numpy.full_like, differentiable in the value."""
+    shape, dtype = _like(a, dtype, shape)
+    if not is_followed(fill_value):
+        return wrap(np.full(shape, array_of(fill_value), dtype))
+    return verbs.broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
 
 
 def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
     """As numpy.arange(start, stop, step), differentiable in start and step; their number of elements is not."""
     refuse("arange", like=like)
     if not is_followed(limits):
-        return wrap(np.arange(*(array_of(v) if isinstance(v, Value) else v for v in limits), dtype=dtype))
+        numbers: Any = [v.item() if isinstance(v, Tensor) else v for v in limits]
+        return wrap(np.arange(*numbers, dtype=dtype))
     start, stop, step = (0, *limits, 1)[:3] if len(limits) == 1 else (*limits, 1)[:3]
     first, last, size = (float(array_of(v)) for v in (start, stop, step))
     return cast(start + step * np.arange(max(math.ceil((last - first) / size), 0)), dtype)
@@ -156,7 +208,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """As numpy.indices."""
-    found = np.indices(dimensions, dtype, sparse)
+    found: Any = np.indices(dimensions, dtype, sparse)  # type: ignore[call-overload]
     return tuple(map(wrap, found)) if sparse else wrap(found)
 
 

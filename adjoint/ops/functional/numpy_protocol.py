@@ -76,8 +76,12 @@ def _plain(x: Any) -> Any:
 
 def _untracked(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
     """NumPy's own result on the plain arrays, its arrays wrapped."""
-    y = function(*replaced(list(args), _plain), **replaced(kwargs, _plain))
-    return tree.map(lambda v: wrap(v) if isinstance(v, (np.ndarray, np.generic)) and v.dtype.kind in "biufc" else v, y)
+    y = function(*replaced(args, _plain), **replaced(kwargs, _plain))
+    return _wrapped(y) if isinstance(y, (np.ndarray, np.generic)) else tree.map(_wrapped, y)
+
+
+def _wrapped(y: Any) -> Any:
+    return wrap(y) if isinstance(y, (np.ndarray, np.generic)) and y.dtype.kind in "biufc" else y
 
 
 def _function(ufunc: np.ufunc) -> Callable[..., Any]:
@@ -91,11 +95,13 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
+    inputs = tuple(map(_operand, inputs))
+    if not options:
+        return _untracked(ufunc, inputs, {}) if is_plain(inputs) else wrap(_function(ufunc)(*inputs))
     outs = options.pop("out", (None,) * ufunc.nout)
     mask = options.pop("where", True)
-    inputs = tuple(map(_operand, inputs))
     casting = options.get("casting", "same_kind")
-    if is_plain([inputs, mask, outs]) and (mask is True or outs[0] is None):
+    if is_plain(inputs, mask, outs) and (mask is True or outs[0] is None):
         return _outputs(_untracked(ufunc, inputs, _if_given(options, where=mask)), outs, casting)
     function = _function(ufunc)
     dtype = options.pop("dtype", None)
@@ -127,11 +133,11 @@ def _outputs(y: Any, outs: tuple, casting: str = "same_kind") -> Any:
 
 # ---------------------------------------------------------------- methods of ufuncs
 
-_REDUCE = {
+_REDUCE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: _r.sum, np.multiply: _r.prod, np.maximum: _r.max, np.minimum: _r.min, np.logical_and: _r.all,
     np.logical_or: _r.any,
 }  # fmt: skip
-_ACCUMULATE = {
+_ACCUMULATE: dict[np.ufunc, Callable[..., Any]] = {
     np.add: _r.cumsum, np.multiply: _r.cumprod,
     np.maximum: lambda x, axis: _f.cummax(x, axis)[0], np.minimum: lambda x, axis: _f.cummin(x, axis)[0],
 }  # fmt: skip
@@ -143,7 +149,7 @@ def _reduce(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     outs = options.pop("out", None) or (None,)
     x, axis = tensor(x), options.pop("axis", axis)
     options = {k: v for k, v in options.items() if v is not _NO_VALUE and not (k == "dtype" and v is None)}
-    if is_plain([x, options]):
+    if is_plain(x, options):
         return _outputs(_untracked(ufunc.reduce, (x,), {"axis": axis, **options}), outs)
     if ufunc in _REDUCE:
         return _outputs(_REDUCE[ufunc](x, axis, **options), outs)
@@ -227,27 +233,40 @@ FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 
+#: Functions that show or store values: no derivative passes through them.
+_SHOWS = {
+    getattr(np, name)
+    for name in ("array_repr", "array_str", "array2string", "save", "savez", "savetxt", "shares_memory")
+}
+
+
 def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
     """What `Tensor.__array_function__` does."""
     kwargs = {k: v for k, v in kwargs.items() if v is not _NO_VALUE}
     ours = FUNCTIONS.get(function)
     if function in _WRITES:
-        if isinstance(args[0], Value) or is_followed([args, kwargs]):
+        target = args[0] if args else next(iter(kwargs.values()))
+        # What an object array holds stays tracked: np.full(3, x) writes into one.
+        if isinstance(target, Value) or (is_followed(args, kwargs) and target.dtype != object):
             return ours(*args, **kwargs)  # type: ignore[misc]
-    elif ours is not None and (kwargs.get("out") is not None or not is_plain([args, kwargs])):
+    elif function in _SHOWS:
+        return function(*replaced(args, array_of), **replaced(kwargs, array_of))
+    elif ours is not None and (kwargs.get("out") is not None or not is_plain(args, kwargs)):
         return ours(*args, **kwargs)
-    return _by_elements(function, args, kwargs) if is_followed([args, kwargs]) else _untracked(function, args, kwargs)
+    return _by_elements(function, args, kwargs) if is_followed(args, kwargs) else _untracked(function, args, kwargs)
 
 
 def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:
-    """A function that is not in the table, on arrays of tracked elements: as slow as Python, but every element is followed."""
+    """A function that is not in the table, on arrays of tracked elements: as slow as Python, but each one is followed."""
     name = f"{function.__module__}.{function.__name__}"
     try:
-        y = function(*replaced(list(args), np.asarray), **replaced(kwargs, np.asarray))
+        if function.__module__ == "numpy.linalg":
+            raise TypeError("its kernel is LAPACK's")
+        y = function(*replaced(args, np.asarray), **replaced(kwargs, np.asarray))
     except (AdjointError, TypeError, ValueError, AttributeError) as error:
         raise CutGradientError(
-            f"{name} has no derivative in adjoint, and an argument is being differentiated ({error}). Use a function of "
-            f"adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+            f"{name} has no derivative in adjoint, and an argument is being differentiated ({error}). Use another function "
+            f"of numpy or adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
         ) from None
     return tree.map(lambda v: tensor(v) if isinstance(v, np.ndarray) and next(values_in(v), None) is not None else v, y)
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import Value
 from adjoint.core.errors import called_at
 from adjoint.core.spec import is_inexact
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
@@ -73,6 +72,25 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
         return x
     limit = tol * np.finfo(x.dtype).eps if tol > 1 else tol
     return _f.real(x) if (np.abs(array_of(x).imag) < limit).all() else x
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """As numpy.astype. A cast to whole numbers ends the gradient."""
+    return cast(tensor(x), dtype)
+
+
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """As numpy.apply_along_axis."""
+    x = tensor(arr)
+    if not -x.ndim <= axis < x.ndim:
+        raise ValueError(f"apply_along_axis: axis {axis} for {x.ndim} axes{called_at()}")
+    axis %= x.ndim
+    rest = x.shape[:axis] + x.shape[axis + 1 :]
+    lines = _f.reshape(_f.moveaxis(x, axis, -1), (-1, x.shape[axis]))
+    results = _f.stack([tensor(func1d(line, *args, **kwargs)) for line in lines])
+    results = _f.reshape(results, (*rest, *results.shape[1:]))
+    inner = results.ndim - len(rest)
+    return _f.moveaxis(results, tuple(range(len(rest), results.ndim)), tuple(range(axis, axis + inner)))
 
 
 # ---------------------------------------------------------------- comparison
@@ -153,88 +171,14 @@ def size(a: Any, axis: Any = None) -> int:
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """As numpy.result_type."""
-    return np.result_type(*(a.dtype if isinstance(a, Value) else a for a in arrays_and_dtypes))
+    return np.result_type(*(a.dtype if isinstance(a, Tensor) else a for a in arrays_and_dtypes))
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """As numpy.can_cast."""
-    return np.can_cast(from_.dtype if isinstance(from_, Value) else from_, to, casting)
+    return np.can_cast(from_.dtype if isinstance(from_, Tensor) else from_, to, casting)
 
 
 def common_type(*arrays: Any) -> type:
     """As numpy.common_type."""
     return np.common_type(*(np.empty(0, tensor(a).dtype) for a in arrays))
-
-
-# ---------------------------------------------------------------- copies
-
-
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
-    """As numpy.copy: assignments to the copy leave the original alone."""
-    return a.copy() if isinstance(a, Value) else tensor(np.array(a, object) if _holds_tensors(a) else np.array(a))
-
-
-def _holds_tensors(a: Any) -> bool:
-    return isinstance(a, (list, tuple)) and builtins.any(isinstance(x, Value) or _holds_tensors(x) for x in a)
-
-
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
-    """As numpy.astype. A cast to whole numbers ends the gradient."""
-    return cast(tensor(x), dtype)
-
-
-def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
-    x = tensor(a)
-    if shape is None:
-        shape = x.shape
-    return (shape if isinstance(shape, (tuple, list)) else (shape,)), np.dtype(dtype) if dtype is not None else x.dtype  # type: ignore[return-value]
-
-
-def zeros_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """As numpy.zeros_like: a Tensor, which takes assignments of tracked values."""
-    return tensor(np.zeros(*_like(a, dtype, shape)))
-
-
-def ones_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """As numpy.ones_like: a Tensor, which takes assignments of tracked values."""
-    return tensor(np.ones(*_like(a, dtype, shape)))
-
-
-def empty_like(
-    prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
-) -> Any:
-    """As numpy.empty_like, but filled with zeros."""
-    return zeros_like(prototype, dtype, shape=shape)
-
-
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Any:
-    """As numpy.full_like, differentiable in the value."""
-    shape, dtype = _like(a, dtype, shape)
-    return verbs.broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
-
-
-def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
-    """As numpy.apply_along_axis."""
-    x = tensor(arr)
-    if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"apply_along_axis: axis {axis} for {x.ndim} axes{called_at()}")
-    axis %= x.ndim
-    rest = x.shape[:axis] + x.shape[axis + 1 :]
-    lines = _f.reshape(_f.moveaxis(x, axis, -1), (-1, x.shape[axis]))
-    results = _f.stack([tensor(func1d(line, *args, **kwargs)) for line in lines])
-    results = _f.reshape(results, (*rest, *results.shape[1:]))
-    inner = results.ndim - len(rest)
-    return _f.moveaxis(results, tuple(range(len(rest), results.ndim)), tuple(range(axis, axis + inner)))

@@ -213,7 +213,7 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     """
     pair = (sorted_sequence, values)
     if len(shape_of(sorted_sequence)) == 1 and not any(isinstance(x, Value) and x._trace is not EAGER for x in pair):
-        return wrap(np.searchsorted(*map(_values, pair), "right" if right else "left"))
+        return wrap(np.searchsorted(_values(sorted_sequence), _values(values), "right" if right else "left"))
     size = shape_of(sorted_sequence)[-1]
     below = less_equal if right else less
     position: Any = np.zeros(shape_of(values), int)
