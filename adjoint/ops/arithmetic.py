@@ -57,16 +57,13 @@ class Sub(Elementwise):
 class Mul(Elementwise):
     """x * y, with broadcasting."""
 
-    arity, complex = 2, True
+    arity, complex, singular = 2, True, True
 
     def eval(self, xp, x, y):
         return x * y
 
     def partials(self, z, x, y):
         return y, x
-
-    def vjp(self, g, z, x, y):
-        return lambda: match(g * conj(y), x), lambda: match(g * conj(x), y)
 
 
 @register
@@ -78,14 +75,21 @@ class MaskedMul(Elementwise):
 
     def eval(self, xp, g, p):
         y = g * p
-        # A finite sum has no infinite or NaN part: then there is nothing to mask.
-        return y if xp is np and np.isfinite(np.add.reduce(y, axis=None)) else xp.where(xp.equal(g, 0), 0, y)
+        if xp is np:  # a finite norm means that nothing is infinite or NaN, and nothing needs a mask
+            size = np.vdot(y, y) if isinstance(y, np.ndarray) else y
+            if size - size == 0:
+                return y
+        return xp.where(xp.equal(g, 0), 0, y)
 
     def partials(self, y, g, p):
         return p, g
 
     def vjp(self, h, y, g, p):
-        return lambda: match(masked_mul(h, conj(p)), g), lambda: match(h * conj(g), p)
+        return lambda: match(masked_mul(h, conj(p)), g), lambda: match(self._pull_factor(h, g), p)
+
+    def _pull_factor(self, h, g):
+        """h * g, and 0 where either is 0."""
+        return verbs.where(verbs.equal(g, 0), 0, masked_mul(h, conj(g)))
 
     def jvp(self, ts, y, g, p):
         t = push(ts, lambda t: masked_mul(t, p), lambda t: masked_mul(g, t))
@@ -103,7 +107,7 @@ class Div(Elementwise):
         return xp.true_divide(x, y)
 
     def partials(self, z, x, y):
-        return lambda: 1.0 / y, lambda: -z / y
+        return lambda: div(1.0, y), lambda: div(-z, y)
 
     def vjp(self, g, z, x, y):
         if isinstance(y, (int, float)) and y:  # a constant divisor needs no care at 0
@@ -128,9 +132,9 @@ class Pow(Elementwise):
 def _pow_base(x, y):
     """d(x**y)/dx; a constant exponent of 0 or 1 or 2 takes a shorter way."""
     if isinstance(y, (int, float)):
-        return 0.0 if y == 0 else 1.0 if y == 1 else 2.0 * x if y == 2 else y * x ** (y - 1)
+        return 0.0 if y == 0 else 1.0 if y == 1 else 2.0 * x if y == 2 else y * pow_(x, y - 1)
     safe = verbs.where(verbs.equal(y, 0), 1, y)  # 0 * 0**-1 would be NaN
-    return y * x ** (safe - 1)
+    return y * pow_(x, safe - 1)
 
 
 def _pow_exponent(z, x):

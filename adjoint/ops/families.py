@@ -63,7 +63,8 @@ class Elementwise(Op):
 
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
         p = conj(p() if callable(p) else p)
-        return match(verbs.masked_mul(g, p) if self.singular else g * p, x)
+        masked = self.singular and type(p) not in (int, float)  # np.float64 is a float, but may be infinite
+        return match(verbs.masked_mul(g, p) if masked else g * p, x)
 
     def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
         total: Any = ZERO

@@ -53,7 +53,7 @@ class Log(Elementwise):
         return xp.log(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / x,)
+        return (lambda: verbs.div(1.0, x),)
 
 
 @register
@@ -67,7 +67,7 @@ class Log1p(Elementwise):
         return xp.log1p(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / (1.0 + x),)
+        return (lambda: verbs.div(1.0, 1.0 + x),)
 
 
 @register
@@ -81,7 +81,7 @@ class Log2(Elementwise):
         return xp.log2(x)
 
     def partials(self, y, x):
-        return (lambda: (1.0 / math.log(2.0)) / x,)
+        return (lambda: verbs.div(1.0 / math.log(2.0), x),)
 
 
 @register
@@ -95,7 +95,7 @@ class Log10(Elementwise):
         return xp.log10(x)
 
     def partials(self, y, x):
-        return (lambda: (1.0 / math.log(10.0)) / x,)
+        return (lambda: verbs.div(1.0 / math.log(10.0), x),)
 
 
 @register
@@ -291,7 +291,7 @@ class Atanh(Elementwise):
         return xp.arctanh(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / ((1.0 - x) * (1.0 + x)),)
+        return (lambda: verbs.div(1.0, (1.0 - x) * (1.0 + x)),)
 
 
 @register

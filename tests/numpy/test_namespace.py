@@ -295,15 +295,16 @@ def test_every_function_has_a_case(name: str) -> None:
     assert name in IN_PLACE | {case[0] for case in CASES + VALUES}
 
 
-@pytest.mark.parametrize("name", sorted(set(PUBLIC) - IN_PLACE - {"arange", "vecdot", "matvec", "vecmat", "fix"}))
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="the signatures are those of NumPy 2.4")
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - IN_PLACE - {"arange", "vecdot", "matvec", "vecmat"}))
 def test_signatures_are_numpys(name: str) -> None:
     try:
         theirs = list(inspect.signature(found(np, name)).parameters.values())
     except ValueError:
         pytest.skip("NumPy gives this one no signature")
     ours = list(inspect.signature(found(anp, name)).parameters.values())
-    assert [p.name for p in ours] == [p.name for p in theirs]
-    assert [p.kind for p in ours] == [p.kind for p in theirs]
+    theirs = [p for p in theirs if p.name != "ndmax"]
+    assert [(p.name, p.kind) for p in ours] == [(p.name, p.kind) for p in theirs]
 
 
 @pytest.mark.parametrize("name", sorted(n for n in anp.__dict__ if isinstance(getattr(np, n, None), np.ufunc)))
@@ -315,7 +316,7 @@ def test_every_ufunc_is_there(name: str) -> None:
 def test_what_is_missing_says_so() -> None:
     with pytest.raises(AttributeError, match=r"adjoint.numpy has no 'busday_count' yet"):
         _ = anp.busday_count
-    with pytest.raises(AttributeError, match="module 'adjoint.numpy' has no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match=r"module 'adjoint.numpy' has no attribute 'nonsense'"):
         _ = anp.nonsense
 
 
@@ -403,4 +404,4 @@ def test_arguments_without_meaning_are_named(call: Any, words: str) -> None:
 def test_functions_that_write_tell_the_rewrite(name: str) -> None:
     for call in (getattr(anp, name), getattr(np, name)):
         with pytest.raises(CutGradientError, match=rf"numpy.{name} writes into its first argument.*Write `.*= v"):
-            ad.grad(lambda x, call=call: call(x, 0, 1.0))(np.ones(3))
+            ad.grad(lambda x, call=call: call(x, 0, *[1.0, 0][: 2 if name == "put_along_axis" else 1]))(np.ones(3))

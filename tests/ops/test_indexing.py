@@ -138,7 +138,9 @@ def test_setitem(index: Any) -> None:
     part = X[index].shape
     check_set(X, index, normal(part, 3))
     check_set(X, index, normal((), 3))
-    if part and not (isinstance(index, np.ndarray) and index.shape == SHAPE):  # NumPy refuses it for one mask of all axes
+    if part and not (
+        isinstance(index, np.ndarray) and index.shape == SHAPE
+    ):  # NumPy refuses it for one mask of all axes
         check_set(X, index, normal((1, *part), 3))
     if part:
         check_set(X, index, normal((*part[:-1], 1), 3))

@@ -43,7 +43,7 @@ def draw(name: str, **options: Any) -> np.ndarray:
 
 def test_every_function_that_draws_is_in_the_table() -> None:
     public = {n for n, f in vars(ops).items() if inspect.isfunction(f) and f.__module__ == random.__name__}
-    assert public == {*DRAWS, "set_seed"}
+    assert public - {"set_seed"} == set(DRAWS)
 
 
 @pytest.mark.parametrize("name", DRAWS)
@@ -119,17 +119,27 @@ def test_dtypes_and_bounds(name: str) -> None:
     """Draws below 1 stay below 1 after rounding."""
     dtype = getattr(ad, name)
     u = ops.rand(100_000, dtype=dtype, seed=0)
-    assert u.dtype == dtype and 0 <= u.asnumpy().min() and u.asnumpy().max() < 1
+    assert u.dtype == dtype and u.asnumpy().min() >= 0 and u.asnumpy().max() < 1
     assert ops.randn(3, dtype=dtype).dtype == dtype
     x = ad.Tensor(np.ones((2, 3)), dtype)
-    for y in (ops.rand_like(x), ops.randn_like(x), ops.bernoulli(x), ops.dropout(x), ops.shuffle(x), ops.gumbel_softmax(x, hard=True)):
+    hard = lambda x: ops.gumbel_softmax(x, hard=True)  # noqa: E731
+    for f in (ops.rand_like, ops.randn_like, ops.bernoulli, ops.dropout, ops.shuffle, hard):
+        y = f(x)
         assert (y.shape, y.dtype) == ((2, 3), dtype)
-        assert ad.grad(lambda x: x * ops.dropout(x))(x).dtype == dtype
+    assert ad.grad(lambda x: x * ops.dropout(x))(x).dtype == dtype
 
 
 def test_shapes() -> None:
     for f in (ops.rand, ops.randn):
-        assert [f().shape, f(3).shape, f(2, 3).shape, f((2, 3)).shape, f(()).shape, f(0, 2).shape] == [(), (3,), (2, 3), (2, 3), (), (0, 2)]
+        for size, shape in (
+            ((), ()),
+            ((3,), (3,)),
+            ((2, 3), (2, 3)),
+            (((2, 3),), (2, 3)),
+            (((),), ()),
+            ((0, 2), (0, 2)),
+        ):
+            assert f(*size).shape == shape
     assert ops.normal((2, 3), ops.zeros(3), ops.ones((2, 1))).shape == (2, 3)
     assert ops.randint(0, 2, (2, 3), dtype=ad.int8).dtype == ad.int8
     np.testing.assert_array_equal(np.sort(ops.randperm(9).asnumpy()), np.arange(9))
@@ -149,7 +159,7 @@ def test_dropout() -> None:
     np.testing.assert_array_equal(ops.dropout(x, 1.0), np.zeros(8))
     kept = ops.dropout(x, 0.25, seed=1).asnumpy()
     assert set(np.round(kept / x.asnumpy(), 12)) == {0.0, round(1 / 0.75, 12)}
-    with pytest.raises(ValueError, match="p must lie between 0 and 1, not 1.5"):
+    with pytest.raises(ValueError, match="p must lie between 0 and 1"):
         ops.dropout(x, 1.5)
 
 

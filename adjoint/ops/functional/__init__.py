@@ -155,7 +155,6 @@ from adjoint.ops.functional.reduction import (
     cummin as cummin,
     cumprod as cumprod,
     cumsum as cumsum,
-    in_single as in_single,
     logsumexp as logsumexp,
     max as max,
     mean as mean,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.movement import split
-from adjoint.ops.functional.reduction import in_single, logsumexp, sum
+from adjoint.ops.functional.reduction import _exponentials, _in_single, axes_of, sum
 from adjoint.ops.special import erf
 
 
@@ -97,7 +98,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
         return 0.5 * input * (1.0 + erf(input * math.sqrt(0.5)))
     if approximate == "tanh":
         return 0.5 * input * (1.0 + _t.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
-    raise ValueError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}")
+    raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
 
 
 def sigmoid(input: Any) -> Any:
@@ -221,7 +222,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, 0))
 
 
-@in_single
+@_in_single
 def softmax(input: Any, axis: int = -1) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow.
 
@@ -229,10 +230,11 @@ def softmax(input: Any, axis: int = -1) -> Any:
     >>> print(ops.softmax(Tensor([1000.0, 1000.0])))
     [0.5 0.5]
     """
-    return _t.exp(log_softmax(input, axis))
+    _, _, powers, total = _exponentials(input, axes_of("softmax", input, axis))
+    return powers / total
 
 
-@in_single
+@_in_single
 def log_softmax(input: Any, axis: int = -1) -> Any:
     """log(softmax(x)) along an axis, without overflow.
 
@@ -240,7 +242,8 @@ def log_softmax(input: Any, axis: int = -1) -> Any:
     >>> print(ops.log_softmax(Tensor([0.0, -1000.0])))
     [    0. -1000.]
     """
-    return input - logsumexp(input, axis, keep_dims=True)
+    _, below, _, total = _exponentials(input, axes_of("log_softmax", input, axis))
+    return below - _t.log(total)
 
 
 def softmin(input: Any, axis: int = -1) -> Any:
@@ -262,12 +265,12 @@ def glu(x: Any, axis: int = -1) -> Any:
     """
     size = shape_of(x)[axis]
     if size % 2:
-        raise ValueError(f"glu: axis {axis} of shape {shape_of(x)} cannot be halved")
+        raise ArgumentError(f"glu: axis {axis} of shape {shape_of(x)} cannot be halved{called_at()}")
     a, b = split(x, [size // 2] * 2, axis)
     return a * _t.sigmoid(b)
 
 
-@in_single
+@_in_single
 def normalize(input: Any, axis: int = -1, eps: float = 1e-12) -> Any:
     """The input divided by its 2-norm along an axis, which counts as at least `eps`.
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import Spec, dtype_of, float32, float64, promote, shape_of, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -98,7 +99,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
     [0.   0.25 0.5  0.75 1.  ]
     """
     if steps < 1:
-        raise ValueError(f"linspace: steps={steps}; it must be at least 1")
+        raise ArgumentError(f"linspace: steps={steps}; it must be at least 1{called_at()}")
     if isinstance(start, (int, float)) and isinstance(end, (int, float)):
         return wrap(np.linspace(start, end, steps, dtype=dtype or float32))
     part = np.linspace(0.0, 1.0, steps)
@@ -128,7 +129,9 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     return wrap(np.eye(n, m, dtype=dtype or float32))
 
 
-def one_hot(indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0, axis: int = -1, dtype: Any = None) -> Any:
+def one_hot(
+    indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0, axis: int = -1, dtype: Any = None
+) -> Any:
     """A new axis of size `depth` that holds `on_value` at the index, `off_value` elsewhere.
 
     >>> from adjoint import ops, Tensor
@@ -138,7 +141,7 @@ def one_hot(indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0,
     """
     n = len(shape_of(indices))
     if not -n - 1 <= axis <= n:
-        raise ValueError(f"one_hot: axis {axis} for indices of {n} axes")
+        raise ArgumentError(f"one_hot: axis {axis} for indices of {n} axes{called_at()}")
     place = axis % (n + 1)
     column = verbs.reshape(indices, (*shape_of(indices)[:place], 1, *shape_of(indices)[place:]))
     classes = np.arange(depth).reshape((-1,) + (1,) * (n - place))

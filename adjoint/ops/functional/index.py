@@ -51,7 +51,9 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         value = verbs.array(value)
     if is_complex(value) and not is_complex(x):
-        raise DtypeError(f"x[i] = v: complex values do not fit into a Tensor of {dtype_of(x)}; cast it first{called_at()}")
+        raise DtypeError(
+            f"x[i] = v: complex values do not fit into a Tensor of {dtype_of(x)}; cast it first{called_at()}"
+        )
     if any(type(i) is _Array for i in items):
         return _Advanced(shape_of(x), items).put(ScatterSet(), x, value)
     rank = len(shape_of(x)) - sum(type(i) is int for i in items) + items.count(None)
@@ -144,7 +146,9 @@ def _listed(i: Any) -> Any:
     try:
         array = np.asarray(operator.index(i) if hasattr(i, "__index__") and not isinstance(i, bool) else i)
     except ValueError:
-        raise IndexingError(f"the list {i!r:.80} has rows of different lengths: it cannot be an index{called_at()}") from None
+        raise IndexingError(
+            f"the list {i!r:.80} has rows of different lengths: it cannot be an index{called_at()}"
+        ) from None
     if array.dtype.kind not in "biu" and array.size:
         raise IndexingError(
             f"{i!r:.80} cannot be an index; use whole numbers, slices, `...`, None, and arrays or lists of whole numbers "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import equal, where
 from adjoint.ops.entropy import bce_with_logits as _bce
@@ -24,7 +25,7 @@ def reduced(loss: Any, reduction: str) -> Any:
         return sum(loss)
     if reduction == "none":
         return loss
-    raise ValueError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}")
+    raise ArgumentError(f"reduction must be 'mean', 'sum' or 'none', not {reduction!r}{called_at()}")
 
 
 def binary_cross_entropy_with_logits(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import itertools
 from collections.abc import Sequence
 from math import prod
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
@@ -58,7 +59,7 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = 
     [1. 2. 3. 4.]
     """
     if order not in ("C", "F"):
-        raise ValueError(f"flatten: order must be 'C' or 'F', not {order!r}")
+        raise ArgumentError(f"flatten: order must be 'C' or 'F', not {order!r}{called_at()}")
     if order == "F":
         input = transpose(input)
     shape = shape_of(input)
@@ -126,10 +127,11 @@ def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     n = _ndim(x)
     sources = [normalize_axis("moveaxis", a, n) for a in (source if isinstance(source, (tuple, list)) else (source,))]
     targets = [
-        normalize_axis("moveaxis", a, n) for a in (destination if isinstance(destination, (tuple, list)) else (destination,))
+        normalize_axis("moveaxis", a, n)
+        for a in (destination if isinstance(destination, (tuple, list)) else (destination,))
     ]
     if len(sources) != len(targets):
-        raise ValueError(f"moveaxis: {len(sources)} axes for {len(targets)} places")
+        raise ArgumentError(f"moveaxis: {len(sources)} axes for {len(targets)} places{called_at()}")
     order = [a for a in range(n) if a not in sources]
     for target, axis in sorted(zip(targets, sources, strict=True)):
         order.insert(target, axis)
@@ -167,7 +169,7 @@ def expand_dims(input: Any, axis: Any) -> Any:
     n = _ndim(input) + len(axes)
     places = {normalize_axis("expand_dims", a, n) for a in axes}
     if len(places) != len(axes):
-        raise ValueError(f"expand_dims: axis {axis} names an axis twice")
+        raise ArgumentError(f"expand_dims: axis {axis} names an axis twice{called_at()}")
     rest = iter(shape_of(input))
     return card(Reshape, tuple(1 if a in places else next(rest) for a in range(n)))(input)
 
@@ -293,7 +295,7 @@ def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
     """
     tensors = list(tensors)
     if not tensors:
-        raise ValueError("concat: no tensors to join")
+        raise ArgumentError(f"concat: no tensors to join{called_at()}")
     return card(Concat, normalize_axis("concat", axis, _ndim(tensors[0])))(*tensors)
 
 
@@ -310,8 +312,9 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
     """
     tensors = list(tensors)
     if not tensors:
-        raise ValueError("stack: no tensors to join")
-    if builtins.any(isinstance(x, (int, float, builtins.complex)) for x in tensors):  # Python numbers give way to arrays
+        raise ArgumentError(f"stack: no tensors to join{called_at()}")
+    if builtins.any(isinstance(x, (int, float, builtins.complex)) for x in tensors):
+        # Python numbers give way to arrays.
         dtype = promote(map(spec_of, tensors))
         tensors = [x if isinstance(x, (Value, np.ndarray)) else np.asarray(x, dtype) for x in tensors]
     return card(Stack, normalize_axis("stack", axis, _ndim(tensors[0]) + 1))(*tensors)
@@ -343,7 +346,7 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any,
     sizes = split_size_or_sections
     if isinstance(sizes, (int, np.integer)):
         if sizes < 1:
-            raise ValueError(f"split: pieces of size {sizes}; the size must be at least 1")
+            raise ArgumentError(f"split: pieces of size {sizes}; the size must be at least 1{called_at()}")
         sizes = [builtins.min(sizes, total - k) for k in range(0, total, sizes)] or [0]
     return card(Split, tuple(int(n) for n in sizes), axis)(tensor)
 
@@ -356,7 +359,7 @@ def chunk(input: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     [1. 2.] [3.]
     """
     if chunks < 1:
-        raise ValueError(f"chunk: {chunks} pieces; there must be at least 1")
+        raise ArgumentError(f"chunk: {chunks} pieces; there must be at least 1{called_at()}")
     size = shape_of(input)[normalize_axis("chunk", axis, _ndim(input))]
     return split(input, builtins.max(-(-size // chunks), 1), axis)
 
@@ -374,8 +377,12 @@ def array_split(input: Any, indices_or_sections: Any, axis: int = 0) -> tuple[An
         each, more = divmod(total, int(indices_or_sections))
         sizes = [each + 1] * more + [each] * (int(indices_or_sections) - more)
     else:
-        cuts = [0, *(builtins.min(builtins.max(c + total if c < 0 else c, 0), total) for c in indices_or_sections), total]
-        sizes = [builtins.max(b - a, 0) for a, b in zip(cuts, cuts[1:], strict=False)]
+        cuts = [
+            0,
+            *(builtins.min(builtins.max(c + total if c < 0 else c, 0), total) for c in indices_or_sections),
+            total,
+        ]
+        sizes = [builtins.max(b - a, 0) for a, b in itertools.pairwise(cuts)]
     return card(Split, tuple(sizes), axis)(input)
 
 
@@ -390,7 +397,9 @@ def pad(input: Any, padding: Any, mode: str = "constant", value: Any = 0.0) -> A
     """
     pairs = [(int(a), int(b)) for a, b in zip(padding[::2], padding[1::2], strict=False)]
     if len(padding) % 2 or len(pairs) > _ndim(input):
-        raise ValueError(f"pad: {len(padding)} widths for an input of {_ndim(input)} axes; give a pair for each axis")
+        raise ArgumentError(
+            f"pad: {len(padding)} widths for an input of {_ndim(input)} axes; give a pair for each axis{called_at()}"
+        )
     widths = [(0, 0)] * (_ndim(input) - len(pairs)) + pairs[::-1]
     return pad_widths(input, widths, mode, value)
 
@@ -405,11 +414,15 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
     styles = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "edge": "edge", "circular": "wrap",
               "wrap": "wrap", "symmetric": "symmetric"}  # fmt: skip
     if mode not in styles:
-        raise ValueError(f"pad: mode {mode!r} is not one of {', '.join(styles)}")
+        raise ArgumentError(f"pad: mode {mode!r} is not one of {', '.join(styles)}{called_at()}")
     if builtins.any(a < 0 or b < 0 for a, b in widths):
-        cuts = [(builtins.max(-a, 0), n - builtins.max(-b, 0)) for (a, b), n in zip(widths, shape_of(input), strict=True)]
+        cuts = [
+            (builtins.max(-a, 0), n - builtins.max(-b, 0)) for (a, b), n in zip(widths, shape_of(input), strict=True)
+        ]
         if builtins.any(start > stop for start, stop in cuts):
-            raise ValueError(f"pad: widths {list(widths)} crop more than the shape {shape_of(input)} has")
+            raise ArgumentError(
+                f"pad: widths {list(widths)} crop more than the shape {shape_of(input)} has{called_at()}"
+            )
         input = card(GetItem, tuple((start, stop, None) for start, stop in cuts))(input)
     widths = tuple((builtins.max(a, 0), builtins.max(b, 0)) for a, b in widths)
     if mode != "constant":
@@ -481,7 +494,7 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:
      [1. 2.]]
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}")
+        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}{called_at()}")
     n = len(inputs)
     order = list(range(n))
     if indexing == "xy" and n > 1:
@@ -522,7 +535,9 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     if _ndim(input) == 1:
         return diag_embed(input, diagonal)
     if _ndim(input) != 2:
-        raise ShapeError(f"diag: a vector or matrix is needed, not shape {shape_of(input)}; see diag_embed{called_at()}")
+        raise ShapeError(
+            f"diag: a vector or matrix is needed, not shape {shape_of(input)}; see diag_embed{called_at()}"
+        )
     return _diagonal(input, diagonal)
 
 

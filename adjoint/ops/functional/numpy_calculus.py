@@ -74,6 +74,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
             raise ShapeError(
                 f"gradient: axis {a} of shape {y.shape} needs at least {edge_order + 1} elements{called_at()}"
             )
+        spacing = np.asarray(spacing, y.dtype) if isinstance(spacing, (int, float)) else spacing
         found.append(_slope(y, a, tensor(spacing), edge_order))
     return found[0] if len(found) == 1 else tuple(found)
 
@@ -118,7 +119,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """As numpy.interp, differentiable in x, xp and fp; at a node the slope is that of the interval to its right."""
-    x, xp, fp = _inexact(tensor(x)), _inexact(tensor(xp)), _inexact(tensor(fp))
+    x, xp = cast(tensor(x), np.float64), cast(tensor(xp), np.float64)
+    fp = cast(tensor(fp), np.complex128 if tensor(fp).dtype.kind == "c" else np.float64)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"interp: xp {xp.shape} and fp {fp.shape} must be lines of the same length{called_at()}")
     if period is not None:

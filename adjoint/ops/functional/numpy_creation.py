@@ -53,7 +53,12 @@ def asarray(
     return array(a, dtype, copy=bool(copy), like=like)
 
 
-asanyarray = ascontiguousarray = asarray
+asanyarray = asarray
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    """As numpy.ascontiguousarray: at least one axis."""
+    return array(a, dtype, copy=False, ndmin=1, like=like)
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
@@ -147,7 +152,8 @@ def linspace(
     device: Any = None,
 ) -> Any:  # fmt: skip
     """As numpy.linspace, differentiable in both ends."""
-    first, last = (cast(tensor(v), None if is_inexact(tensor(v).dtype) else np.float64) for v in (start, stop))
+    weak = [v if type(v) in (int, float, complex) else tensor(v).dtype for v in (start, stop)]
+    first, last = (cast(tensor(v), np.result_type(*weak, 1.0)) for v in (start, stop))
     num = int(num)
     if num < 0:
         raise ValueError(f"linspace: num={num} must not be negative")
@@ -168,14 +174,15 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     """As numpy.logspace, differentiable in both ends and the base."""
-    return cast(tensor(base) ** linspace(start, stop, num, endpoint, axis=axis), dtype)
+    base = base if isinstance(base, (int, float)) else tensor(base)
+    return cast(base ** linspace(start, stop, num, endpoint, axis=axis), dtype)
 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
-    """As numpy.geomspace of numbers of one sign, differentiable in both ends."""
+    """As numpy.geomspace, differentiable in both ends."""
     first, last = (cast(tensor(v), None if is_inexact(tensor(v).dtype) else np.float64) for v in (start, stop))
     sign = verbs.sgn(verbs.stop_gradient(first))
-    line = _f.exp(linspace(_f.log(first * sign), _f.log(last * sign), num, endpoint, axis=axis))
+    line = _f.exp(linspace(_f.log(first / sign), _f.log(last / sign), num, endpoint, axis=axis))
     return cast(_f.expand_dims(sign, axis) * line if sign.ndim else sign * line, dtype)
 
 

@@ -53,11 +53,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     s = _l.svdvals(a)
     limit = np.finfo(s.dtype).eps * (max(m, n) if rcond is None else 1) if rcond is None or rcond == -1 else rcond
     x = verbs.matmul(_l.pinv(a, limit), b)
-    rank = int((array_of(s) > limit * array_of(s).max(initial=0)).sum())
+    rank = np.int32((array_of(s) > limit * array_of(s).max(initial=0)).sum())
     off = b - verbs.matmul(a, x)
     square = verbs.real(off * verbs.conj(off)) if off.dtype.kind == "c" else off * off
     residuals = _f.sum(_f.reshape(square, (m, -1)), 0) if rank == n < m else tensor(np.zeros(0, s.dtype))
-    return LstsqResult(x, residuals, rank, s)
+    return LstsqResult(x, residuals, tensor(rank), s)
 
 
 def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import called_at
+from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops import reduce as _r
@@ -70,7 +71,10 @@ def count_of(x: Any, axis: Any, where: Any) -> Any:
 
 
 def _divided(total: Any, count: Any) -> Any:
-    return total / count if isinstance(count, (int, float)) else total / verbs.reshape(count, total.shape)
+    if isinstance(count, (int, float)):
+        return total / count
+    dtype = np.zeros(0, total.dtype).real.dtype if is_inexact(total.dtype) else np.float64
+    return total / verbs.cast(verbs.reshape(count, total.shape), dtype)
 
 
 def mean(

@@ -212,7 +212,7 @@ def unique(
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """As numpy.bincount, differentiable in the weights."""
-    return _f.bincount(tensor(x), None if weights is None else tensor(weights), minlength)
+    return _f.bincount(tensor(x), None if weights is None else cast(tensor(weights), np.float64), minlength)
 
 
 # ---------------------------------------------------------------- in place

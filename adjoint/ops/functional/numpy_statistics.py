@@ -141,7 +141,8 @@ def _quantiles(x: Any, q: Any, axis: Any, keepdims: Any, method: str, ignore_nan
     place = _place(verbs.reshape(q, (q.size,)), count, method)
     place = _f.clip(place, 0, verbs.cast(_maximum(count - 1, 0), np.float64) if ignore_nan else n - 1)
     low = verbs.stop_gradient(_f.floor(place))
-    part = cast(place - low, ordered.dtype)
+    # One number q is weak, as in NumPy; an array of them has a dtype of its own.
+    part = cast(place - low, np.result_type(ordered.dtype, q.dtype) if q.ndim else ordered.dtype)
     low = verbs.broadcast_to(verbs.cast(low, np.int64), (*kept, q.size))
     below = _f.take_along_axis(ordered, low, -1)
     above = _f.take_along_axis(ordered, _minimum(low + 1, n - 1), -1)

@@ -26,7 +26,7 @@ CARDS: dict[np.ufunc, Any] = {
     np.matmul: contract.matmul, np.maximum: _c.maximum, np.minimum: _c.minimum, np.less: _c.less,
     np.less_equal: _c.less_equal, np.greater: _c.greater, np.greater_equal: _c.greater_equal, np.equal: _c.equal,
     np.not_equal: _c.not_equal, np.isfinite: _c.isfinite, np.isnan: _c.isnan, np.floor: _c.floor, np.ceil: _c.ceil,
-    np.trunc: _c.trunc, np.rint: _c.round_, np.exp: _t.exp, np.expm1: _t.expm1, np.log: _t.log, np.log1p: _t.log1p,
+    np.trunc: _c.trunc, np.exp: _t.exp, np.expm1: _t.expm1, np.log: _t.log, np.log1p: _t.log1p,
     np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _t.sin, np.cos: _t.cos, np.tan: _t.tan,
     np.arcsin: _t.asin, np.arccos: _t.acos, np.arctan: _t.atan, np.arctan2: _t.atan2, np.sinh: _t.sinh, np.cosh: _t.cosh,
     np.tanh: _t.tanh, np.arcsinh: _t.asinh, np.arccosh: _t.acosh, np.arctanh: _t.atanh, np.logaddexp: _t.logaddexp,
@@ -45,8 +45,17 @@ def _sign(x: Any) -> Any:
     return verbs.sgn(x)
 
 
+def _inexact(x: Any) -> Any:
+    x = tensor(x)
+    return x if is_inexact(x.dtype) else verbs.cast(x, np.float64)
+
+
 def _fabs(x: Any) -> Any:
-    return verbs.abs(cast(tensor(x), None if is_inexact(tensor(x).dtype) else np.float64))
+    return verbs.abs(_inexact(x))
+
+
+def _rint(x: Any) -> Any:
+    return _c.round_(_inexact(x))
 
 
 def _logaddexp2(x: Any, y: Any) -> Any:
@@ -109,7 +118,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 #: Ufuncs that are composed of several cards.
 COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
-    np.positive: _positive, np.sign: _sign, np.fabs: _fabs, np.square: _f.square, np.reciprocal: _f.reciprocal,
+    np.positive: _positive, np.rint: _rint, np.sign: _sign, np.fabs: _fabs, np.square: _f.square, np.reciprocal: _f.reciprocal,
     np.fmod: _f.fmod, np.hypot: _f.hypot, np.exp2: _f.exp2, np.logaddexp2: _logaddexp2, np.deg2rad: _radians,
     np.radians: _radians, np.rad2deg: _degrees, np.degrees: _degrees, np.signbit: signbit, np.copysign: _copysign,
     np.heaviside: heaviside, np.float_power: _float_power, np.fmax: _fmax, np.fmin: _fmin, np.modf: _modf,
@@ -195,5 +204,4 @@ SPECIAL: dict[str, Callable[..., Any]] = {
 
 def meaning(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function on Tensors that a ufunc stands for; None if there is none."""
-    found = CARDS.get(ufunc) or COMPOSED.get(ufunc)
-    return found or (SPECIAL.get(ufunc.__name__) if getattr(np, ufunc.__name__, ufunc) is ufunc else None)
+    return CARDS.get(ufunc) or COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, shape_of
 from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.movement import take
@@ -32,7 +33,7 @@ def set_seed(seed: int) -> None:
     """
     global _generator
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ValueError(f"set_seed: the seed must be a whole number >= 0, not {seed!r}")
+        raise ArgumentError(f"set_seed: the seed must be a whole number >= 0, not {seed!r}{called_at()}")
     with _lock:
         _generator = np.random.Generator(np.random.Philox(int(seed)))
 
@@ -219,7 +220,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     [1. 2.]
     """
     if not 0 <= p <= 1:
-        raise ValueError(f"dropout: p must lie between 0 and 1, not {p}")
+        raise ArgumentError(f"dropout: p must lie between 0 and 1, not {p}{called_at()}")
     if not training or p == 0:
         return input
     keep = _draw("random", seed, shape_of(input)) >= p

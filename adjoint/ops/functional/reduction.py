@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, normalize_axis, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops import reduce as _r
@@ -30,7 +31,7 @@ def axes_of(what: str, x: Any, axis: Any) -> tuple[int, ...]:
     if isinstance(axis, (tuple, list)):
         axes = tuple(sorted(normalize_axis(what, int(a), ndim) for a in axis))
         if len(set(axes)) != len(axes):
-            raise ValueError(f"{what}: axis {axis} names an axis twice")
+            raise ArgumentError(f"{what}: axis {axis} names an axis twice{called_at()}")
         return axes
     return (normalize_axis(what, int(axis), ndim),)
 
@@ -44,7 +45,7 @@ def _keep(keepdims: bool, keep_dims: bool) -> bool:
     return bool(keepdims or keep_dims)
 
 
-def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+def _in_single(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compute on half-precision input in float32 and round once: sums of it overflow easily."""
 
     @functools.wraps(function)
@@ -119,7 +120,7 @@ def _extreme(kind: Any, position: Any, x: Any, axis: Any, keepdims: bool, return
     if not return_indices:
         return values
     if not isinstance(axis, int):
-        raise ValueError("return_indices needs one axis, an int")
+        raise ArgumentError(f"return_indices needs one axis, an int{called_at()}")
     where_ = position(x, axis)
     return values, (verbs.reshape(where_, shape_of(values)) if keepdims else where_)
 
@@ -200,7 +201,7 @@ def all(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool =
     return card(_r.All, axes_of("all", input, axis), _keep(keepdims, keep_dims))(input)
 
 
-@in_single
+@_in_single
 def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The mean square distance from the mean, divided by the count less `ddof`.
 
@@ -216,7 +217,7 @@ def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return verbs.real(total) / (freedom or np.nan)
 
 
-@in_single
+@_in_single
 def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The square root of the variance. Its derivative is 0 where all elements are equal.
 
@@ -227,25 +228,32 @@ def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return safe_sqrt(var(input, axis, ddof, keepdims))
 
 
-@in_single
+@_in_single
 def logsumexp(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along an axis, several axes, or all, without overflow.
 
     >>> from adjoint import ops, Tensor
-    >>> print(ops.logsumexp(Tensor([1000.0, 1000.0])))
-    1000.6931
+    >>> print(ops.logsumexp(Tensor([1000.0, 1000.0])).round(2))
+    1000.69
     """
     axes = axes_of("logsumexp", input, axis)
-    peak: Any = 0.0
-    if _count(input, axes):
-        peak = verbs.stop_gradient(card(_r.Max, axes, True)(input))
-        peak = where(isfinite(peak), peak, 0)  # exp(inf - inf) would be NaN
-    total = card(_r.Sum, axes, True)(_t.exp(input - peak))
+    peak, _, _, total = _exponentials(input, axes)
     empty = equal(total, 0)  # every element is -inf: 1 / total would make its derivative NaN
     result = where(empty, -np.inf, _t.log(where(empty, 1, total)) + peak)
     if _keep(keepdims, keep_dims):
         return result
     return verbs.reshape(result, tuple(n for a, n in enumerate(shape_of(input)) if a not in axes))
+
+
+def _exponentials(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
+    """The largest element, the distances from it, their exponentials, which cannot overflow, and the sum of those."""
+    peak: Any = 0.0
+    if _count(x, axes):
+        peak = verbs.stop_gradient(card(_r.Max, axes, True)(x))
+        peak = where(isfinite(peak), peak, 0)  # exp(inf - inf) would be NaN
+    below = x - peak
+    powers = _t.exp(below)
+    return peak, below, powers, card(_r.Sum, axes, True)(powers)
 
 
 # ---------------------------------------------------------------- along an axis
@@ -278,7 +286,9 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumprod", axis, len(shape_of(x))))
     n, step = shape_of(x)[axis], 1
     while step < n:  # each round doubles the number of factors that have come in
-        x = concat([slice_axis(x, axis, 0, step), slice_axis(x, axis, step, n) * slice_axis(x, axis, 0, n - step)], axis)
+        x = concat(
+            [slice_axis(x, axis, 0, step), slice_axis(x, axis, step, n) * slice_axis(x, axis, 0, n - step)], axis
+        )
         step *= 2
     return x
 
@@ -341,7 +351,7 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
     """
     axis = normalize_axis("topk", -1 if dim is None else dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
-        raise ValueError(f"topk: k={k} of an axis with {shape_of(input)[axis]} elements")
+        raise ArgumentError(f"topk: k={k} of an axis with {shape_of(input)[axis]} elements{called_at()}")
     order = slice_axis(argsort(input, axis, largest), axis, 0, k)
     return take_along_axis(input, order, axis), order
 
@@ -365,7 +375,7 @@ def quantile(input: Any, q: Any, axis: Axis = None, keepdims: bool = False) -> A
     """
     qs = np.asarray(q, float)
     if ((qs < 0) | (qs > 1)).any():
-        raise ValueError(f"quantile: q must lie between 0 and 1, not {q}")
+        raise ArgumentError(f"quantile: q must lie between 0 and 1, not {q}{called_at()}")
     found = _ordered(input, axis, keepdims, lambda n: tuple(qs.ravel() * (n - 1)))
     return found[0] if qs.ndim == 0 else verbs.stack(found, 0)
 
@@ -410,5 +420,3 @@ def ptp(input: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     3.0
     """
     return max(input, axis, keepdims) - min(input, axis, keepdims)
-
-

@@ -215,13 +215,14 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     if len(shape_of(sorted_sequence)) == 1 and not any(isinstance(x, Value) and x._trace is not EAGER for x in pair):
         return wrap(np.searchsorted(_values(sorted_sequence), _values(values), "right" if right else "left"))
     size = shape_of(sorted_sequence)[-1]
+    at = take if len(shape_of(sorted_sequence)) == 1 else take_along_axis
     below = less_equal if right else less
     position: Any = np.zeros(shape_of(values), int)
     for k in reversed(range(size.bit_length())):  # a binary search of all values at once
         ahead = position + 2**k
         probe = minimum(ahead, size) - 1
-        found = take_along_axis(sorted_sequence, probe, -1) if len(shape_of(sorted_sequence)) > 1 else take(sorted_sequence, probe)
-        position = where(verbs.bitwise_and(below(found, values), less_equal(ahead, size)), ahead, position)
+        further = verbs.bitwise_and(below(at(sorted_sequence, probe, -1), values), less_equal(ahead, size))
+        position = where(further, ahead, position)
     return wrap(position)
 
 
