@@ -20,10 +20,11 @@ from adjoint.api.inputs import (
     output_leaves,
 )
 from adjoint.core import tree
-from adjoint.core.dispatch import lift
+from adjoint.core.absent import ZERO
+from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.transforms.tape import Tape, pullback
+from adjoint.transforms.tape import Tape, sweep
 
 Weights = Parameter | Sequence[Parameter] | None
 
@@ -54,9 +55,10 @@ class Recording:
         """Gradients of the chosen inputs and of the weights; by default of the sum of all outputs."""
         ys = output_leaves(self.what, self.fn, out)
         gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, ys)
+        tape = self.tape
+        found = sweep([(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is tape])
         flat = [x for xs in self.tracked for x in xs] + self.tracked_weights
-        found = pullback(self.tape, ys, flat)(gs)
-        grads = [finished(g, x) for g, x in zip(found, flat, strict=True)]
+        grads = [finished(found.get(x._extra, ZERO), x) for x in flat]
         by_input = []
         for i in self.inputs:
             by_input.append(i.rebuild(grads[: len(i.leaves)]))

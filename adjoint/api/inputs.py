@@ -14,6 +14,7 @@ from adjoint.core.dispatch import Value, lift, wrap
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 
 Positions = tuple[int, ...]
@@ -93,6 +94,8 @@ def _parameter_name(fn: Any, position: int) -> str:
 
 def check_input(what: str, name: str, x: Any) -> Any:
     """One leaf of a differentiable input as a value one level below, or an error that says why it cannot be one."""
+    if type(x) is Tensor and is_inexact(x.dtype):
+        return lift(x)
     if isinstance(x, Parameter):
         x = resolve(x, for_backward=False)
     if isinstance(x, np.ndarray) and x.dtype == object:

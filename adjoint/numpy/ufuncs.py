@@ -6,8 +6,15 @@ from typing import Any
 
 import numpy as _np
 
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import Value, wrap
+from adjoint.ops.functional.numpy_common import tensor
 from adjoint.ops.functional.numpy_protocol import numpy_ufunc
+
+
+def _with_a_tensor(inputs: tuple) -> tuple:
+    """Arrays as Tensors. Python numbers stay, and give way to their dtypes; if there is nothing else, they are arrays."""
+    inputs = tuple(x if type(x) in (bool, int, float, complex) else tensor(x) for x in inputs)
+    return inputs if any(isinstance(x, Value) for x in inputs) else tuple(map(tensor, inputs))
 
 
 class Ufunc:
@@ -31,17 +38,18 @@ class Ufunc:
         inputs, outs = args[: self.nin], args[self.nin :]
         if outs:
             options["out"] = outs
-        elif "out" in options and not isinstance(options["out"], tuple):
-            options["out"] = (options["out"],)
-        return self._apply("__call__", inputs, options)
+        return self._apply("__call__", _with_a_tensor(inputs), options)
 
     def _apply(self, method: str, inputs: tuple, options: dict) -> Any:
-        if options.get("out", True) is None or options.get("out") == (None,):
-            del options["out"]
+        outs = options.pop("out", None)
+        outs = outs if isinstance(outs, tuple) else (outs,)
+        bound = any(out is not None for out in outs)
+        if bound:
+            options["out"] = outs
         result = numpy_ufunc(self._ufunc, method, inputs, options)
         if result is NotImplemented:
             raise TypeError(f"{self.__name__}: cannot compute with {', '.join(type(x).__name__ for x in inputs)}")
-        return result if result is None else wrap(result)
+        return result if result is None or bound else wrap(result)
 
     def reduce(self, array: Any, axis: Any = 0, **options: Any) -> Any:
         """As the method `reduce` of the ufunc."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError
-from adjoint.core.spec import Shape, Spec, broadcast, float32, is_half, normalize_axis, promote, sample
+from adjoint.core.spec import Shape, Spec, broadcast, float32, is_half, normalize_axis, promote, sample, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
 from adjoint.ops.card import Draw, Op, Sample
@@ -147,6 +147,13 @@ class Reduction(Op):
     def kept(self, shape: Shape) -> Shape:
         """The shape of the result with the collapsed axes at size 1, for broadcasting against the input."""
         return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
+
+    def spread(self, g: Any, x: Any) -> Any:
+        """A cotangent of the result repeated along the collapsed axes."""
+        shape = shape_of(x)
+        if not self.keepdims and shape_of(g):
+            g = verbs.reshape(g, self.kept(shape))
+        return verbs.broadcast_to(g, shape)
 
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         axes = tuple(a + 1 for a in self.axes)

@@ -23,9 +23,7 @@ class Sum(Reduction, Linear):
         return xp.asarray(x).sum(axis=self.axes, keepdims=self.keepdims)
 
     def vjp(self, g, y, x):
-        shape = shape_of(x)
-        g = g if self.keepdims else verbs.reshape(g, self.kept(shape))
-        return (verbs.broadcast_to(g, shape),)
+        return (self.spread(g, x),)
 
     @classmethod
     def samples(cls, draw):
@@ -42,13 +40,11 @@ class Mean(Reduction, Linear):
     complex = True
 
     def eval(self, xp, x):
-        return xp.asarray(x).mean(axis=self.axes, keepdims=self.keepdims)
+        x = xp.asarray(x)
+        return x.sum(axis=self.axes, keepdims=self.keepdims) / prod(x.shape[a] for a in self.axes)
 
     def vjp(self, g, y, x):
-        shape = shape_of(x)
-        g = g / max(prod(shape[a] for a in self.axes), 1)
-        g = g if self.keepdims else verbs.reshape(g, self.kept(shape))
-        return (verbs.broadcast_to(g, shape),)
+        return (self.spread(g / max(prod(shape_of(x)[a] for a in self.axes), 1), x),)
 
 
 class Peak(Reduction):

@@ -207,17 +207,4 @@ class Ambient(Tape):
 AMBIENT = Ambient()
 
 
-def pullback(tape: Tape, outputs: Sequence[Any], inputs: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-    """The function from cotangents of the outputs to cotangents of the inputs (ZERO where nothing flows)."""
-    roots = [y._extra if isinstance(y, Value) and y._trace is tape else None for y in outputs]
-    leaves = [x._extra for x in inputs]
-
-    def pull(cotangents: Sequence[Any]) -> list[Any]:
-        seeds = [(node, g) for node, g in zip(roots, cotangents, strict=True) if node is not None and g is not ZERO]
-        found = sweep(seeds)
-        return [found.get(leaf, ZERO) for leaf in leaves]
-
-    return pull
-
-
 verbs.is_leaf = lambda x: isinstance(x._extra, Node) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents

@@ -384,6 +384,13 @@ def test_results_are_tensors_whatever_comes_in() -> None:
         assert isinstance(y, ad.Tensor)
 
 
+def test_ufuncs_bind_out() -> None:
+    y, plain = anp.zeros(2), np.zeros(2)
+    assert anp.add([1.0, 2.0], 1.0, out=y) is y and y.tolist() == [2.0, 3.0]
+    assert anp.add.reduce(anp.ones((3, 2)), out=y) is y and y.tolist() == [3.0, 3.0]
+    assert anp.multiply(y, 2.0, plain) is plain and plain.tolist() == [6.0, 6.0]
+
+
 # ---------------------------------------------------------------- refusals
 
 

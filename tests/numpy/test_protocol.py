@@ -368,6 +368,13 @@ def test_an_unknown_function_is_refused_by_name() -> None:
         ad.grad(lambda x: np.multiply.at(x, [0], 2.0))(X)
 
 
+def test_errors_name_the_users_line() -> None:
+    space = {"np": np}
+    exec(compile("def f(x):\n    return np.spacing(x).sum()", "model.py", "exec"), space)
+    with pytest.raises(CutGradientError, match=r"called at model\.py:2"):
+        ad.grad(space["f"])(X)
+
+
 def test_an_unknown_function_computes_on_plain_tensors() -> None:
     assert sorted(np.linalg.eigvals(ad.Tensor(np.diag(X))).tolist()) == sorted(X)
     counts, edges = np.histogram(ad.Tensor(X), bins=2)

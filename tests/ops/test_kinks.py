@@ -110,24 +110,13 @@ MASKED: list[tuple[str, Callable[..., Any], list[float], list[float], list[float
     ("erfinv", lambda x: where(x < 1, ops.erfinv(x), 0.0), [1, 0], [0, 0], [0, np.sqrt(np.pi) / 2], [0, 0]),
     ("lgamma", lambda x: where(x > 0, ops.lgamma(x), 0.0), [0, 1], [0, 0], [0, -np.euler_gamma], [0, np.pi**2 / 6]),
     ("exp", lambda x: where(x < 1, ops.exp(x), 0.0), [1000, 0], [0, 1], [0, 1], [0, 1]),
-    ("sqrt under the root", lambda x: ops.sqrt(where(x > 0, ops.sqrt(x), 1.0)), [0, 1], [1, 1], [0, 0.25], [0, -3 / 16]),
-]  # fmt: skip
-
-#: The same, where an infinity meets the zero of the branch not taken inside `Mul`, or in the second reverse sweep of `MaskedMul`.
-NOT_YET = [
     ("x log x", lambda x: where(x > 0, x * ops.log(x), 0.0), [0, 1], [0, 0], [0, 1], [0, 1]),
     ("exp times sqrt", lambda x: where(x < 1, ops.exp(x) * ops.sqrt(1 - x), 0.0), [1, 0], [0, 1], [0, 0.5], [0, -0.25]),
     ("rsqrt", lambda x: where(x > 0, ops.rsqrt(x), 0.0), [0, 1], [0, 1], [0, -0.5], [0, 0.75]),
     ("log of sqrt", lambda x: where(x > 0, ops.log(ops.sqrt(x)), 0.0), [0, 1], [0, 0], [0, 0.5], [0, -0.5]),
     ("sqrt of sqrt", lambda x: where(x > 0, ops.sqrt(ops.sqrt(x)), 0.0), [0, 1], [0, 1], [0, 0.25], [0, -3 / 16]),
+    ("sqrt under the root", lambda x: ops.sqrt(where(x > 0, ops.sqrt(x), 1.0)), [0, 1], [1, 1], [0, 0.25], [0, -3 / 16]),
 ]  # fmt: skip
-BRANCHES = [
-    *(pytest.param(*row, id=name) for name, *row in MASKED),
-    *(
-        pytest.param(*row, id=name, marks=pytest.mark.xfail(strict=True, reason="0 * inf in Mul, MaskedMul"))
-        for name, *row in NOT_YET
-    ),
-]
 
 
 def close(got: Any, want: Any) -> None:
@@ -135,7 +124,7 @@ def close(got: Any, want: Any) -> None:
 
 
 def check_derivatives(f: Callable[..., Any], point: list[float], gradient: list[float], second: list[float]) -> None:
-    """In reverse, forward, and both nestings that go through the reverse sweep."""
+    """In reverse, forward, and three ways of nesting them."""
     x = tensor(point)
     total = lambda x: f(x).sum()  # noqa: E731
     close(ad.grad(total)(x), gradient)
@@ -143,7 +132,9 @@ def check_derivatives(f: Callable[..., Any], point: list[float], gradient: list[
     close([ad.jvp(total, x, tensor(t))[1].item() for t in units], gradient)
     close(ad.vmap(lambda t: ad.jvp(total, x, t)[1])(tensor(units)), gradient)
     close(ad.grad(lambda x: ad.grad(total)(x).sum())(x), second)
-    close(ad.jvp(ad.grad(total), x, tensor(np.ones(len(point))))[1], second)
+    ones = tensor(np.ones(len(point)))
+    close(ad.jvp(ad.grad(total), x, ones)[1], second)
+    close(ad.grad(lambda x: ad.jvp(total, x, ones)[1])(x), second)
 
 
 @pytest.mark.parametrize(("f", "point", "gradient", "second"), [k[1:] for k in KINKS], ids=[k[0] for k in KINKS])
@@ -152,7 +143,9 @@ def test_kinks(f: Callable[..., Any], point: list[float], gradient: list[float],
     check_derivatives(f, point, gradient, second)
 
 
-@pytest.mark.parametrize(("f", "point", "value", "gradient", "second"), BRANCHES)
+@pytest.mark.parametrize(
+    ("f", "point", "value", "gradient", "second"), [k[1:] for k in MASKED], ids=[k[0] for k in MASKED]
+)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_branch_not_taken(
     f: Any, point: list[float], value: list[float], gradient: list[float], second: list[float]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import operator
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,10 +29,13 @@ def getitem(x: Any, index: Any) -> Any:
     >>> print(x[:, 1], x[[1, 0], [0, 0]], x[x > 1.5])
     [2. 4.] [3. 1.] [2. 3. 4.]
     """
-    items = (index,) if type(index) is int else _items(index)
-    if any(type(i) is _Array for i in items):
-        return _Advanced(shape_of(x), items).get(x)
-    op = card(GetItem, freeze(items))
+    if type(index) is int:
+        op = card(GetItem, (index,))
+    else:
+        items = _items(index)
+        if any(type(i) is _Array for i in items):
+            return _Advanced(shape_of(x), items).get(x)
+        op = card(GetItem, freeze(items))
     try:
         return op(x)
     except IndexError as error:
@@ -176,31 +178,31 @@ class _Advanced:
         self.basic = tuple((None if e.new else WHOLE) if type(e) is _Array else e for e in entries)
         self.trivial = all(e == WHOLE for e in self.basic)
         self.arrays = [entries[k].values for k in spots]
-        self._check_masks(entries)
+        self.entries = entries
+        self._check_masks()
         rank = len(self.basic)
         self.forward = (*spots, *(a for a in range(rank) if a not in spots))
         self.lead = max(len(shape_of(a)) for a in self.arrays)
         self.target = spots[0] if adjacent else 0
         self.rank = self.lead + rank - len(spots)
 
-    def _axes(self, entries: Iterable[Any]) -> Iterator[tuple[Any, int]]:
-        """Each entry that stands on an axis of the input, with that axis."""
-        axes = itertools.count()
-        return ((e, next(axes)) for e in entries if e is not None and not (type(e) is _Array and e.new))
+    def _arrays_on_axes(self) -> Iterator[tuple[_Array, int]]:
+        """Each array that stands on an axis of the input, with that axis."""
+        own = [e for e in self.entries if e is not None and not (type(e) is _Array and e.new)]
+        return ((e, axis) for axis, e in enumerate(own) if type(e) is _Array)
 
-    def _check_masks(self, entries: list[Any]) -> None:
-        for e, axis in self._axes(entries):
-            if type(e) is _Array and e.size not in (None, self.shape[axis]):
+    def _check_masks(self) -> None:
+        for e, axis in self._arrays_on_axes():
+            if e.size not in (None, self.shape[axis]):
                 raise self._misfit(f"the mask has {e.size} elements along axis {axis} of size {self.shape[axis]}")
-        self.entries = entries
 
     def _misfit(self, why: str) -> IndexingError:
         return IndexingError(f"index {show_index(self.items)} does not fit the shape {self.shape}: {why}{called_at()}")
 
     def _outside(self, error: IndexError) -> IndexError:
         """An error that names the number that is outside its axis."""
-        for e, axis in self._axes(self.entries):
-            if type(e) is not _Array or isinstance(e.values, Value):
+        for e, axis in self._arrays_on_axes():
+            if isinstance(e.values, Value):
                 continue
             size = self.shape[axis]
             wrong = e.values[(e.values < -size) | (e.values >= size)]

@@ -62,7 +62,12 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
 
 
 def _is_known(x: Any) -> bool:
-    return x is None or isinstance(x, (Value, np.ndarray, list, tuple, slice)) or type(x) in _NUMBERS or x is Ellipsis
+    return (
+        x is None
+        or isinstance(x, (Value, np.ndarray, list, tuple, range, slice))
+        or type(x) in _NUMBERS
+        or x is Ellipsis
+    )
 
 
 def _operand(x: Any) -> Any:
@@ -97,7 +102,8 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
 def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     inputs = tuple(map(_operand, inputs))
     if not options:
-        return _untracked(ufunc, inputs, {}) if is_plain(inputs) else wrap(_function(ufunc)(*inputs))
+        by_numpy = is_plain(inputs) or (meaning(ufunc) is None and not is_followed(inputs))
+        return _untracked(ufunc, inputs, {}) if by_numpy else wrap(_function(ufunc)(*inputs))
     outs = options.pop("out", (None,) * ufunc.nout)
     mask = options.pop("where", True)
     casting = options.get("casting", "same_kind")
