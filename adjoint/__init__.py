@@ -5,6 +5,8 @@
 7.0
 """
 
+from importlib import import_module
+
 from adjoint import nn as nn
 from adjoint import ops as ops
 from adjoint.api.batching import vmap as vmap
@@ -54,4 +56,6 @@ def __getattr__(name: str) -> object:
         from adjoint.core.spec import bfloat16
 
         return bfloat16()
+    if name in ("numpy", "testing"):  # loaded when first used
+        return import_module(f"adjoint.{name}")
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.inputs import binding, check_function, name_of
+from adjoint.api.inputs import binding, check_function, name_of, whole
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, lift, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
@@ -43,7 +43,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         tracked = [x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)]
         try:
             with binding({}):
-                out = fn(*rebuild(tracked), **kwargs)
+                out = whole(fn(*rebuild(tracked), **kwargs))
             ys, regroup = tree.flatten(out)
             if not ys:
                 raise ArgumentError(f"vmap: {name_of(fn)} returned nothing (did you forget `return`?){called_at()}")
@@ -58,8 +58,6 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def _unbatched(batch: Batch, y: Any, axis: int | None) -> Any:
-    if isinstance(y, np.ndarray) and y.dtype == object:
-        y = verbs.array(y)
     if not isinstance(y, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         return y
     if axis is None:

@@ -19,6 +19,7 @@ from adjoint.api.inputs import (
     lowered,
     name_of,
     output_leaves,
+    whole,
 )
 from adjoint.core import tree
 from adjoint.core.absent import ZERO
@@ -74,7 +75,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     args = [i.rebuild(list(map(dual.track, i.leaves, ts))) for i, ts in zip(checked, vectors, strict=True)]
     try:
         with binding({}):
-            out = fn(*args)
+            out = whole(fn(*args))
     finally:
         dual.ended = True
     aux: tuple[Any, ...] = ()
@@ -102,7 +103,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     tracked = [list(map(tape.track, i.leaves)) for i in checked]
     try:
         with binding({}):
-            out = fn(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True)))
+            out = whole(fn(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True))))
     finally:
         tape.ended = True
     output_leaves("linearize", fn, out)
@@ -146,12 +147,22 @@ def make_dual(x: Any, tangent: Any = None) -> Tensor:
 
 
 def get_dual_part(y: Any) -> Any:
-    """The tangent of a dual number: that of the innermost `make_dual` it depends on; zeros if it depends on none."""
+    """The tangent of a dual number: that of the innermost `make_dual` it depends on; zeros if it depends on none.
+
+    >>> import adjoint as ad
+    >>> print(ad.get_dual_part(ad.make_dual(3.0) ** 2))
+    6.0
+    """
     return tree.map(lambda leaf: finished(leaf._extra if _is_dual(leaf) else ZERO, leaf), y)
 
 
 def get_primal_part(y: Any) -> Any:
-    """The value of a dual number, without its tangent."""
+    """The value of a dual number, without its tangent.
+
+    >>> import adjoint as ad
+    >>> print(ad.get_primal_part(ad.make_dual(3.0) ** 2))
+    9.0
+    """
     return tree.map(lambda leaf: lowered(leaf._trace, leaf) if _is_dual(leaf) else leaf, y)
 
 

@@ -18,6 +18,7 @@ from adjoint.api.inputs import (
     name_of,
     ones_like,
     output_leaves,
+    whole,
 )
 from adjoint.core import tree
 from adjoint.core.absent import ZERO
@@ -41,7 +42,7 @@ class Recording:
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, self.tracked, strict=True)])
         try:
             with binding(dict(zip(weights, self.tracked_weights, strict=True))):
-                self.out = fn(*args, **kwargs)
+                self.out = whole(fn(*args, **kwargs))
         finally:
             tape.ended = True
 

@@ -149,9 +149,14 @@ def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:
     return floats
 
 
+def whole(out: Any) -> Any:
+    """A function's output with object arrays of Tensors made Tensors again."""
+    if tree.is_leaf(out):
+        return verbs.array(out) if isinstance(out, np.ndarray) and out.dtype.hasobject else out
+    return tree.map(whole, out)
+
+
 def _output(x: Any) -> Any:
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        x = verbs.array(x)
     numeric = isinstance(x, (Value, np.ndarray, np.generic, float, complex))
     return x if numeric and is_inexact(dtype_of(x)) else None
 
@@ -175,8 +180,6 @@ def finished(value: Any, like: Any) -> Any:
 
 def lowered(trace: Any, x: Any) -> Any:
     """A value of `trace`, one level below, as the user gets it; anything else as it is."""
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        x = verbs.array(x)
     if isinstance(x, Value) and x._trace is trace:
         return wrap(x._value)
     return x

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.verbs import verbs
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
 
 
@@ -79,6 +80,13 @@ def evaluate(op: Any, arrays: Any) -> Any:
         raise located(error) from None
     except Exception as error:
         raise explain(op, arrays, error) from error
+
+
+def gathered(xs: tuple[Any, ...]) -> Any:
+    """The inputs with object arrays of Tensors made Tensors again; None if there are none."""
+    if not any(type(x) is np.ndarray and x.dtype.hasobject for x in xs):
+        return None
+    return tuple(verbs.array(x) if type(x) is np.ndarray and x.dtype.hasobject else x for x in xs)
 
 
 def located(error: AdjointError) -> AdjointError:

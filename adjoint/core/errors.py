@@ -12,6 +12,7 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+LIBRARIES = {"adjoint", "numpy", "scipy"}  # not the user's own code
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -56,11 +57,11 @@ class NoRuleError(AdjointError, NotImplementedError):
 
 
 def user_frame() -> FrameType | None:
-    """The nearest calling frame that is not part of adjoint or NumPy."""
+    """The nearest calling frame that is not part of adjoint, NumPy or SciPy."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(PACKAGE) and f"{os.sep}numpy{os.sep}" not in name and not name.startswith("<__array"):
+        library = str(frame.f_globals.get("__name__", "")).split(".")[0]
+        if library not in LIBRARIES:
             return frame
         frame = frame.f_back
     return None
@@ -106,6 +107,8 @@ def boundary(function: F) -> F:
         try:
             return function(*args, **kwargs)
         except Exception as error:
+            if isinstance(error.__cause__, CutGradientError):  # NumPy's words around ours: `array[0] = tensor`
+                error = error.__cause__
             if os.environ.get("ADJOINT_TRACEBACK") == "full":
                 raise
             raise error.with_traceback(user_frames(error.__traceback__))

@@ -154,7 +154,7 @@ class Tensor(Operators, Value):
         if self.tracked and not explicit:
             raise CutGradientError(
                 f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
-                f"adjoint (ad.ops.sin in place of math.sin), or x.item() if no gradient is wanted.{called_at()}"
+                f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled), or x.item() if no gradient is wanted.{called_at()}"
             )
         return kind(self.item())
 

@@ -25,7 +25,7 @@ from adjoint.core.tensor import Tensor as ndarray  # noqa: F401  (the array type
 from adjoint.numpy import fft as fft
 from adjoint.numpy import linalg as linalg
 from adjoint.numpy.ufuncs import UFUNCS as _UFUNCS
-from adjoint.ops.functional.numpy_api import *  # noqa: F403
+from adjoint.ops.numpylike.api import *  # noqa: F403
 
 #: What NumPy has that knows nothing of arrays: dtypes, constants, settings, arithmetic on shapes.
 _AS_THEY_ARE = """

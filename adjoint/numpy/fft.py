@@ -1,7 +1,7 @@
 """numpy.fft for Tensors."""
 # ruff: noqa: I001  (a line for each name)
 
-from adjoint.ops.functional.numpy_fft import (
+from adjoint.ops.numpylike.fft import (
     fft as fft,
     fft2 as fft2,
     fftfreq as fftfreq,

@@ -3,7 +3,7 @@
 
 from numpy.linalg import LinAlgError as LinAlgError
 
-from adjoint.ops.functional.numpy_linalg import (
+from adjoint.ops.numpylike.linalg import (
     cholesky as cholesky,
     cond as cond,
     cross as cross,

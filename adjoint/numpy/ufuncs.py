@@ -7,8 +7,8 @@ from typing import Any
 import numpy as _np
 
 from adjoint.core.dispatch import Value, wrap
-from adjoint.ops.functional.numpy_common import tensor
-from adjoint.ops.functional.numpy_protocol import numpy_ufunc
+from adjoint.ops.numpylike.common import tensor
+from adjoint.ops.numpylike.protocol import numpy_ufunc
 
 
 def _with_a_tensor(inputs: tuple) -> tuple:

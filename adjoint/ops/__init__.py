@@ -10,7 +10,6 @@ from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register
 from adjoint.ops.functional import *  # noqa: F403
 from adjoint.ops.functional import methods as _methods
-from adjoint.ops.functional import numpy_protocol as _numpy_protocol
 
 globals().update(REGISTRY)
 _methods.attach()

@@ -90,6 +90,22 @@ def logical_not(x: Any) -> Any:
 
 
 
+def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
+    """What a NumPy ufunc means for a Tensor. The tables are loaded when first needed."""
+    from adjoint.ops.numpylike import protocol
+
+    verbs.numpy_ufunc = protocol.numpy_ufunc
+    return protocol.numpy_ufunc(ufunc, method, inputs, options)
+
+
+def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
+    """What a NumPy function means for a Tensor. The tables are loaded when first needed."""
+    from adjoint.ops.numpylike import protocol
+
+    verbs.numpy_function = protocol.numpy_function
+    return protocol.numpy_function(function, args, kwargs)
+
+
 vars(verbs).update(
     add=arithmetic.add, sub=arithmetic.sub, mul=arithmetic.mul, div=arithmetic.div, pow=arithmetic.pow_,
     neg=arithmetic.neg, abs=arithmetic.abs_, mod=arithmetic.mod, floor_divide=arithmetic.floor_div,
@@ -102,5 +118,6 @@ vars(verbs).update(
     floor=compare.floor, ceil=compare.ceil, trunc=compare.trunc,
     sum_axes=sum_axes, reshape=reshape, broadcast_to=broadcast_to, permute=permute, moveaxis=moveaxis,
     expand_last=expand_last, expand_row=expand_row, squeeze_axis=squeeze_axis, squeeze_last=squeeze_last,
+    numpy_ufunc=numpy_ufunc, numpy_function=numpy_function,
     cast=cast, zeros_like=zeros_like, sgn=sgn, logical_not=logical_not,
 )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core import context
-from adjoint.core.dispatch import EAGER, Trace, Value, make
+from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make
 from adjoint.core.errors import DtypeError, EndedTransformError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.core.verbs import verbs
@@ -49,6 +49,8 @@ class Batch(Trace):
                 "a Tensor made inside vmap was kept and used after vmap had ended. "
                 f"Return it from the function instead.{called_at()}"
             )
+        if (clean := gathered(xs)) is not None:
+            return op(*clean)
         values, dims = [], []
         for x in xs:
             mine = isinstance(x, Value) and x._trace is self

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, make, wrap
+from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
 
 
@@ -37,6 +37,8 @@ class Dual(Trace):
                 f"a Tensor made inside {self.what} was kept and used after {self.what} had ended. "
                 f"Return it from the function, or keep x.detach() instead.{called_at()}"
             )
+        if (clean := gathered(xs)) is not None:
+            return op(*clean)
         values, tangents = [], []
         for x in xs:
             value, tangent = self.split(x)

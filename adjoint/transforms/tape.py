@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, evaluate, make, wrap
+from adjoint.core.dispatch import EAGER, Trace, Value, evaluate, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.verbs import verbs
@@ -92,6 +92,8 @@ class Tape(Trace):
                 elif trace is base:
                     x = x._value
                 plain = plain and not isinstance(x, Value)
+            elif type(x) is np.ndarray and x.dtype.hasobject:
+                return op(*gathered(xs))
             parents.append(node)
             values.append(x)
         y = evaluate(op, values) if plain else op(*values)

@@ -15,7 +15,7 @@ import adjoint as ad
 import adjoint.numpy as anp
 from adjoint.core import tree
 from adjoint.core.errors import CutGradientError
-from adjoint.ops.functional import numpy_api
+from adjoint.ops.numpylike import api as numpy_api
 
 rng = np.random.default_rng(7)
 X, Y = rng.uniform(0.3, 2.0, 5), rng.uniform(0.3, 2.0, 5)

@@ -12,10 +12,10 @@ abs absolute acos acosh add all amax amin angle any arccos arccosh arcsin arcsin
 argsort argwhere asin asinh astype atan atan2 atanh bernoulli bincount bitwise_and bitwise_or bitwise_xor broadcast_to
 ceil cholesky chunk clamp clip conj cos cosh count_nonzero cross cummax cummin cumprod cumsum det diag diag_embed diagonal
 digamma div divide dot eq equal erf erfc erfinv exp expand expand_dims expm1 flatten flip floor floor_divide fmod
-gather gather_elements gather_nd ge greater greater_equal gt hypot imag index_add index_fill index_select inner inv inverse isclose
+gather gather_elements gather_nd ge greater greater_equal gt hypot index_add index_fill index_select inner inv inverse isclose
 isfinite isinf isnan le lerp less less_equal lgamma log log10 log1p log2 logaddexp logical_and logical_not logical_or
 logical_xor logsumexp lt masked_fill masked_select matmul max maximum mean median min minimum mod moveaxis movedim mul
-multiply ne neg negative nonzero norm not_equal one_hot outer permute polygamma pow prod ptp ravel real reciprocal
+multiply ne neg negative nonzero norm not_equal one_hot outer permute polygamma pow prod ptp ravel reciprocal
 remainder repeat reshape roll round rsqrt scatter scatter_add sigmoid sign sin sinc sinh softmax sort split sqrt square
 squeeze std sub subtract sum svd swapaxes t take tan tanh tile topk trace transpose tril triu true_divide trunc unbind
 unique unsqueeze unstack var where xlogy
@@ -45,6 +45,8 @@ def attach() -> None:
         "view": _view,
         "T": property(_transposed, doc="The axes reversed."),
         "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
+        "real": property(functional.real, doc="The real part."),
+        "imag": property(functional.imag, doc="The imaginary part."),
         "to": functional.cast,
         "conjugate": functional.conj,
         "dim": lambda x: x.ndim,

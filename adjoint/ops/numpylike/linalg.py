@@ -11,11 +11,11 @@ from adjoint.core.errors import ShapeError, called_at
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import linalg as _l
-from adjoint.ops.functional import numpy_movement as _m
-from adjoint.ops.functional import numpy_products as _p
-from adjoint.ops.functional.numpy_common import array_of, refuse, stored, tensor, tensors
-from adjoint.ops.functional.numpy_movement import matrix_transpose as matrix_transpose
-from adjoint.ops.functional.numpy_products import vecdot as vecdot
+from adjoint.ops.numpylike import movement as _m
+from adjoint.ops.numpylike import products as _p
+from adjoint.ops.numpylike.common import array_of, refuse, stored, tensor, tensors
+from adjoint.ops.numpylike.movement import matrix_transpose as matrix_transpose
+from adjoint.ops.numpylike.products import vecdot as vecdot
 
 
 class LstsqResult(NamedTuple):

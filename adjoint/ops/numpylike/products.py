@@ -8,7 +8,7 @@ from adjoint.core.errors import ShapeError, called_at
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import products as _p
-from adjoint.ops.functional.numpy_common import refuse, stored, tensor
+from adjoint.ops.numpylike.common import refuse, stored, tensor
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:

@@ -13,9 +13,9 @@ from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops.functional.linalg import pinv
-from adjoint.ops.functional.numpy_common import cast, promoted, refuse, tensor
-from adjoint.ops.functional.numpy_movement import concatenate
-from adjoint.ops.functional.numpy_selection import searchsorted
+from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
+from adjoint.ops.numpylike.movement import concatenate
+from adjoint.ops.numpylike.selection import searchsorted
 
 
 def _cut(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:

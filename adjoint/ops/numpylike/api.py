@@ -1,7 +1,7 @@
 """Every function of NumPy's main namespace that Tensors have, under its name there."""
 # ruff: noqa: I001  (a block for each family, a line for each name)
 
-from adjoint.ops.functional.numpy_reduction import (
+from adjoint.ops.numpylike.reduction import (
     all as all,
     amax as amax,
     amin as amin,
@@ -22,7 +22,7 @@ from adjoint.ops.functional.numpy_reduction import (
     sum as sum,
     var as var,
 )
-from adjoint.ops.functional.numpy_movement import (
+from adjoint.ops.numpylike.movement import (
     append as append,
     array_split as array_split,
     atleast_1d as atleast_1d,
@@ -72,7 +72,7 @@ from adjoint.ops.functional.numpy_movement import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from adjoint.ops.functional.numpy_selection import (
+from adjoint.ops.numpylike.selection import (
     argsort as argsort,
     argwhere as argwhere,
     bincount as bincount,
@@ -99,7 +99,7 @@ from adjoint.ops.functional.numpy_selection import (
     unique as unique,
     where as where,
 )
-from adjoint.ops.functional.numpy_products import (
+from adjoint.ops.numpylike.products import (
     cross as cross,
     dot as dot,
     einsum as einsum,
@@ -112,7 +112,7 @@ from adjoint.ops.functional.numpy_products import (
     vecdot as vecdot,
     vecmat as vecmat,
 )
-from adjoint.ops.functional.numpy_statistics import (
+from adjoint.ops.numpylike.statistics import (
     average as average,
     corrcoef as corrcoef,
     cov as cov,
@@ -132,7 +132,7 @@ from adjoint.ops.functional.numpy_statistics import (
     percentile as percentile,
     quantile as quantile,
 )
-from adjoint.ops.functional.numpy_calculus import (
+from adjoint.ops.numpylike.calculus import (
     convolve as convolve,
     correlate as correlate,
     diff as diff,
@@ -150,7 +150,7 @@ from adjoint.ops.functional.numpy_calculus import (
     unwrap as unwrap,
     vander as vander,
 )
-from adjoint.ops.functional.numpy_values import (
+from adjoint.ops.numpylike.values import (
     allclose as allclose,
     angle as angle,
     apply_along_axis as apply_along_axis,
@@ -179,7 +179,7 @@ from adjoint.ops.functional.numpy_values import (
     sinc as sinc,
     size as size,
 )
-from adjoint.ops.functional.numpy_creation import (
+from adjoint.ops.numpylike.creation import (
     arange as arange,
     array as array,
     asanyarray as asanyarray,

@@ -13,7 +13,7 @@ from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
-from adjoint.ops.functional.numpy_common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
+from adjoint.ops.numpylike.common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:

@@ -18,10 +18,12 @@ from adjoint.core.errors import AdjointError, CutGradientError, called_at
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
-from adjoint.ops.functional import numpy_api, numpy_fft, numpy_linalg
-from adjoint.ops.functional import numpy_reduction as _r
+from adjoint.ops.numpylike import api as numpy_api
+from adjoint.ops.numpylike import fft as numpy_fft
+from adjoint.ops.numpylike import linalg as numpy_linalg
+from adjoint.ops.numpylike import reduction as _r
 from adjoint.ops.functional.index import index_put_add
-from adjoint.ops.functional.numpy_common import (
+from adjoint.ops.numpylike.common import (
     array_of,
     cast,
     check_whole,
@@ -34,7 +36,7 @@ from adjoint.ops.functional.numpy_common import (
     tensor,
     values_in,
 )
-from adjoint.ops.functional.numpy_ufuncs import CARDS, meaning
+from adjoint.ops.numpylike.ufuncs import CARDS, meaning
 
 _NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 _LAYOUT = {"order", "subok"}  # about memory and subclasses: without meaning for Tensors
@@ -291,4 +293,3 @@ def _method(ufunc: np.ufunc) -> Callable[[Any], Any]:
 for _ufunc in (np.cbrt, np.exp2, np.rint, np.fabs, np.degrees, np.radians, np.deg2rad, np.rad2deg):
     setattr(Tensor, _ufunc.__name__, _method(_ufunc))
 
-verbs.numpy_ufunc, verbs.numpy_function = numpy_ufunc, numpy_function

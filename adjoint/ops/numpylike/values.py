@@ -13,7 +13,7 @@ from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
-from adjoint.ops.functional.numpy_common import array_of, cast, stored, tensor
+from adjoint.ops.numpylike.common import array_of, cast, stored, tensor
 
 
 def real(val: Any) -> Any:

@@ -16,9 +16,9 @@ from adjoint.ops.compare import isnan as _isnan
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
 from adjoint.ops.compare import where as _where
-from adjoint.ops.functional.numpy_common import axes_in_order, cast, stored, tensor
-from adjoint.ops.functional.numpy_movement import concatenate
-from adjoint.ops.functional.numpy_reduction import (
+from adjoint.ops.numpylike.common import axes_in_order, cast, stored, tensor
+from adjoint.ops.numpylike.movement import concatenate
+from adjoint.ops.numpylike.reduction import (
     any,
     count_of,
     cumprod,

@@ -16,8 +16,8 @@ from adjoint.ops import contract, functional
 from adjoint.ops import functional as _f
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
-from adjoint.ops.functional import numpy_products as _p
-from adjoint.ops.functional.numpy_common import array_of, cast, tensor
+from adjoint.ops.numpylike import products as _p
+from adjoint.ops.numpylike.common import array_of, cast, tensor
 
 #: Ufuncs that are one card: `ndarray * Tensor` comes here, so the way is short.
 CARDS: dict[np.ufunc, Any] = {

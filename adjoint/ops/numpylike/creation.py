@@ -13,7 +13,7 @@ from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
-from adjoint.ops.functional.numpy_common import array_of, cast, is_followed, refuse, tensor, values_in
+from adjoint.ops.numpylike.common import array_of, cast, is_followed, refuse, tensor, values_in
 
 
 def _shape(shape: Any) -> tuple[int, ...]:

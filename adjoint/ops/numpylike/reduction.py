@@ -15,7 +15,7 @@ from adjoint.ops.card import card
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
 from adjoint.ops.compare import where as _where
-from adjoint.ops.functional.numpy_common import axes_in_order, cast, one_axis, stored, tensor
+from adjoint.ops.numpylike.common import axes_in_order, cast, one_axis, stored, tensor
 
 
 def masked(x: Any, where: Any, fill: Any) -> Any:

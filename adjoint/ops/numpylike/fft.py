@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.dispatch import wrap
 from adjoint.ops.functional import fourier as _fft
-from adjoint.ops.functional.numpy_common import stored, tensor
+from adjoint.ops.numpylike.common import stored, tensor
 
 
 def _line(name: str) -> Any:

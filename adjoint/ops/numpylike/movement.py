@@ -14,7 +14,7 @@ from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.compare import where as _where
-from adjoint.ops.functional.numpy_common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
+from adjoint.ops.numpylike.common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
