@@ -94,8 +94,6 @@ def _parameter_name(fn: Any, position: int) -> str:
 
 def check_input(what: str, name: str, x: Any) -> Any:
     """One leaf of a differentiable input as a value one level below, or an error that says why it cannot be one."""
-    if type(x) is Tensor and is_inexact(x.dtype):
-        return lift(x)
     if isinstance(x, Parameter):
         x = resolve(x, for_backward=False)
     if isinstance(x, np.ndarray) and x.dtype == object:
@@ -119,12 +117,12 @@ class Input:
 
     __slots__ = ("leaves", "rebuild")
 
-    def __init__(self, what: str, name: str, value: Any) -> None:
+    def __init__(self, what: str, place: int | str, value: Any) -> None:
         self.rebuild: Callable[[list[Any]], Any]
-        if tree.is_leaf(value):
-            self.leaves, self.rebuild = [check_input(what, name, value)], _only
+        if type(value) is Tensor and is_inexact(value.dtype):
+            self.leaves, self.rebuild = [lift(value)], _only
         else:
-            self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, name)]
+            self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, f"argument {place!r}")]
             self.rebuild = tree.flatten(value)[1]
 
 
@@ -134,7 +132,7 @@ def _only(xs: list[Any]) -> Any:
 
 def check_inputs(what: str, values: Sequence[Any], places: Sequence[int | str]) -> list[Input]:
     """The inputs with their leaves checked."""
-    return [Input(what, f"argument {p!r}", x) for p, x in zip(places, values, strict=True)]
+    return [Input(what, p, x) for p, x in zip(places, values, strict=True)]
 
 
 def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:

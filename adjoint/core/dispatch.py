@@ -76,10 +76,13 @@ def evaluate(op: Any, arrays: Any) -> Any:
     """Run the op's kernel on plain arrays; a failure becomes an error about the op and the user's line."""
     try:
         return op.eval(np, *arrays)
-    except AdjointError as error:
-        raise located(error) from None
     except Exception as error:
-        raise explain(op, arrays, error) from error
+        raise failure(op, arrays, error) from error
+
+
+def failure(op: Any, arrays: Any, error: Exception) -> Exception:
+    """What to raise for a kernel's error: one about the op, the inputs and the user's line."""
+    return located(error) if isinstance(error, AdjointError) else explain(op, arrays, error)
 
 
 def gathered(xs: tuple[Any, ...]) -> Any:

@@ -65,7 +65,7 @@ class Op(abc.ABC):
         for x in xs:
             if isinstance(x, Value):
                 its = x._trace
-                if its.level > level:
+                if its is not trace and its.level > level:
                     trace, level = its, its.level
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
 

@@ -7,6 +7,7 @@ and the sweep visits only what the results depend on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from heapq import heappop, heappush
 from itertools import count
 from operator import attrgetter
 from typing import Any
@@ -15,14 +16,16 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, evaluate, gathered, make, wrap
+from adjoint.core.dispatch import EAGER, Trace, Value, failure, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 
 _next_order = count().__next__
 _by_order = attrgetter("order")
 _muted_below = context.muted_below.get
+_new = Tensor.__new__
 
 
 class Node:
@@ -96,13 +99,21 @@ class Tape(Trace):
                 return op(*gathered(xs))
             parents.append(node)
             values.append(x)
-        y = evaluate(op, values) if plain else op(*values)
+        if plain:
+            try:
+                y = op.eval(np, *values)
+            except Exception as error:
+                raise failure(op, values, error) from error
+        else:
+            y = op(*values)
         if not op.differentiable or _muted_below() > self.level:
             return wrap(y)
         if type(y) is tuple:
             call = Node(op, parents, values, y)
             return tuple(make(v, self, Pick(call, i)) for i, v in enumerate(y))
-        return make(y, self, Node(op, parents, values, y))
+        result = _new(Tensor)
+        result._value, result._trace, result._extra = y, self, Node(op, parents, values, y)
+        return result
 
 
 def reachable(roots: Iterable[Node]) -> list[Node]:
@@ -120,54 +131,75 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
 
 
 def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
-    """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results."""
-    grads: dict[Node, Any] = {}
+    """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results.
+
+    Nodes are visited latest first; each is let go of then, so that what it saved is freed as the sweep goes on.
+    """
+    pending = Pending()
     for node, g in seeds:
-        _accumulate(grads, node, g)
+        pending.add(node, g)
     results: dict[Node, Any] = {}
     with np.errstate(all="ignore"):
-        order = reachable(grads)
-        while order:
-            node = order.pop()  # let go of it: what it saved is freed as the sweep goes on
-            g = grads.pop(node, None)
-            if g is None:
-                continue
+        while pending.heap:
+            node, g = pending.pop()
             if node.hooks:
                 g = _hooked(node, g)
             if keep is not None and node in keep:
                 results[node] = g
             if node.op is not None:
-                _pull(grads, node, g)
+                _pull(pending, node, g)
             elif isinstance(node, Pick):
-                _deliver(grads, node, g)
+                _deliver(pending, node, g)
             else:
                 results[node] = g
     return results
 
 
-def _pull(grads: dict[Node, Any], node: Node, g: Any) -> None:
+class Pending:
+    """Cotangents on their way back, the latest node first."""
+
+    __slots__ = ("grads", "heap", "nodes")
+
+    def __init__(self) -> None:
+        self.grads: dict[int, Any] = {}
+        self.nodes: dict[int, Node] = {}
+        self.heap: list[int] = []
+
+    def add(self, node: Node, g: Any) -> None:
+        """Add a contribution to the cotangent of a node."""
+        key = node.order
+        held = self.grads.get(key)
+        if held is None:
+            self.grads[key], self.nodes[key] = g, node
+            heappush(self.heap, -key)
+        else:
+            self.grads[key] = held + g
+
+    def pop(self) -> tuple[Node, Any]:
+        """The latest node and its cotangent, which is complete."""
+        key = -heappop(self.heap)
+        return self.nodes.pop(key), self.grads.pop(key)
+
+
+def _pull(pending: Pending, node: Node, g: Any) -> None:
     """Apply the op's own rule, computing only the cotangents that are wanted."""
     if type(node.y) is tuple:
         g = tuple(np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part for part, y in zip(g, node.y, strict=True))
-    cotangents = node.op.vjp(g, node.y, *node.xs)
-    for parent, c in zip(node.parents, cotangents, strict=True):
+    for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
         if parent is not None:
             if callable(c):
                 c = c()
             if c is not ZERO:
-                held = grads.get(parent)
-                grads[parent] = c if held is None else held + c
+                pending.add(parent, c)
 
 
-def _deliver(grads: dict[Node, Any], pick: Pick, g: Any) -> None:
+def _deliver(pending: Pending, pick: Pick, g: Any) -> None:
     """Put the cotangent of one result into its call's list."""
-    parts = grads.setdefault(pick.call, [ZERO] * len(pick.call.y))
+    key = pick.call.order
+    if key not in pending.grads:
+        pending.add(pick.call, [ZERO] * len(pick.call.y))
+    parts = pending.grads[key]
     parts[pick.index] = g if parts[pick.index] is ZERO else parts[pick.index] + g
-
-
-def _accumulate(grads: dict[Node, Any], node: Node, g: Any) -> None:
-    held = grads.get(node)
-    grads[node] = g if held is None else held + g
 
 
 def _hooked(node: Node, g: Any) -> Any:

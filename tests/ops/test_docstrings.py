@@ -16,7 +16,6 @@ import adjoint
 from adjoint import ops
 
 OPTIONAL = set("cupy jax jaxlib llvmlite matplotlib ml_dtypes mpi4py onnx safetensors sympy tqdm".split())  # noqa: SIM905
-WITHOUT_EXAMPLE = {"adjoint.get_dual_part", "adjoint.get_primal_part"}  # to be written
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -67,9 +66,7 @@ def test_examples_of_a_public_name(name: str) -> None:
     assert not runner.failures
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.xfail(strict=True)) if n in WITHOUT_EXAMPLE else n for n in FUNCTIONS]
-)
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_public_function_has_an_example(name: str) -> None:
     text = inspect.getdoc(FUNCTIONS[name]) or ""
     first = text.split("\n\n")[0]

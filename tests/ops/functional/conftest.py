@@ -336,3 +336,19 @@ def without_a_row(request: pytest.FixtureRequest) -> list[str]:
     table = {name for r in request.module.table(Row.of) for name in r.names.split()}
     functions = {n for n, f in vars(ops).items() if inspect.isfunction(f) and f.__module__ == family.__name__}
     return sorted(functions - table)
+
+
+@pytest.fixture
+def caught() -> Callable[..., set[str]]:
+    """The names of the checks that a row fails, for a test of the checks themselves."""
+
+    def failing(*entry: Any, **options: Any) -> set[str]:
+        found = set()
+        for name, check in checks(Row.of(*entry, **options)):
+            try:
+                check()
+            except AssertionError:
+                found.add(name)
+        return found
+
+    return failing
