@@ -12,30 +12,32 @@ from adjoint.ops.transcendental import sigmoid, softplus
 @register
 @dataclass(frozen=True)
 class BCEWithLogits(Elementwise):
-    """Binary cross-entropy of sigmoid(x) against a label, the positive class weighted.
+    """Binary cross-entropy of sigmoid(x) against a label: `weight` scales it, `positive` weights the positive class.
 
     The two classes are kept apart, so that nothing cancels in the value or the derivative.
     """
 
-    arity = 3
+    arity = 4
 
-    def eval(self, xp, x, label, weight):
+    def eval(self, xp, x, label, weight, positive):
         if not hasattr(x, "dtype"):  # a Python number must not raise the precision
-            x = xp.asarray(x, xp.result_type(x, label, weight))
-        return (1 - label) * xp.logaddexp(0, x) + weight * label * xp.logaddexp(0, -x)
+            x = xp.asarray(x, xp.result_type(x, label, weight, positive))
+        return weight * ((1 - label) * xp.logaddexp(0, x) + positive * label * xp.logaddexp(0, -x))
 
-    def partials(self, y, x, label, weight):
+    def partials(self, y, x, label, weight, positive):
         return (
-            lambda: (1.0 - label) * sigmoid(x) - weight * label * sigmoid(-x),
-            lambda: weight * softplus(-x) - softplus(x),
-            lambda: label * softplus(-x),
+            lambda: weight * ((1.0 - label) * sigmoid(x) - positive * label * sigmoid(-x)),
+            lambda: weight * (positive * softplus(-x) - softplus(x)),
+            lambda: (1.0 - label) * softplus(x) + positive * label * softplus(-x),
+            lambda: weight * label * softplus(-x),
         )
 
     @classmethod
     def samples(cls, draw):
         for shape in [(), (3,), (2, 3), (0,)]:
-            yield cls(), (draw(*shape), draw(*shape, domain=(0.1, 0.9)), draw(*shape, domain=(0.5, 2.0)))
-        yield cls(), (draw(2, 3), draw(3, domain=(0.1, 0.9)), draw(domain=(0.5, 2.0)))
+            label, weights = draw(*shape, domain=(0.1, 0.9)), [draw(*shape, domain=(0.5, 2.0)) for _ in range(2)]
+            yield cls(), (draw(*shape), label, *weights)
+        yield cls(), (draw(2, 3), draw(3, domain=(0.1, 0.9)), draw(2, 1, domain=(0.5, 2.0)), draw(domain=(0.5, 2.0)))
 
 
 bce_with_logits = BCEWithLogits()

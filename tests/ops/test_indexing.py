@@ -183,6 +183,15 @@ def test_dtypes(index: Any, dtype: str) -> None:
         assert ad.grad(lambda x: ops.real(x[index]).sum())(ad.Tensor(x)).dtype == x.dtype
 
 
+@pytest.mark.parametrize(
+    "index", [[], slice(None), (slice(None), [0, 2, 2]), np.zeros((0, 3), bool), (..., 1), None], ids=shown
+)
+def test_an_axis_without_elements(index: Any) -> None:
+    x = np.zeros((0, 3))
+    check_get(x, index)
+    check_set(x, index, np.ones(x[index].shape))
+
+
 # ---------------------------------------------------------------- indices made at random
 
 
