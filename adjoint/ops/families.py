@@ -25,7 +25,7 @@ def kernel_dtype(op: Op, specs: tuple[Spec, ...]) -> np.dtype:
     halves = any(is_half(s.dtype) and not s.weak for s in specs)
     if halves:
         common = promote(specs)
-        specs = tuple(Spec((), float32) if is_half(s.dtype) else Spec((), s.dtype, True) if s.weak else s for s in specs)
+        specs = tuple(Spec((), float32) if not s.weak and (is_half(s.dtype) or s.dtype.kind in "iu") else s for s in specs)
     with np.errstate(all="ignore"):
         result = np.asarray(op.eval(np, *(sample(s, (1,)) for s in specs))).dtype
     return common if halves and result == float32 else result

@@ -55,6 +55,11 @@ ODD_VALUES: list[tuple[Any, Any]] = [
     (lambda: ops.one_hot(ad.Tensor([0, -1, 5]), 2, dtype=ad.int32), [[1, 0], [0, 0], [0, 0]]),
     (lambda: ops.bincount([0, 2], [0.5, 1.5]), [0.5, 0.0, 1.5]),
     (lambda: ops.take(ops.arange(3), []), []),
+    (lambda: ops.add([1.0, 2.0], [3.0, 4.0]), [4.0, 6.0]),
+    (lambda: ops.mul([1.0, 2.0], 2), [2.0, 4.0]),
+    (lambda: ops.sum(ops.ones((2, 3)), np.int64(1)), [3.0, 3.0]),
+    (lambda: ops.max(ops.ones((2, 3)), np.int64(1), return_indices=True)[1], [0, 0]),
+    (lambda: ops.dropout(ad.Tensor([3, 3, 3]), 0.25, seed=0), [0.0, 4.0, 4.0]),
     (lambda: ops.index_add(ops.zeros((2, 2)), 1, ops.ones(2), 0), [[0.0, 0.0], [1.0, 1.0]]),
 ]  # fmt: skip
 

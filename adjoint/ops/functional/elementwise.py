@@ -18,14 +18,19 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops.card import Op, card
 
 
+def _listed(x: Any) -> Any:
+    """A list stands for an array: Python's own `+` would lengthen it."""
+    return verbs.array(x) if isinstance(x, (list, tuple)) else x
+
+
 def _named(op: Op, name: str, example: str) -> Any:
     """A public function for a card: its documentation is the card's, with an example."""
 
     def unary(input: Any) -> Any:
-        return op(input)
+        return op(_listed(input))
 
     def binary(input: Any, other: Any) -> Any:
-        return op(input, other)
+        return op(_listed(input), _listed(other))
 
     function: Any = binary if getattr(op, "arity", 1) == 2 else unary
     function.__name__ = function.__qualname__ = name

@@ -39,7 +39,9 @@ def binary_cross_entropy_with_logits(
     >>> print(ops.binary_cross_entropy_with_logits(Tensor([0.0]), Tensor([1.0])))
     0.6931472
     """
-    return reduced(_bce(logits, label, 1.0 if weight is None else weight, 1.0 if pos_weight is None else pos_weight), reduction)
+    return reduced(
+        _bce(logits, label, 1.0 if weight is None else weight, 1.0 if pos_weight is None else pos_weight), reduction
+    )
 
 
 def binary_cross_entropy(logits: Any, labels: Any, weight: Any = None, reduction: str = "mean") -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of, float32, shape_of
+from adjoint.core.spec import dtype_of, float32, is_inexact, shape_of
 from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.movement import take
 
@@ -224,4 +224,5 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     if not training or p == 0:
         return input
     keep = _draw("random", seed, shape_of(input)) >= p
-    return input * (keep / (1 - p) if p < 1 else np.zeros(shape_of(input))).astype(input.dtype)
+    scale = keep / (1 - p) if p < 1 else np.zeros(shape_of(input))
+    return input * (scale.astype(dtype_of(input)) if is_inexact(dtype_of(input)) else scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -26,14 +27,14 @@ Axis = int | tuple[int, ...] | None
 def axes_of(what: str, x: Any, axis: Any) -> tuple[int, ...]:
     """The axes as sorted non-negative numbers; None or () means all of them."""
     ndim = len(shape_of(x))
-    if axis is None or axis == ():
+    if axis is None or (isinstance(axis, tuple) and not axis):
         return tuple(range(ndim))
     if isinstance(axis, (tuple, list)):
-        axes = tuple(sorted(normalize_axis(what, int(a), ndim) for a in axis))
+        axes = tuple(sorted(normalize_axis(what, operator.index(a), ndim) for a in axis))
         if len(set(axes)) != len(axes):
             raise ArgumentError(f"{what}: axis {axis} names an axis twice{called_at()}")
         return axes
-    return (normalize_axis(what, int(axis), ndim),)
+    return (normalize_axis(what, operator.index(axis), ndim),)
 
 
 def _count(x: Any, axes: tuple[int, ...]) -> int:
@@ -119,7 +120,7 @@ def _extreme(kind: Any, position: Any, x: Any, axis: Any, keepdims: bool, return
     values = card(kind, axes_of(kind.__name__.lower(), x, axis), keepdims)(x)
     if not return_indices:
         return values
-    if not isinstance(axis, int):
+    if not isinstance(axis, (int, np.integer)):
         raise ArgumentError(f"return_indices needs one axis, an int{called_at()}")
     where_ = position(x, axis)
     return values, (verbs.reshape(where_, shape_of(values)) if keepdims else where_)
