@@ -9,6 +9,7 @@ them alike. Reported are medians and their ratios to ours. Gradients are compare
 from __future__ import annotations
 
 import argparse
+import os
 import platform
 import statistics
 import time
@@ -181,7 +182,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
 
-    peers = [n for n in ("torch", "autograd", "numpy")]
+    peers = ["torch", "autograd", "numpy"]
     lines = ["| work | adjoint µs | " + " | ".join(f"{p} µs (ratio)" for p in peers) + " |", "|---" * 5 + "|"]
     for title, build, calls, rounds in [
         ("gradient of seed 002's linear layer", linear_layer, 10, options.rounds),
@@ -195,7 +196,13 @@ def main() -> None:
     per_op = {name: t / 200 for name, t in timed(recorded_ops(), options.rounds, 2).items()}
     lines.append(row("one recorded op, 3 elements (NumPy: the bare op)", per_op, peers))
     print(lines[-1], flush=True)
-    lines.append(row("the same, beyond NumPy's own time", {n: t - per_op["numpy"] for n, t in per_op.items() if n != "numpy"}, peers))
+    lines.append(
+        row(
+            "the same, beyond NumPy's own time",
+            {n: t - per_op["numpy"] for n, t in per_op.items() if n != "numpy"},
+            peers,
+        )
+    )
     print(lines[-1], flush=True)
     if options.write:
         options.write.write_text(REPORT.format(machine=machine(), table="\n".join(lines)))
@@ -211,8 +218,10 @@ def machine() -> str:
     versions = [f"Python {platform.python_version()}", f"NumPy {np.__version__}"]
     versions += [f"PyTorch {torch.__version__}"] if torch else []
     versions += [f"autograd {autograd.__version__}"] if autograd and hasattr(autograd, "__version__") else []
-    cpu = next((l.split(":")[1].strip() for l in open("/proc/cpuinfo") if l.startswith("model name")), platform.machine())
-    return f"{cpu}, {__import__('os').cpu_count()} cores, {', '.join(versions)}"
+    info = Path("/proc/cpuinfo")
+    names = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.exists() else []
+    cpu = names[0].split(":")[1].strip() if names else platform.machine()
+    return f"{cpu}, {os.cpu_count()} cores, {', '.join(versions)}"
 
 
 REPORT = """# Eager mode against its peers

@@ -26,7 +26,10 @@ def table(columns: list[str], rows: list[list[str]]) -> None:
     """Columns lined up, the first to the left, the others to the right."""
     widths = [max(len(r[i]) for r in [columns, *rows]) for i in range(len(columns))]
     for k, row in enumerate([columns, *rows]):
-        print("  " + "   ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True))))
+        print(
+            "  "
+            + "   ".join(c.ljust(w) if i == 0 else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths, strict=True)))
+        )
         if k == 0:
             print("  " + "   ".join("─" * w for w in widths))
 

@@ -40,7 +40,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         leaves = [resolve(x, for_backward=False) if isinstance(x, Parameter) else x for x in leaves]
         size = _batch_size(fn, leaves, axes)
         batch = Batch(size)
-        tracked = [x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)]
+        tracked = [
+            x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)
+        ]
         try:
             with binding({}):
                 out = whole(fn(*rebuild(tracked), **kwargs))
@@ -83,7 +85,9 @@ def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list
         return [a for k, t in target.items() for a in _spread_axes(what, axes.get(k), t)]
     if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return _spread_axes(what, axes[0], target)
-    raise TypeError(f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}")
+    raise TypeError(
+        f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}"
+    )
 
 
 def _batch_size(fn: Any, leaves: list[Any], axes: list[int | None]) -> int:
@@ -93,10 +97,14 @@ def _batch_size(fn: Any, leaves: list[Any], axes: list[int | None]) -> int:
             continue
         shape = shape_of(x)
         if not -len(shape) <= a < len(shape):
-            raise ArgumentError(f"vmap: in_axes {a} for input {i} of {name_of(fn)}, which has shape {shape}{called_at()}")
+            raise ArgumentError(
+                f"vmap: in_axes {a} for input {i} of {name_of(fn)}, which has shape {shape}{called_at()}"
+            )
         sizes[i] = shape[a]
     if not sizes:
-        raise ArgumentError(f"vmap: no input of {name_of(fn)} has a batch axis; give at least one in in_axes{called_at()}")
+        raise ArgumentError(
+            f"vmap: no input of {name_of(fn)} has a batch axis; give at least one in in_axes{called_at()}"
+        )
     if len(set(sizes.values())) > 1:
         listed = ", ".join(f"input {i}: {n}" for i, n in sizes.items())
         raise ArgumentError(f"vmap: the batch axes differ in size ({listed}){called_at()}")

@@ -45,8 +45,12 @@ def _paired(what: str, inputs: Any, tangents: Any) -> tuple[list[Input], list[li
     for i, (xs, t) in enumerate(zip((c.leaves for c in checked), pushes, strict=True)):
         leaves = tree.leaves(t)
         if len(leaves) != len(xs):
-            raise ArgumentError(f"{what}: the tangent of input {i} has {len(leaves)} leaves, the input {len(xs)}{called_at()}")
-        vectors.append([check_cotangent(f"{what}: the tangent of input {i}", v, x) for v, x in zip(leaves, xs, strict=True)])
+            raise ArgumentError(
+                f"{what}: the tangent of input {i} has {len(leaves)} leaves, the input {len(xs)}{called_at()}"
+            )
+        vectors.append(
+            [check_cotangent(f"{what}: the tangent of input {i}", v, x) for v, x in zip(leaves, xs, strict=True)]
+        )
     return checked, vectors
 
 
@@ -111,7 +115,11 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
 
     @boundary
     def push(*tangents: Any) -> Any:
-        given = tangents[0] if len(tangents) == 1 and isinstance(inputs, (tuple, list)) == isinstance(tangents[0], (tuple, list)) else tangents
+        given = (
+            tangents[0]
+            if len(tangents) == 1 and isinstance(inputs, (tuple, list)) == isinstance(tangents[0], (tuple, list))
+            else tangents
+        )
         _, vectors = _paired("linearize", inputs, given)
         ys, rebuild = tree.flatten(out)
         roots = [y._extra for y in ys if isinstance(y, Value) and y._trace is tape]

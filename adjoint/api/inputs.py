@@ -27,7 +27,9 @@ def name_of(fn: Any) -> str:
 
 def check_function(what: str, fn: Any) -> None:
     if not callable(fn):
-        raise TypeError(f"{what}: the first argument must be a function or a Cell, not {type(fn).__name__}{called_at()}")
+        raise TypeError(
+            f"{what}: the first argument must be a function or a Cell, not {type(fn).__name__}{called_at()}"
+        )
 
 
 def check_positions(what: str, position: Any) -> Positions:
@@ -49,9 +51,7 @@ class Call:
 
     __slots__ = ("args", "kwargs", "places")
 
-    def __init__(
-        self, what: str, fn: Any, positions: Positions, args: Sequence[Any], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, what: str, fn: Any, positions: Positions, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
         self.args, self.kwargs = args, kwargs
         self.places: list[int | str] = [p if p < len(args) else _keyword(what, fn, p, args, kwargs) for p in positions]
 

@@ -26,7 +26,9 @@ def _basis(x: Any) -> Any:
     return wrap(lift(np.eye(n, dtype=x.dtype).reshape(n, *x.shape)))
 
 
-def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacfwd(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The Jacobian of `fn` by forward mode: best where inputs are fewer than outputs.
 
     Its shape is output.shape + input.shape, for each leaf of the output and of the input.
@@ -49,7 +51,9 @@ def jacfwd(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
                 nonlocal aux
                 inner = [list(xs) for xs in leaves]
                 inner[i][k] = x
-                new_args, new_kwargs = call.replace([tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)])
+                new_args, new_kwargs = call.replace(
+                    [tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)]
+                )
                 out = fn(*new_args, **new_kwargs)
                 if has_aux:
                     out, (extra,) = _aux("jacfwd", fn, out)
@@ -83,7 +87,9 @@ def _nested(like: Any, parts: list[Any]) -> Any:
     return tree.flatten(like)[1](parts)
 
 
-def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacrev(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The Jacobian of `fn` by reverse mode: best where outputs are fewer than inputs.
 
     Its shape is output.shape + input.shape, for each leaf of the output and of the input.
@@ -120,7 +126,9 @@ def jacrev(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has
     return jacobian
 
 
-def jacobian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False) -> Callable[..., Any]:
+def jacobian(
+    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+) -> Callable[..., Any]:
     """The Jacobian of `fn`, by the cheaper mode: forward for fewer inputs than outputs, else reverse.
 
     >>> import adjoint as ad

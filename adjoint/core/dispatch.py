@@ -12,9 +12,8 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.errors import AdjointError, called_at
-from adjoint.core.verbs import verbs
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
-
+from adjoint.core.verbs import verbs
 
 _open_tape = context.open_tape.get
 

@@ -111,6 +111,6 @@ def boundary(function: F) -> F:
                 error = error.__cause__
             if os.environ.get("ADJOINT_TRACEBACK") == "full":
                 raise
-            raise error.with_traceback(user_frames(error.__traceback__))
+            raise error.with_traceback(user_frames(error.__traceback__)) from error.__cause__
 
     return guarded  # type: ignore[return-value]

@@ -172,5 +172,3 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
 def plain(p: Parameter) -> Any:
     """The value of a Parameter, followed by nothing."""
     return make(p._value, HALF if is_half(p._value.dtype) else EAGER)
-
-

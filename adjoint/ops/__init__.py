@@ -4,7 +4,7 @@ Lower-case names are functions (`ops.sin(x)`); capitalised ones are the cards (`
 with all its rules.
 """
 
-from adjoint.ops import language as _language
+from adjoint.ops import language as language
 from adjoint.ops.card import REGISTRY as REGISTRY
 from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register

@@ -124,7 +124,9 @@ class Einsum(Op):
         for term, x in zip(self.terms, xs, strict=True):
             shape = shape_of(x)
             if len(term) != len(shape):
-                raise ShapeError(f"einsum '{self.subscripts}': term '{term}' names {len(term)} axes, its input has {shape}")
+                raise ShapeError(
+                    f"einsum '{self.subscripts}': term '{term}' names {len(term)} axes, its input has {shape}"
+                )
             for letter, n in zip(term, shape, strict=True):
                 if found.setdefault(letter, n) != n:
                     raise ShapeError(

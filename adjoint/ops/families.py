@@ -25,7 +25,9 @@ def kernel_dtype(op: Op, specs: tuple[Spec, ...]) -> np.dtype:
     halves = any(is_half(s.dtype) and not s.weak for s in specs)
     if halves:
         common = promote(specs)
-        specs = tuple(Spec((), float32) if not s.weak and (is_half(s.dtype) or s.dtype.kind in "iu") else s for s in specs)
+        specs = tuple(
+            Spec((), float32) if not s.weak and (is_half(s.dtype) or s.dtype.kind in "iu") else s for s in specs
+        )
     with np.errstate(all="ignore"):
         result = np.asarray(op.eval(np, *(sample(s, (1,)) for s in specs))).dtype
     return common if halves and result == float32 else result
@@ -82,7 +84,11 @@ class Elementwise(Op):
     @classmethod
     def samples(cls, draw: Draw) -> Iterator[Sample]:
         shapes: list[Shape] = [(), (3,), (2, 3), (1, 3), (0, 3)]
-        combos = itertools.product(shapes[:4], repeat=cls.arity) if cls.arity < 3 else zip(*[shapes] * cls.arity, strict=True)
+        combos = (
+            itertools.product(shapes[:4], repeat=cls.arity)
+            if cls.arity < 3
+            else zip(*[shapes] * cls.arity, strict=True)
+        )
         for combo in [*combos, ((0, 3),) * cls.arity]:
             yield cls(), tuple(draw(*shape, domain=cls.domain) for shape in combo)
 

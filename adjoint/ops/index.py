@@ -78,7 +78,11 @@ class Gather(Linear):
     @classmethod
     def errors(cls):
         yield cls(), (Spec((3,)), Spec((2,))), "must hold whole numbers"
-        yield cls(), (Spec((3,)), Spec((2,), np.dtype(int)), Spec((2,), np.dtype(int))), "2 index arrays for an input of 1"
+        yield (
+            cls(),
+            (Spec((3,)), Spec((2,), np.dtype(int)), Spec((2,), np.dtype(int))),
+            "2 index arrays for an input of 1",
+        )
 
 
 def ndim_of_broadcast(indices):

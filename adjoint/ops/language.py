@@ -88,8 +88,6 @@ def logical_not(x: Any) -> Any:
     return compare.equal(x, 0)
 
 
-
-
 def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
     """What a NumPy ufunc means for a Tensor. The tables are loaded when first needed."""
     from adjoint.ops.numpylike import protocol

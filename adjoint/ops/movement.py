@@ -310,8 +310,12 @@ class SetItem(Indexed):
 
     def vmap(self, dims, x, v):
         x, v = (
-            verbs.broadcast_to(x, (batch_size(dims, (x, v)), *shape_of(x))) if dims[0] is None else batch_front(x, dims[0]),
-            batch_first(v, dims[1], len(self.picked(shape_of(x) if dims[0] is None else _without(shape_of(x), dims[0])))),
+            verbs.broadcast_to(x, (batch_size(dims, (x, v)), *shape_of(x)))
+            if dims[0] is None
+            else batch_front(x, dims[0]),
+            batch_first(
+                v, dims[1], len(self.picked(shape_of(x) if dims[0] is None else _without(shape_of(x), dims[0])))
+            ),
         )
         return SetItem(self.batched)(x, v)
 

@@ -59,5 +59,3 @@ class Batch(Trace):
             dims.append(x._extra if mine else None)
         y = op.vmap(dims, *values)
         return tuple(make(v, self, 0) for v in y) if type(y) is tuple else make(y, self, 0)
-
-

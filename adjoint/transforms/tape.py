@@ -184,7 +184,9 @@ class Pending:
 def _pull(pending: Pending, node: Node, g: Any) -> None:
     """Apply the op's own rule, computing only the cotangents that are wanted."""
     if type(node.y) is tuple:
-        g = tuple(np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part for part, y in zip(g, node.y, strict=True))
+        g = tuple(
+            np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part for part, y in zip(g, node.y, strict=True)
+        )
     for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
         if parent is not None:
             if callable(c):
@@ -241,4 +243,6 @@ class Ambient(Tape):
 AMBIENT = Ambient()
 
 
-verbs.is_leaf = lambda x: isinstance(x._extra, Node) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
+verbs.is_leaf = lambda x: (
+    isinstance(x._extra, Node) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
+)

@@ -94,9 +94,8 @@ def test_after_the_block_its_tensors_are_plain_values():
 
 
 def test_an_exception_closes_the_tape():
-    with pytest.raises(ZeroDivisionError):
-        with ad.GradientTape():
-            1 / 0
+    with pytest.raises(ZeroDivisionError), ad.GradientTape():
+        1 / 0
     assert not (X * X).tracked
 
 

@@ -104,7 +104,9 @@ def test_binary_operators_both_ways(op):
         np.testing.assert_array_equal(np.asarray(op(left, right)), np.asarray(expected))
 
 
-@pytest.mark.parametrize("op", [operator.neg, operator.pos, abs, operator.invert, round, math.floor, math.ceil, math.trunc])
+@pytest.mark.parametrize(
+    "op", [operator.neg, operator.pos, abs, operator.invert, round, math.floor, math.ceil, math.trunc]
+)
 def test_unary_operators(op):
     array = np.array([1, -2]) if op is operator.invert else np.array(-1.7)
     expected = op(array) if array.ndim else op(array.item())

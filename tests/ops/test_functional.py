@@ -140,7 +140,7 @@ def test_python_numbers(function: Callable[..., Any], reference: Callable[..., A
     x, number = np.array([0.75, 1.25], dtype), 0.7
     more = (0.5,) if function is ops.lerp else ()
     for order in (1, -1):
-        call = lambda x, order=order: function(*(x, number)[::order], *more)  # noqa: E731
+        call = lambda x, order=order: function(*(x, number)[::order], *more)
         want = reference(*(x.astype(float), number)[::order])
         y = call(ad.Tensor(x))
         assert y.dtype == (ad.complex64 if want.dtype.kind == "c" else dtype)

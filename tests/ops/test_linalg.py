@@ -102,8 +102,8 @@ def test_solve(check, a, b):
 @pytest.mark.parametrize("lower, unit", [(False, False), (True, False), (True, True)])
 def test_solve_triangular(check, trans, lower, unit):
     options = {"trans": trans, "lower": lower, "unit_diagonal": unit}
-    ours = lambda a, b: linalg.solve_triangular(a, b, **options)  # noqa: E731
-    reference = lambda a, b: scipy.linalg.solve_triangular(a, b, **options)  # noqa: E731
+    ours = lambda a, b: linalg.solve_triangular(a, b, **options)
+    reference = lambda a, b: scipy.linalg.solve_triangular(a, b, **options)
     check(ours, reference, complexed(REGULAR), complexed(B))
     check(ours, reference, REGULAR, C)
     looped = np.stack([reference(a, B) for a in STACK])
@@ -167,7 +167,7 @@ def test_complete_qr(check):
     want_q, want_r = np.linalg.qr(TALL, "complete")
     close(q, want_q)
     close(r, want_r)
-    rest = lambda qr: lambda x: projector(qr(x, mode="complete")[0][:, 2:])  # noqa: E731
+    rest = lambda qr: lambda x: projector(qr(x, mode="complete")[0][:, 2:])
     check(rest(linalg.qr), rest(np.linalg.qr), TALL)
 
 
@@ -188,7 +188,7 @@ def test_repeated_eigenvalues(check):
     # The space of the two smaller eigenvalues is determined, though no vector in it is.
     turn = np.linalg.qr(A)[0]
     x = turn @ np.diag([1.0, 1.0, 3.0]) @ turn.T
-    plane = lambda eigh: lambda x: projector(eigh((x + x.T) / 2)[1][:, :2])  # noqa: E731
+    plane = lambda eigh: lambda x: projector(eigh((x + x.T) / 2)[1][:, :2])
     check(plane(linalg.eigh), plane(np.linalg.eigh), x, second=False)
 
 
@@ -214,7 +214,7 @@ def test_pinv_of_an_orthogonal_matrix_and_of_lower_rank(check):
 def cofactors(x):
     """Signed minors, from their definition."""
     n = len(x)
-    minor = lambda i, j: np.linalg.det(np.delete(np.delete(x, i, 0), j, 1))  # noqa: E731
+    minor = lambda i, j: np.linalg.det(np.delete(np.delete(x, i, 0), j, 1))
     return np.array([[(-1) ** (i + j) * minor(i, j) for j in range(n)] for i in range(n)])
 
 
@@ -231,7 +231,7 @@ def test_high_derivatives_of_det_at_zero():
     t = RNG.normal(size=(3, 3))
     f = linalg.det
     for _ in range(3):
-        f = lambda x, f=f: jvp(f, (x,), (t,))[1]  # noqa: E731
+        f = lambda x, f=f: jvp(f, (x,), (t,))[1]
     close(f(np.zeros((3, 3))), 6 * np.linalg.det(t), 1e-10)
 
 

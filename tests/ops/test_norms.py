@@ -45,7 +45,7 @@ def test_vector_norm(check, ord):
 def test_matrix_norm(check, ord, keepdims):
     check(lambda x: linalg.norm(x, ord, keepdims=keepdims), lambda x: np.linalg.norm(x, ord, keepdims=keepdims), TALL)
     for axis in [(0, 2), (2, 0), (-1, 1)]:
-        ours = lambda x, axis=axis: linalg.norm(x, ord, axis, keepdims)  # noqa: E731
+        ours = lambda x, axis=axis: linalg.norm(x, ord, axis, keepdims)
         check(ours, lambda x, axis=axis: np.linalg.norm(x, ord, axis, keepdims), CUBE)
     check(
         lambda x: linalg.norm(x, ord),
@@ -61,7 +61,7 @@ def test_zero_norm_counts():
 
 @pytest.mark.parametrize("ord", [None, 1, 2, 3, 4, 1.5, 0.5, -1, INF])
 def test_derivatives_of_a_norm_at_zero_are_zero(ord):
-    norm = lambda x: linalg.norm(x, ord)  # noqa: E731
+    norm = lambda x: linalg.norm(x, ord)
     assert not numbers(grad(norm)(np.zeros(3))).any()
     assert not numbers(hessian(norm)(np.zeros(3))).any()
     assert not numbers(jvp(hessian(norm), (np.zeros(3),), (np.ones(3),))[1]).any()
@@ -71,7 +71,7 @@ def test_derivatives_of_a_norm_at_zero_are_zero(ord):
 
 @pytest.mark.parametrize("ord", [None, "nuc", 2, 1, INF])
 def test_derivatives_of_a_matrix_norm_at_zero_are_zero(ord):
-    norm = lambda x: linalg.norm(x, ord, axis=(-2, -1)).sum()  # noqa: E731
+    norm = lambda x: linalg.norm(x, ord, axis=(-2, -1)).sum()
     x = np.stack([np.zeros((2, 2)), SQUARE[:2, :2]])
     first = numbers(grad(norm)(x))
     assert not first[0].any() and first[1].any()
@@ -79,10 +79,10 @@ def test_derivatives_of_a_matrix_norm_at_zero_are_zero(ord):
 
 
 def test_fourth_derivative_of_the_fourth_power_is_kept():
-    f = lambda x: linalg.vector_norm(x, 4) ** 4  # noqa: E731
+    f = lambda x: linalg.vector_norm(x, 4) ** 4
     x = np.array([0.0, 1.0])
     for _ in range(4):
-        f = lambda x, f=f: jvp(f, (x,), (np.array([1.0, 0.0]),))[1]  # noqa: E731
+        f = lambda x, f=f: jvp(f, (x,), (np.array([1.0, 0.0]),))[1]
     assert numbers(f(x)) == pytest.approx(24.0)
 
 

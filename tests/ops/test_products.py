@@ -64,7 +64,7 @@ def test_cross(check):
     check(linalg.cross, np.cross, draw(3), draw(3))
     check(linalg.cross, np.cross, draw(2, 3), draw(3))
     for options in [{"axis": 0}, {"axisa": 0, "axisb": 0}, {"axisa": 0, "axisb": 0, "axisc": 0}]:
-        ours = lambda a, b, options=options: linalg.cross(a, b, **options)  # noqa: E731
+        ours = lambda a, b, options=options: linalg.cross(a, b, **options)
         check(ours, lambda a, b, options=options: np.cross(a, b, **options), draw(3, 2), draw(3, 2))
 
 
@@ -84,7 +84,7 @@ def test_multi_dot_takes_the_cheapest_order():
 def test_trace(check):
     check(linalg.trace, np.trace, draw(3, 4))
     for options in [{"offset": 1}, {"offset": -1, "axis1": 1, "axis2": 2}, {"axis1": -1, "axis2": 0}]:
-        ours = lambda x, options=options: linalg.trace(x, **options)  # noqa: E731
+        ours = lambda x, options=options: linalg.trace(x, **options)
         check(ours, lambda x, options=options: np.trace(x, **options), draw(2, 3, 4))
 
 

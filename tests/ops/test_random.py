@@ -122,7 +122,7 @@ def test_dtypes_and_bounds(name: str) -> None:
     assert u.dtype == dtype and u.asnumpy().min() >= 0 and u.asnumpy().max() < 1
     assert ops.randn(3, dtype=dtype).dtype == dtype
     x = ad.Tensor(np.ones((2, 3)), dtype)
-    hard = lambda x: ops.gumbel_softmax(x, hard=True)  # noqa: E731
+    hard = lambda x: ops.gumbel_softmax(x, hard=True)
     for f in (ops.rand_like, ops.randn_like, ops.bernoulli, ops.dropout, ops.shuffle, hard):
         y = f(x)
         assert (y.shape, y.dtype) == ((2, 3), dtype)

@@ -10,7 +10,7 @@ from adjoint.core.spec import shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
-from adjoint.ops.functional.movement import split
+from adjoint.ops.functional.joining import split
 from adjoint.ops.functional.reduction import _exponentials, _in_single, axes_of, sum
 from adjoint.ops.special import erf
 

@@ -17,7 +17,8 @@ from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.fourier import SWAPPED, Fft, Irfft, Rfft
-from adjoint.ops.functional.movement import array, roll, slice_axis
+from adjoint.ops.functional.joining import array, roll
+from adjoint.ops.functional.movement import slice_axis
 from adjoint.ops.movement import Pad
 
 Sizes = Sequence[int] | None

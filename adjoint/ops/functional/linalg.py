@@ -18,7 +18,8 @@ from adjoint.ops import determinant as _det
 from adjoint.ops import linalg as _l
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.movement import array, concat, slice_axis
+from adjoint.ops.functional.joining import array, concat
+from adjoint.ops.functional.movement import slice_axis
 from adjoint.ops.functional.norms import cond, inexact, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
     bmm,

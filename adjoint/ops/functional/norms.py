@@ -14,7 +14,8 @@ from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.decompose import SVDVals
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.functional.movement import array, moveaxis
+from adjoint.ops.functional.joining import array
+from adjoint.ops.functional.movement import moveaxis
 from adjoint.ops.functional.reduction import axes_of
 from adjoint.ops.linalg import Inv, epsilon, real_dtype
 from adjoint.ops.reduce import Any as AnyTrue

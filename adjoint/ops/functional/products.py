@@ -16,7 +16,9 @@ from adjoint.core.verbs import verbs
 from adjoint.ops import contract as _contract
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.movement import array, diagonal, moveaxis, stack, unstack
+from adjoint.ops.functional.diagonals import diagonal
+from adjoint.ops.functional.joining import array, stack, unstack
+from adjoint.ops.functional.movement import moveaxis
 
 
 def matmul(input: Any, other: Any) -> Any:

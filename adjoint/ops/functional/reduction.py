@@ -19,7 +19,8 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops.card import card
 from adjoint.ops.compare import equal, isfinite, isnan, where
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.functional.movement import concat, ones_like_shape, slice_axis, take_along_axis
+from adjoint.ops.functional.joining import concat
+from adjoint.ops.functional.movement import ones_like_shape, slice_axis, take_along_axis
 
 Axis = int | tuple[int, ...] | None
 

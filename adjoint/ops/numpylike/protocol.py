@@ -18,11 +18,11 @@ from adjoint.core.errors import AdjointError, CutGradientError, called_at
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops.functional.index import index_put_add
 from adjoint.ops.numpylike import api as numpy_api
 from adjoint.ops.numpylike import fft as numpy_fft
 from adjoint.ops.numpylike import linalg as numpy_linalg
 from adjoint.ops.numpylike import reduction as _r
-from adjoint.ops.functional.index import index_put_add
 from adjoint.ops.numpylike.common import (
     array_of,
     cast,
@@ -292,4 +292,3 @@ def _method(ufunc: np.ufunc) -> Callable[[Any], Any]:
 
 for _ufunc in (np.cbrt, np.exp2, np.rint, np.fabs, np.degrees, np.radians, np.deg2rad, np.rad2deg):
     setattr(Tensor, _ufunc.__name__, _method(_ufunc))
-

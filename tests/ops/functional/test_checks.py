@@ -38,5 +38,5 @@ def test_a_derivative_that_should_be_zero(caught: Any) -> None:
 
 def test_an_axis_mixed_up_with_the_batch(caught: Any) -> None:
     """Under vmap the mean is taken over another axis than in a loop: both must be noticed."""
-    mixed = lambda x: ops.mean(x, 0 if getattr(x, "tracked", False) else 1)  # noqa: E731
+    mixed = lambda x: ops.mean(x, 0 if getattr(x, "tracked", False) else 1)
     assert caught("mean", mixed, lambda x: x.mean(1), (3, 3)) >= {"vmap"}

@@ -1,0 +1,120 @@
+"""Grids, diagonals and triangles."""
+
+from __future__ import annotations
+
+import builtins
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.spec import shape_of
+from adjoint.ops.card import card
+from adjoint.ops.compare import where
+from adjoint.ops.functional.movement import _ndim, expand_dims, moveaxis
+from adjoint.ops.index import Gather
+from adjoint.ops.movement import BroadcastTo, Pad, Reshape
+
+
+def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:
+    """Coordinate arrays of a grid from the coordinates along each axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.meshgrid(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))[0])
+    [[1. 2.]
+     [1. 2.]]
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"meshgrid: indexing must be 'xy' or 'ij', not {indexing!r}{called_at()}")
+    n = len(inputs)
+    order = list(range(n))
+    if indexing == "xy" and n > 1:
+        order[0], order[1] = 1, 0
+    shape = [0] * n
+    for k, x in enumerate(inputs):
+        shape[order[k]] = prod(shape_of(x))
+    grids = []
+    for k, x in enumerate(inputs):
+        line = card(Reshape, tuple(prod(shape_of(x)) if a == order[k] else 1 for a in range(n)))(x)
+        grids.append(card(BroadcastTo, tuple(shape))(line))
+    return tuple(grids)
+
+
+def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The diagonal of two axes, as a new last axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.diagonal(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    [1. 4.]
+    """
+    x = moveaxis(input, (dim1, dim2), (0, 1))
+    rows, columns = shape_of(x)[:2]
+    size = builtins.max(builtins.min(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)), 0)
+    steps = np.arange(size)
+    picked = Gather()(x, steps + builtins.max(-offset, 0), steps + builtins.max(offset, 0))
+    return moveaxis(picked, 0, -1)
+
+
+def diag(input: Any, diagonal: int = 0) -> Any:
+    """A matrix with the vector on its diagonal, or the diagonal of a matrix.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.diag(Tensor([1.0, 2.0])))
+    [[1. 0.]
+     [0. 2.]]
+    """
+    if _ndim(input) == 1:
+        return diag_embed(input, diagonal)
+    if _ndim(input) != 2:
+        raise ShapeError(
+            f"diag: a vector or matrix is needed, not shape {shape_of(input)}; see diag_embed{called_at()}"
+        )
+    return _diagonal(input, diagonal)
+
+
+_diagonal = diagonal
+
+
+def diag_embed(input: Any, offset: int = 0) -> Any:
+    """Matrices with the last axis of the input on their diagonals.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.diag_embed(Tensor([1.0, 2.0]), 1))
+    [[0. 1. 0.]
+     [0. 0. 2.]
+     [0. 0. 0.]]
+    """
+    n = shape_of(input)[-1] + builtins.abs(offset)
+    above, below = builtins.max(offset, 0), builtins.max(-offset, 0)
+    lead = [(0, 0)] * (_ndim(input) - 1)
+    row = card(Pad, (*lead, (above, below)))(input)  # the element of each column, at its place in the row
+    return where(np.eye(n, n, offset, dtype=bool), expand_dims(row, -2), 0)
+
+
+def tril(input: Any, diagonal: int = 0) -> Any:
+    """The part of a matrix on and below a diagonal, zeros above.
+
+    >>> from adjoint import ops
+    >>> print(ops.tril(ops.ones((2, 2))))
+    [[1. 0.]
+     [1. 1.]]
+    """
+    return where(np.tri(*_matrix_shape("tril", input), diagonal, dtype=bool), input, 0)
+
+
+def triu(input: Any, diagonal: int = 0) -> Any:
+    """The part of a matrix on and above a diagonal, zeros below.
+
+    >>> from adjoint import ops
+    >>> print(ops.triu(ops.ones((2, 2))))
+    [[1. 1.]
+     [0. 1.]]
+    """
+    return where(np.tri(*_matrix_shape("triu", input), diagonal - 1, dtype=bool), 0, input)
+
+
+def _matrix_shape(what: str, x: Any) -> tuple[int, int]:
+    if _ndim(x) < 2:
+        raise ShapeError(f"{what}: a matrix is needed, not shape {shape_of(x)}{called_at()}")
+    return shape_of(x)[-2:]  # type: ignore[return-value]
