@@ -121,13 +121,13 @@ def special(x):
 
 WRITTEN_FOR_NUMPY = [
     softmax_entropy, gaussian_log_density, covariance_log_density, finite_volumes, stencil_in_place, by_elements, horner,
-    table_lookup, rows_of_lists, leapfrog, special, scipy.optimize.rosen, np.linalg.norm, np.std, np.prod, scipy.special.softmax,
+    table_lookup, rows_of_lists, leapfrog, special, scipy.optimize.rosen, np.linalg.norm, np.std, np.prod,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", WRITTEN_FOR_NUMPY, ids=lambda f: f.__name__)
 def test_functions_written_for_numpy(f: Any) -> None:
-    check(f if f is not scipy.special.softmax else lambda x: f(x)[0])
+    check(f)
 
 
 def test_second_order_through_numpy() -> None:
@@ -376,7 +376,7 @@ def test_errors_name_the_users_line() -> None:
 
 
 def test_an_unknown_function_computes_on_plain_tensors() -> None:
-    assert sorted(np.linalg.eigvals(ad.Tensor(np.diag(X))).tolist()) == sorted(X)
+    assert sorted(np.linalg.eigvals(ad.Tensor(np.diag(X))).asnumpy().real) == sorted(X)
     counts, edges = np.histogram(ad.Tensor(X), bins=2)
     assert counts.tolist() == [2, 3] and isinstance(edges, ad.Tensor)
     u, s, vh = np.linalg.svd(ad.Tensor(np.eye(2)))
