@@ -105,36 +105,41 @@ def value_and_grad(
     >>> print(value, slope)
     9.0 6.0
     """
-    both = _value_and_grad("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
-    return _dressed(boundary(both), fn, "value_and_grad")
+    run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+
+    def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        recording, gradients = run(args, kwargs)
+        return recording.value(), gradients
+
+    return _dressed(boundary(value_and_gradient), fn, "value_and_grad")
 
 
-def _value_and_grad(
+def _gradients(
     what: str, fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool
-) -> Callable[..., Any]:
-    """The function behind `grad` and `value_and_grad`: returns `(value, gradients)`."""
+) -> Callable[[Any, dict[str, Any]], tuple[Recording, Any]]:
+    """What `grad` and `value_and_grad` have in common: from a call's arguments to the recording and the gradients."""
     check_function(what, fn)
     params = check_weights(what, weights)
     if grad_position is None and weights is None:
         raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
     positions = () if grad_position is None else check_positions(what, grad_position)
 
-    def value_and_gradients(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    def run(args: Any, kwargs: dict[str, Any]) -> tuple[Recording, Any]:
         sens = None
         if sens_param:
             if not args:
                 raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
-            *args, sens = args  # type: ignore[assignment]
-        run = Recording(what, fn, Call(what, fn, positions, args, kwargs), params)
-        out = run.out
+            *args, sens = args
+        recording = Recording(what, fn, Call(what, fn, positions, args, kwargs), params)
+        out = recording.out
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
                 raise ArgumentError(f"{what}: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
             out = out[0]
-        by_input, by_weight = run.pull(out, sens)
-        return run.value(), _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
+        by_input, by_weight = recording.pull(out, sens)
+        return recording, _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
 
-    return value_and_gradients
+    return run
 
 
 def _assembled(
@@ -195,11 +200,11 @@ def grad(
     >>> print(g["w"], g["b"])
     48.0 20.0
     """
-    both = _value_and_grad("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, gradients = both(*args, **kwargs)
-        return (gradients, tuple(value[1:])) if has_aux else gradients
+        recording, gradients = run(args, kwargs)
+        return (gradients, tuple(recording.value()[1:])) if has_aux else gradients
 
     return _dressed(boundary(gradient), fn, "grad")
 

@@ -137,7 +137,9 @@ def check_inputs(what: str, values: Sequence[Any], places: Sequence[int | str]) 
 
 def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:
     """The floating-point leaves of a function's output; an error if there is nothing to differentiate."""
-    found = [_output(x) for x in ([out] if tree.is_leaf(out) else tree.leaves(out))]
+    if type(out) is Tensor and is_inexact(out.dtype):
+        return [out]
+    found = [_output(x) for x in tree.leaves(out)]
     floats = [x for x in found if x is not None]
     if not floats:
         got = "nothing (did you forget `return`?)" if out is None or not found else _describe(out)

@@ -59,9 +59,10 @@ class Elementwise(Op):
             raise DtypeError(f"{self}: not defined for {dtypes}; cast the input first, with ops.cast") from None
 
     def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
-        pull = partial(self._pull, g)
         ps = self.partials(y, *xs)
-        return tuple(partial(pull, p, x) for p, x in zip(ps, xs, strict=True)) if len(xs) > 1 else (pull(ps[0], xs[0]),)
+        if len(xs) == 1:
+            return (self._pull(g, ps[0], xs[0]),)
+        return tuple([partial(self._pull, g, p, x) for p, x in zip(ps, xs, strict=True)])
 
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
         p = conj(p() if callable(p) else p)

@@ -133,75 +133,55 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
 def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
     """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results.
 
-    Nodes are visited latest first; each is let go of then, so that what it saved is freed as the sweep goes on.
+    Nodes are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
+    freed as the sweep goes on.
     """
-    pending = Pending()
-    for node, g in seeds:
-        pending.add(node, g)
+    grads: dict[int, Any] = {}
+    nodes: dict[int, Node] = {}
+    heap: list[int] = []
     results: dict[Node, Any] = {}
+
+    def add(node: Node, g: Any) -> None:
+        key = node.order
+        held = grads.get(key)
+        if held is None:
+            grads[key], nodes[key] = g, node
+            heappush(heap, -key)
+        else:
+            grads[key] = held + g
+
+    for node, g in seeds:
+        add(node, g)
     with np.errstate(all="ignore"):
-        while pending.heap:
-            node, g = pending.pop()
+        while heap:
+            key = -heappop(heap)
+            node, g = nodes.pop(key), grads.pop(key)
             if node.hooks:
                 g = _hooked(node, g)
             if keep is not None and node in keep:
                 results[node] = g
             if node.op is not None:
-                _pull(pending, node, g)
+                g = _filled(g, node.y) if type(node.y) is tuple else g
+                for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
+                    if parent is not None:  # only the cotangents that are wanted
+                        if callable(c):
+                            c = c()
+                        if c is not ZERO:
+                            add(parent, c)
             elif isinstance(node, Pick):
-                _deliver(pending, node, g)
+                call, i = node.call, node.index
+                if call.order not in grads:
+                    add(call, [ZERO] * len(call.y))
+                parts = grads[call.order]
+                parts[i] = g if parts[i] is ZERO else parts[i] + g
             else:
                 results[node] = g
     return results
 
 
-class Pending:
-    """Cotangents on their way back, the latest node first."""
-
-    __slots__ = ("grads", "heap", "nodes")
-
-    def __init__(self) -> None:
-        self.grads: dict[int, Any] = {}
-        self.nodes: dict[int, Node] = {}
-        self.heap: list[int] = []
-
-    def add(self, node: Node, g: Any) -> None:
-        """Add a contribution to the cotangent of a node."""
-        key = node.order
-        held = self.grads.get(key)
-        if held is None:
-            self.grads[key], self.nodes[key] = g, node
-            heappush(self.heap, -key)
-        else:
-            self.grads[key] = held + g
-
-    def pop(self) -> tuple[Node, Any]:
-        """The latest node and its cotangent, which is complete."""
-        key = -heappop(self.heap)
-        return self.nodes.pop(key), self.grads.pop(key)
-
-
-def _pull(pending: Pending, node: Node, g: Any) -> None:
-    """Apply the op's own rule, computing only the cotangents that are wanted."""
-    if type(node.y) is tuple:
-        g = tuple(
-            np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part for part, y in zip(g, node.y, strict=True)
-        )
-    for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
-        if parent is not None:
-            if callable(c):
-                c = c()
-            if c is not ZERO:
-                pending.add(parent, c)
-
-
-def _deliver(pending: Pending, pick: Pick, g: Any) -> None:
-    """Put the cotangent of one result into its call's list."""
-    key = pick.call.order
-    if key not in pending.grads:
-        pending.add(pick.call, [ZERO] * len(pick.call.y))
-    parts = pending.grads[key]
-    parts[pick.index] = g if parts[pick.index] is ZERO else parts[pick.index] + g
+def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
+    """The cotangents of all results of a call, zeros where none has come."""
+    return tuple(np.zeros(shape_of(y), dtype_of(y)) if g is ZERO else g for g, y in zip(parts, ys, strict=True))
 
 
 def _hooked(node: Node, g: Any) -> Any:

@@ -52,6 +52,9 @@ def test_the_same_tensor_at_two_positions_is_two_inputs():
     gx, gy = pull(ad.Tensor([1.0, 1.0]))
     close(gx, [3, 3])
     close(gy, [5, 5])
+    gx, gy = ad.grad(lambda x, y: x * y, (0, 1))(X, X)
+    close(gx, X)
+    close(gy, X)
 
 
 def test_an_unused_input_gets_zeros():
