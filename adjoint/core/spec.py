@@ -121,6 +121,8 @@ def broadcast(op: Any, specs: Iterable[Spec]) -> Shape:
     """The common shape, or an error that names the op and the shapes."""
     shapes = [s.shape for s in specs]
     try:
+        if any(n < 0 for shape in shapes for n in shape):  # a size known at run time only
+            return max(shapes, key=len)
         return np.broadcast_shapes(*shapes)
     except ValueError:
         named = " and ".join(map(str, shapes))

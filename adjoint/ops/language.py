@@ -11,6 +11,7 @@ from adjoint.core.verbs import verbs
 from adjoint.ops import arithmetic, compare, contract, transcendental
 from adjoint.ops.card import card
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.reduce import Any as Any_
 from adjoint.ops.reduce import Sum
 
 
@@ -104,8 +105,13 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
     return protocol.numpy_function(function, args, kwargs)
 
 
+def any_of(x: Any) -> Any:
+    """Whether any element is true."""
+    return card(Any_, tuple(range(len(shape_of(x)))), False)(x)
+
+
 vars(verbs).update(
-    add=arithmetic.add, sub=arithmetic.sub, mul=arithmetic.mul, div=arithmetic.div, pow=arithmetic.pow_,
+    any_of=any_of, add=arithmetic.add, sub=arithmetic.sub, mul=arithmetic.mul, div=arithmetic.div, pow=arithmetic.pow_,
     neg=arithmetic.neg, abs=arithmetic.abs_, mod=arithmetic.mod, floor_divide=arithmetic.floor_div,
     masked_mul=arithmetic.masked_mul, real=arithmetic.real, conj=arithmetic.conj_, sign=arithmetic.sign,
     bitwise_and=arithmetic.BitwiseAnd(), bitwise_or=arithmetic.BitwiseOr(), bitwise_xor=arithmetic.BitwiseXor(),

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, failure, gathered, make, wrap
+from adjoint.core.dispatch import EAGER, Trace, Value, differentiable, failure, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
@@ -110,7 +110,7 @@ class Tape(Trace):
             return wrap(y)
         if type(y) is tuple:
             call = Node(op, parents, values, y)
-            return tuple(make(v, self, Pick(call, i)) for i, v in enumerate(y))
+            return tuple(make(v, self, Pick(call, i)) if differentiable(v) else wrap(v) for i, v in enumerate(y))
         result = _new(Tensor)
         result._value, result._trace, result._extra = y, self, Node(op, parents, values, y)
         return result

@@ -1,0 +1,193 @@
+"""Derivatives and batching of loops: each is a loop again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.derive.batch import vmap_graph
+from adjoint.derive.forward import jvp_graph
+from adjoint.derive.reverse import vjp_graph
+from adjoint.graph.control import Loop, _select, float_positions
+from adjoint.graph.node import Graph
+from adjoint.graph.trace import trace
+from adjoint.graph.walk import replay
+from adjoint.ops.broadcast import batch_front
+
+Places = tuple[int, ...]
+
+
+def _specs(graph: Graph, places: Sequence[int] | None = None) -> list[Spec]:
+    params = graph.params if places is None else [graph.params[i] for i in places]
+    return [Spec(p.spec.shape, p.spec.dtype) for p in params]
+
+
+# ---------------------------------------------------------------- forward mode
+
+
+def loop_jvp(loop: Loop, moving: Sequence[Places]) -> Loop:
+    """The loop on state and tangents: carry, carry tangents, stacked, stacked tangents, constants, constant tangents."""
+    body, test = _jvp_body(loop, tuple(moving[0]), tuple(moving[1]), tuple(moving[2])), loop.test
+    a, s = loop.carried, loop.stacked
+    na, ns = len(moving[0]), len(moving[1])
+    if test is not None:
+        test = _test_with_tangents(loop, tuple(moving[0]), tuple(moving[2]))
+    return loop.with_body(body, carried=a + na, stacked=s + ns, test=test)
+
+
+def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Places) -> Graph:
+    """The loop's test on a longer carry and more constants, of which it needs the first ones."""
+    test, a = loop.test, loop.carried
+    assert test is not None
+    carry, constants = _specs(test)[:a], _specs(test)[a:]
+    n = a + len(carry_places)
+
+    def decide(*xs: Any) -> list[Any]:
+        return replay(test, [*xs[:a], *xs[n : n + len(constants)]])
+
+    more = [carry[i] for i in carry_places], [constants[i] for i in constant_places]
+    return trace(decide, [*carry, *more[0], *constants, *more[1]])[0]
+
+
+@lru_cache(maxsize=1024)
+def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Graph:
+    body, a, s = loop.body, loop.carried, loop.stacked
+    moving = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
+    kept = (*carry, *(a + i for i in float_positions(body.specs[a:])))
+    pushed = jvp_graph(body, moving, kept)
+    c, x, k = _specs(body)[:a], _specs(body)[a : a + s], _specs(body)[a + s :]
+
+    def both(*xs: Any) -> list[Any]:
+        it = iter(xs)
+        take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
+        cs, cts = take(a), take(len(carry))
+        ss, sts = take(s), take(len(stacked))
+        ks, kts = take(len(k)), take(len(constants))
+        ys = replay(body, [*cs, *ss, *ks])
+        ts = replay(pushed, [*cs, *ss, *ks, *cts, *sts, *kts])
+        n = len(carry)
+        return [*ys[:a], *ts[:n], *ys[a:], *ts[n:]]
+
+    specs = [*c, *(c[i] for i in carry), *x, *(x[i] for i in stacked), *k, *(k[i] for i in constants)]
+    return trace(both, specs, f"jvp of {body.name}")[0]
+
+
+def loop_tangents(loop: Loop, moving: Sequence[Places], found: Sequence[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
+    """The tangents among the results of the loop that carries them."""
+    a, n = loop.carried, len(moving[0])
+    stacks = len(loop.body.outputs) - a
+    floats = float_positions(loop.body.specs[a:])
+    result: list[Any] = [ZERO] * len(ys)
+    for place, t in zip(moving[0], found[a : a + n], strict=True):
+        result[place] = t
+    for place, t in zip(floats, found[a + n + stacks :], strict=True):
+        result[a + place] = t
+    return tuple(result)
+
+
+# ---------------------------------------------------------------- reverse mode
+
+
+def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
+    """Run again keeping each round's state, then go through the rounds from the last to the first."""
+    carry, stacked, constants = loop.parts(xs)
+    a, s = loop.carried, loop.stacked
+    cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))
+    yf = float_positions(loop.body.specs[a:])
+    kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
+    back = Loop(_back_body(loop, cf, sf, kf, yf), len(cf) + len(kf), a + 1 + s + len(yf), backwards=not loop.backwards)
+    found = back(
+        *(gs[i] for i in cf), *(np.zeros(shape_of(constants[i]), dtype_of(constants[i])) for i in kf),
+        *kept, *stacked, *(gs[a + i] for i in yf),
+        *constants,
+    )  # fmt: skip
+    result: list[Any] = [ZERO] * len(xs)
+    places = [*cf, *(a + s + i for i in kf), *(a + i for i in sf)]
+    for place, g in zip(places, found, strict=True):
+        result[place] = g
+    return tuple(result)
+
+
+@lru_cache(maxsize=1024)
+def _keeping(loop: Loop) -> Graph:
+    """The body that also puts out the state it began with, and that this round took place."""
+    body, a = loop.body, loop.carried
+
+    def keep(*xs: Any) -> list[Any]:
+        return [*replay(body, xs), *xs[:a], np.bool_(True)]
+
+    return trace(keep, _specs(body), f"{body.name}, keeping its state")[0]
+
+
+@lru_cache(maxsize=1024)
+def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Graph:
+    body, a, s = loop.body, loop.carried, loop.stacked
+    wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
+    moving = (*cf, *(a + i for i in yf))
+    pull = vjp_graph(body, wanted, moving)
+    specs = _specs(body)
+    c, x, k = specs[:a], specs[a : a + s], specs[a + s :]
+    outs = [Spec(o.spec.shape, o.spec.dtype) for o in body.outputs]
+
+    def back(*xs: Any) -> list[Any]:
+        it = iter(xs)
+        take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
+        gc, gk = take(len(cf)), take(len(kf))
+        cs, took_place, ss, gy, ks = take(a), next(it), take(s), take(len(yf)), take(len(k))
+        found = replay(pull, [*cs, *ss, *ks, *gc, *gy])
+        n, m = len(cf), len(cf) + len(kf)
+        fresh = [verbs.where(took_place, new, old) for new, old in zip(found[:n], gc, strict=True)]
+        sums = [old + verbs.where(took_place, new, 0) for new, old in zip(found[n:m], gk, strict=True)]
+        return [*fresh, *sums, *found[m:]]
+
+    inputs = [
+        *(c[i] for i in cf), *(k[i] for i in kf),
+        *c, Spec((), bool_), *x, *(outs[a + i] for i in yf), *k,
+    ]  # fmt: skip
+    return trace(back, inputs, f"vjp of {body.name}")[0]
+
+
+# ---------------------------------------------------------------- batches
+
+
+def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tuple[Any, ...]:
+    """One loop for the whole batch; an example that is done keeps its state while others go on."""
+    size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
+    carry, stacked, constants = loop.parts(xs)
+    cd, sd, kd = loop.parts(dims)
+    whole = [verbs.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d) for x, d in zip(carry, cd, strict=True)]
+    # The stacking axis stays in front, the batch comes second, so that a slice has the batch in front.
+    slices = [x if d is None else verbs.moveaxis(batch_front(x, d), 0, 1) for x, d in zip(stacked, sd, strict=True)]
+    shared = [x if d is None else batch_front(x, d) for x, d in zip(constants, kd, strict=True)]
+    flags = (*(True,) * loop.carried, *(d is not None for d in sd), *(d is not None for d in kd))
+    batched = _batched_loop(loop, flags, size)
+    found = batched(*whole, *slices, *shared)
+    a = loop.carried
+    return (*found[:a], *(verbs.moveaxis(y, 1, 0) for y in found[a:]))
+
+
+@lru_cache(maxsize=1024)
+def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
+    a, s = loop.carried, loop.stacked
+    body = vmap_graph(loop.body, flags, size)
+    if loop.test is None:
+        return loop.with_body(body)
+    test = vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size)
+    specs = _specs(body)
+
+    def guarded(*xs: Any) -> list[Any]:
+        going = replay(test, [*xs[:a], *xs[a + s :]])[0]
+        ys = replay(body, xs)
+        kept = [_select(going, new, old) for new, old in zip(ys[:a], xs[:a], strict=True)]
+        return [*kept, *(_select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
+
+    def any_going(*xs: Any) -> list[Any]:
+        return [verbs.any_of(replay(test, xs)[0])]
+
+    return loop.with_body(trace(guarded, specs)[0], test=trace(any_going, [*specs[:a], *specs[a + s :]])[0])

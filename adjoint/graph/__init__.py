@@ -1,0 +1,1 @@
+"""What a program is made of: frozen, interned nodes, and the one way to make them."""

@@ -1,0 +1,41 @@
+"""A whole graph as one op: what a compiled function is to the transforms around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from adjoint.core.absent import ZERO
+from adjoint.core.spec import shape_of
+from adjoint.core.verbs import verbs
+from adjoint.graph.control import Control, _spread, float_positions
+from adjoint.graph.node import Graph
+from adjoint.ops.broadcast import batch_front
+
+
+@dataclass(frozen=True, repr=False)
+class GraphCall(Control):
+    """The results of a graph. Its derivatives are calls of the derivative graphs."""
+
+    graph: Graph
+
+    def infer(self, *xs):
+        return self.graph.specs
+
+    def eval(self, xp, *xs):
+        return tuple(verbs.executable(self.graph)(*xs))
+
+    def vjp(self, gs, ys, *xs):
+        wanted, moving = float_positions(xs), float_positions(ys)
+        pulled = GraphCall(verbs.vjp_graph(self.graph, wanted, moving))
+        return tuple(_spread(pulled(*xs, *(gs[i] for i in moving)), wanted, len(xs)))
+
+    def jvp(self, ts, ys, *xs):
+        moving = tuple(i for i, t in enumerate(ts) if t is not ZERO)
+        kept = float_positions(ys)
+        pushed = GraphCall(verbs.jvp_graph(self.graph, moving, kept))
+        return tuple(_spread(pushed(*xs, *(ts[i] for i in moving)), kept, len(ys)))
+
+    def vmap(self, dims, *xs):
+        size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
+        batched = GraphCall(verbs.vmap_graph(self.graph, tuple(d is not None for d in dims), size))
+        return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))

@@ -1,0 +1,282 @@
+"""Ops that hold graphs: a branch and a loop. Their derivatives are ops of the same kind, so any order works.
+
+`Loop` repeats its body on a carried state, over slices of stacked inputs, and stacks results. With a condition the number of
+rounds is known only at run time; the first axis of what it stacks is then `UNKNOWN`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.absent import ZERO
+from adjoint.core.errors import AdjointError, ShapeError
+from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
+from adjoint.core.verbs import verbs
+from adjoint.graph.node import Graph
+from adjoint.graph.trace import trace
+from adjoint.graph.walk import replay
+from adjoint.ops.broadcast import batch_front
+from adjoint.ops.card import Op
+
+UNKNOWN = -1
+
+
+class MismatchError(AdjointError, TypeError):
+    """A variable that has another shape or dtype after a branch or a round than it should have."""
+
+    def __init__(self, index: int, left: Any, right: Any) -> None:
+        super().__init__(f"value {index} is {left} on one way and {right} on the other")
+        self.index, self.left, self.right = index, left, right
+
+
+class Control(Op):
+    """Ops that hold graphs. They are not in the registry: their samples are whole programs."""
+
+    @classmethod
+    def samples(cls, draw: Any) -> Any:
+        yield from ()
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+def float_positions(specs: Sequence[Any]) -> tuple[int, ...]:
+    """Which values have derivatives."""
+    return tuple(i for i, s in enumerate(specs) if is_inexact(dtype_of(s)))
+
+
+@dataclass(frozen=True, repr=False)
+class Cond(Control):
+    """One of two graphs, by a truth value: `Cond(true, false)(chosen, *inputs)`. Always returns a tuple."""
+
+    true: Graph
+    false: Graph
+
+    def infer(self, chosen, *xs):
+        return tuple(Spec(a.shape, a.dtype) for a in self.true.specs)
+
+    def eval(self, xp, chosen, *xs):
+        return tuple(replay(self.true if chosen else self.false, xs))
+
+    def vjp(self, gs, ys, chosen, *xs):
+        wanted, moving = float_positions(xs), float_positions(ys)
+        sides = [verbs.vjp_graph(side, wanted, moving) for side in (self.true, self.false)]
+        found = Cond(*sides)(chosen, *xs, *(gs[i] for i in moving))
+        return (ZERO, *_spread(found, wanted, len(xs)))
+
+    def jvp(self, ts, ys, chosen, *xs):
+        moving = tuple(i for i, t in enumerate(ts[1:]) if t is not ZERO)
+        kept = float_positions(ys)
+        sides = [verbs.jvp_graph(side, moving, kept) for side in (self.true, self.false)]
+        found = Cond(*sides)(chosen, *xs, *(ts[i + 1] for i in moving))
+        return tuple(_spread(found, kept, len(ys)))
+
+    def vmap(self, dims, chosen, *xs):
+        size = next(shape_of(x)[d] for x, d in zip((chosen, *xs), dims, strict=True) if d is not None)
+        xs = [x if d is None else batch_front(x, d) for x, d in zip(xs, dims[1:], strict=True)]
+        batched = tuple(d is not None for d in dims[1:])
+        sides = [verbs.vmap_graph(side, batched, size) for side in (self.true, self.false)]
+        if dims[0] is None:
+            return Cond(*sides)(chosen, *xs)
+        mask = batch_front(chosen, dims[0])
+        yes, no = (replay(side, xs) for side in sides)
+        return tuple(_select(mask, a, b) for a, b in zip(yes, no, strict=True))
+
+
+def _spread(values: Sequence[Any], places: Sequence[int], count: int) -> list[Any]:
+    """Values at some places, ZERO at the others."""
+    result: list[Any] = [ZERO] * count
+    for place, value in zip(places, values, strict=True):
+        result[place] = value
+    return result
+
+
+def _select(mask: Any, a: Any, b: Any) -> Any:
+    """a where the mask holds for the example, else b."""
+    shape = shape_of(mask)
+    lined_up = verbs.reshape(mask, shape + (1,) * (max(len(shape_of(a)), len(shape_of(b))) - len(shape)))
+    return verbs.where(lined_up, a, b)
+
+
+@dataclass(frozen=True, repr=False)
+class Loop(Control):
+    """`body` again and again: `Loop(...)(*carry, *stacked, *constants)` gives `(*carry, *stacked results)`.
+
+    The body takes the carry, a slice of each stacked input and the constants, and returns the new carry and a slice of each
+    stacked result. `test`, on carry and constants, decides whether there is another round; without it there are `length`
+    rounds, or as many as the stacked inputs have slices. `backwards` takes and puts the slices from the last to the first.
+    """
+
+    body: Graph
+    carried: int
+    stacked: int
+    test: Graph | None = None
+    length: int | None = None
+    backwards: bool = False
+
+    def parts(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+        """Carry, stacked inputs, constants."""
+        a, b = self.carried, self.carried + self.stacked
+        return list(xs[:a]), list(xs[a:b]), list(xs[b:])
+
+    def rounds(self, stacked: Sequence[Any]) -> int:
+        """The number of rounds, as far as it is known."""
+        if self.test is not None:
+            return UNKNOWN
+        return self.length if self.length is not None else shape_of(stacked[0])[0]
+
+    def infer(self, *xs):
+        carry, stacked, _ = self.parts(xs)
+        n = self.rounds(stacked)
+        results = self.body.specs[self.carried :]
+        return (*(Spec(c.shape, c.dtype) for c in self.body.specs[: self.carried]), *(Spec((n, *s.shape), s.dtype) for s in results))
+
+    def eval(self, xp, *xs):
+        carry, stacked, constants = self.parts(xs)
+        carry = [xp.asarray(c, s.dtype) for c, s in zip(carry, self.body.specs, strict=False)]
+        results: list[list[Any]] = [[] for _ in self.body.outputs[self.carried :]]
+        n = self.rounds(stacked)
+        k = 0
+        while k < n or (self.test is not None and bool(replay(self.test, [*carry, *constants])[0])):
+            at = n - 1 - k if self.backwards else k
+            out = replay(self.body, [*carry, *(s[at] for s in stacked), *constants])
+            carry = out[: self.carried]
+            for kept, y in zip(results, out[self.carried :], strict=True):
+                kept.append(y)
+            k += 1
+        specs = self.body.specs[self.carried :]
+        return (*carry, *(self._stack(xp, kept, s) for kept, s in zip(results, specs, strict=True)))
+
+    def _stack(self, xp: Any, slices: list[Any], spec: Spec) -> Any:
+        if not slices:
+            return xp.zeros((0, *spec.shape), spec.dtype)
+        return xp.stack(slices[::-1] if self.backwards else slices)
+
+    # ------------------------------------------------------------ derivatives
+
+    def jvp(self, ts, ys, *xs):
+        """The same loop on state and tangents side by side."""
+        carry, stacked, constants = self.parts(xs)
+        ct, st, kt = self.parts(ts)
+        moving = [float_positions(carry), *(tuple(i for i, t in enumerate(part) if t is not ZERO) for part in (st, kt))]
+        pushed = verbs.loop_jvp(self, moving)
+        found = pushed(
+            *carry, *(_or_zeros(ct[i], carry[i]) for i in moving[0]),
+            *stacked, *(st[i] for i in moving[1]),
+            *constants, *(kt[i] for i in moving[2]),
+        )  # fmt: skip
+        return verbs.loop_tangents(self, moving, found, ys)
+
+    def vjp(self, gs, ys, *xs):
+        """Run again keeping each round's state, then go through the rounds from the last to the first."""
+        return verbs.loop_vjp(self, gs, ys, xs)
+
+    def vmap(self, dims, *xs):
+        return verbs.loop_vmap(self, dims, xs)
+
+    def with_body(self, body: Graph, **changes: Any) -> Loop:
+        """The same loop with another body."""
+        return replace(self, body=body, **changes)
+
+
+def _or_zeros(t: Any, x: Any) -> Any:
+    return np.zeros(shape_of(x), dtype_of(x)) if t is ZERO else t
+
+
+# ---------------------------------------------------------------- building control flow from Python functions
+
+
+def _settled(spec: Spec) -> Spec:
+    return Spec(spec.shape, spec.dtype)
+
+
+def traced_branches(fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec]) -> tuple[list[Graph], list[Any]]:
+    """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
+    graphs, captured = zip(*(trace(fn, specs) for fn in fns), strict=True)
+    outside: dict[int, Any] = {id(x): x for values in captured for x in values}
+    common = []
+    for graph, values in zip(graphs, captured, strict=True):
+        places = [list(outside).index(id(x)) for x in values]
+
+        def with_all(*xs: Any, graph: Graph = graph, places: list[int] = places) -> list[Any]:
+            n = len(specs)
+            return replay(graph, [*xs[:n], *(xs[n + p] for p in places)])
+
+        common.append(trace(with_all, [*specs, *map(spec_of, outside.values())])[0])
+    return common, list(outside.values())
+
+
+def unified(graphs: Sequence[Graph]) -> list[Graph]:
+    """The graphs with results of one dtype each: a Python number on one way takes the dtype of the other way."""
+    targets = []
+    for i, pair in enumerate(zip(*(g.specs for g in graphs), strict=True)):
+        strong = [s for s in pair if not s.weak] or list(pair)
+        if any(s.shape != strong[0].shape or (not s.weak and s.dtype != strong[0].dtype) for s in pair):
+            raise MismatchError(i, pair[0], pair[1])
+        targets.append(_settled(strong[0]))
+    return [_cast_outputs(g, targets) for g in graphs]
+
+
+def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
+    if all(a == b for a, b in zip(graph.specs, targets, strict=True)):
+        return graph
+
+    def cast(*xs: Any) -> list[Any]:
+        ys = replay(graph, xs)
+        return [y if spec_of(y) == t else verbs.cast(y, t.dtype) for y, t in zip(ys, targets, strict=True)]
+
+    return trace(cast, [n.spec for n in graph.params])[0]
+
+
+def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[], Sequence[Any]]) -> list[Any]:
+    """The results of one of two functions, by a truth value of a graph. Both must return values of the same shapes and dtypes."""
+    if shape_of(pred) != ():
+        raise ShapeError(f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where")
+    graphs, outside = traced_branches([true_fn, false_fn], ())
+    if len(graphs[0].outputs) != len(graphs[1].outputs):
+        raise ShapeError("the two branches return different numbers of values")
+    return list(Cond(*unified(graphs))(pred, *outside))
+
+
+def while_loop(
+    cond_fn: Callable[..., Any], body_fn: Callable[..., Sequence[Any]], init: Sequence[Any], length: int | None = None
+) -> list[Any]:
+    """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype."""
+    specs = [spec_of(x) for x in init]
+    for _ in range(3):  # a Python number takes the dtype that the body gives it
+        (test, body), outside = traced_branches([lambda *s: [cond_fn(*s)], body_fn], [_settled(s) for s in specs])
+        fresh = [_joined(i, s, b) for i, (s, b) in enumerate(zip(specs, body.specs, strict=True))]
+        if fresh == specs:
+            break
+        specs = fresh
+    body = _cast_outputs(body, [_settled(s) for s in specs])
+    init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
+    loop = Loop(body, len(init), 0, None if length is not None else test, length)
+    return list(loop(*init, *outside))
+
+
+def _joined(i: int, before: Spec, after: Spec) -> Spec:
+    """What a part of the state is, given what it was before a round and after it."""
+    if before.shape != after.shape:
+        raise MismatchError(i, before, after)
+    if before.dtype == after.dtype or after.weak:
+        return _settled(before)
+    if before.weak and np.result_type(before.dtype.type(1).item(), after.dtype) == after.dtype:
+        return _settled(after)
+    raise MismatchError(i, before, after)
+
+
+def for_loop(count: Any, body_fn: Callable[..., Sequence[Any]], init: Sequence[Any]) -> list[Any]:
+    """Repeat `body_fn(i, *state)` for i below `count`, a number or a graph value."""
+    start = np.int64(0)
+
+    def body(i: Any, *state: Any) -> list[Any]:
+        return [i + 1, *body_fn(i, *state)]
+
+    if isinstance(count, (int, np.integer)):
+        return while_loop(lambda i, *state: i < count, body, [start, *init], length=int(count))[1:]
+    return while_loop(lambda i, *state: i < count, body, [start, *init])[1:]

@@ -1,0 +1,168 @@
+"""Node and Graph: a program as a value. Nodes are frozen and interned, so that equal ones are one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import located
+from adjoint.core.errors import AdjointError
+from adjoint.core.spec import Shape, Spec, spec_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Node:
+    """One step: `op` applied to `inputs`. A call with several results has a tuple of Specs, and a `Pick` for each."""
+
+    op: Any
+    inputs: tuple[Node, ...]
+    spec: Any
+
+    @property
+    def shape(self) -> Shape:
+        return self.spec.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.spec.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.spec.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Param:
+    """An input of a graph."""
+
+    index: int
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pick:
+    """One of several results of a call."""
+
+    index: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """A number or array known when the graph is built. Small ones are equal by value."""
+
+    value: Any
+
+    @property
+    def key(self) -> Any:
+        value = self.value
+        if not isinstance(value, (np.ndarray, np.generic)):
+            return type(value), repr(value)
+        if value.size > 64:
+            return id(value)
+        return value.dtype.str, value.shape, value.tobytes()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Const) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        value = self.value
+        return f"Const({value.tolist() if isinstance(value, (np.ndarray, np.generic)) and value.size < 9 else '...'})"
+
+
+class Builder:
+    """Makes the nodes of one graph: infers their Specs, and returns the node it made before where it is the same."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Node] = {}
+        self.params: list[Node] = []
+
+    def param(self, spec: Spec, name: str = "") -> Node:
+        """A new input."""
+        node = Node(Param(len(self.params), name), (), spec)
+        self.params.append(node)
+        return node
+
+    def const(self, value: Any) -> Node:
+        """A known number or array."""
+        op = Const(value)
+        return self._interned(op, (), lambda: spec_of(value))
+
+    def build(self, op: Any, inputs: Sequence[Node]) -> Node:
+        """The application of an op."""
+        return self._interned(op, tuple(inputs), lambda: _inferred(op, inputs))
+
+    def pick(self, call: Node, index: int) -> Node:
+        """One result of a call with several."""
+        return self._interned(Pick(index), (call,), lambda: call.spec[index])
+
+    def _interned(self, op: Any, inputs: tuple[Node, ...], infer: Any) -> Node:
+        key = (op, tuple(map(id, inputs)))
+        node = self._known.get(key)
+        if node is None:
+            node = self._known[key] = Node(op, inputs, infer())
+        return node
+
+
+def _inferred(op: Any, inputs: Sequence[Node]) -> Any:
+    try:
+        return op.infer(*(n.spec for n in inputs))
+    except AdjointError as error:
+        raise located(error) from None
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A program: inputs, results, and the nodes between them."""
+
+    params: tuple[Node, ...]
+    outputs: tuple[Node, ...]
+    name: str = "graph"
+
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """Every node that the results need, and all inputs, each after the nodes it needs itself."""
+        return tuple(ordered([*self.params, *self.outputs]))
+
+    @property
+    def calls(self) -> list[Node]:
+        """The nodes that compute something."""
+        return [n for n in self.nodes if not isinstance(n.op, (Param, Const, Pick))]
+
+    @property
+    def specs(self) -> tuple[Spec, ...]:
+        """The Specs of the results."""
+        return tuple(n.spec for n in self.outputs)
+
+    def topological_order(self) -> tuple[Node, ...]:
+        """Every node, each after the nodes it needs."""
+        return self.nodes
+
+    def __str__(self) -> str:
+        from adjoint.graph.text import show
+
+        return show(self)
+
+    __repr__ = __str__
+
+
+def ordered(roots: Iterable[Node]) -> list[Node]:
+    """The roots and all they need, each node after its inputs. No recursion: programs may be deep."""
+    done: dict[Node, None] = {}
+    stack = [(n, False) for n in reversed(list(roots))]
+    while stack:
+        node, ready = stack.pop()
+        if node in done:
+            continue
+        if ready:
+            done[node] = None
+        else:
+            stack.append((node, True))
+            stack += [(n, False) for n in reversed(node.inputs) if n not in done]
+    return list(done)

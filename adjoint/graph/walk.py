@@ -1,0 +1,47 @@
+"""Going through a graph: replay it on any values, and count the uses of its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
+
+
+def replay(graph: Graph, values: Sequence[Any]) -> list[Any]:
+    """The results of a graph for these inputs: arrays are computed with, Tensors are followed by their transforms."""
+    found: dict[Node, Any] = dict(zip(graph.params, values, strict=True))
+    left = dict(uses(graph))
+    for node in graph.nodes:
+        if node in found:
+            continue
+        found[node] = apply(node, [found[n] for n in node.inputs])
+        for n in node.inputs:
+            left[n] -= 1
+            if not left[n]:
+                del found[n]  # nothing needs it any more
+    return [found[n] for n in graph.outputs]
+
+
+def apply(node: Node, inputs: Sequence[Any]) -> Any:
+    """One step of a replay."""
+    if isinstance(node.op, Const):
+        return node.op.value
+    if isinstance(node.op, Pick):
+        return inputs[0][node.op.index]
+    assert not isinstance(node.op, Param), f"{node.op} is not an input of this graph"
+    return node.op(*inputs)
+
+
+def uses(graph: Graph) -> dict[Node, int]:
+    """How often each node is an input or a result; counted once for a graph."""
+    counts = graph.__dict__.get("_uses")
+    if counts is None:
+        counts = dict.fromkeys(graph.nodes, 0)
+        for node in graph.nodes:
+            for n in node.inputs:
+                counts[n] += 1
+        for n in graph.outputs:
+            counts[n] += 1
+        graph.__dict__["_uses"] = counts
+    return counts
