@@ -29,6 +29,7 @@ from adjoint.api.jacobian import jacfwd as jacfwd
 from adjoint.api.jacobian import jacobian as jacobian
 from adjoint.api.jacobian import jacrev as jacrev
 from adjoint.api.jacobian import nth_derivative as nth_derivative
+from adjoint.api.jit import jit as jit
 from adjoint.core.context import no_grad as no_grad
 from adjoint.core.parameter import Parameter as Parameter
 from adjoint.core.parameter import ParameterTuple as ParameterTuple

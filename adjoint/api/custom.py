@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.api.batching import vmap
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import name_of
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, NoRuleError, boundary, called_at
@@ -42,7 +42,8 @@ class CustomCall(Op):
         return tuple(map(spec_of, y)) if isinstance(y, tuple) else spec_of(y)
 
     def eval(self, xp: Any, *xs: Any) -> Any:
-        out = self.fn(*map(wrap, xs))
+        with context.setting(context.open_tape, None):  # plain values: an open tape has seen the call as a whole
+            out = self.fn(*map(wrap, xs))
         leaves, self.rebuild = tree.flatten(out)
         if not leaves:
             raise ArgumentError(f"{self.name} returned nothing (did you forget `return`?){called_at()}")
@@ -113,9 +114,11 @@ class VjpCall(CustomCall):
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         fn = vmap(self.fn, in_axes=tuple(dims))
 
+        def filled(*args: Any) -> list[Any]:
+            return [verbs.zeros_like(x) if g is None else g for g, x in zip(self.rule(*args), args, strict=False)]
+
         def rule(*args: Any) -> list[Any]:
-            grads = vmap(self.rule, in_axes=(*dims, 0, 0))(*args)
-            grads = list(grads) if isinstance(grads, (tuple, list)) else [grads]
+            grads = vmap(filled, in_axes=(*dims, 0, 0))(*args)
             return [_to_axis(g, d) for g, d in zip(grads, dims, strict=True)]
 
         batched = VjpCall(f"vmap({self.name})", fn, rule)
@@ -126,8 +129,6 @@ class VjpCall(CustomCall):
 
 def _to_axis(g: Any, d: int | None) -> Any:
     """A batched gradient in the place of its input's batch axis; summed for an input that all examples share."""
-    if g is None:
-        return None
     return verbs.sum_axes(g, (0,)) if d is None else verbs.moveaxis(g, 0, d)
 
 
@@ -252,7 +253,7 @@ class custom_vjp(_Custom):
             picked: list[Any] = []
             for g, x in zip(grads, inputs, strict=True):
                 count = len(tree.leaves(x))
-                parts = [None] * count if g is None else tree.leaves(g)
+                parts = [None] * count if g is None or not count else tree.leaves(g)
                 if len(parts) != count:
                     raise ArgumentError(
                         f"the vjp rule of {name_of(self.fn)} returned a gradient unlike its input in structure{called_at()}"

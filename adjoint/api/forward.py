@@ -105,13 +105,13 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     checked = check_inputs("linearize", trees, range(len(trees)))
     tape = Tape("linearize")
     tracked = [list(map(tape.track, i.leaves)) for i in checked]
+    nodes = [x._extra for xs in tracked for x in xs]
     try:
         with binding({}):
             out = whole(fn(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True))))
     finally:
         tape.ended = True
     output_leaves("linearize", fn, out)
-    nodes = [x._extra for xs in tracked for x in xs]
 
     @boundary
     def push(*tangents: Any) -> Any:

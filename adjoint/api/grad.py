@@ -25,7 +25,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.transforms.tape import Tape, sweep
+from adjoint.transforms.tape import Node, Tape, sweep
 
 Weights = Parameter | Sequence[Parameter] | None
 
@@ -37,11 +37,13 @@ class Recording:
         self.what, self.fn = what, fn
         self.tape = tape = Tape(what)
         self.inputs = check_inputs(what, call.chosen, call.places)
-        self.tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
-        self.tracked_weights = [tape.track(lift(resolve(w, for_backward=False))) for w in weights]
-        args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, self.tracked, strict=True)])
+        tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
+        bound = {w: tape.track(lift(resolve(w, for_backward=False))) for w in weights}
+        # The nodes, not the Tensors: `x[i] = v` in the function rebinds those.
+        self.nodes = [x._extra for xs in tracked for x in xs] + [_hooked(bound[w], w) for w in weights]
+        args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
         try:
-            with binding(dict(zip(weights, self.tracked_weights, strict=True))):
+            with binding(bound):
                 self.out = whole(fn(*args, **kwargs))
         finally:
             tape.ended = True
@@ -58,8 +60,7 @@ class Recording:
         gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, ys)
         tape = self.tape
         found = sweep([(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is tape])
-        flat = [x for xs in self.tracked for x in xs] + self.tracked_weights
-        grads = [finished(found.get(x._extra, ZERO), x) for x in flat]
+        grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:
             by_input.append(i.rebuild(grads[: len(i.leaves)]))
@@ -73,6 +74,13 @@ class Recording:
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
             )
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
+
+
+def _hooked(tracked: Any, weight: Parameter) -> Node:
+    """The node of a tracked Parameter, with the hooks that were registered on it."""
+    node = tracked._extra
+    node.hooks = getattr(weight._extra, "hooks", None)
+    return node
 
 
 def check_weights(what: str, weights: Any) -> list[Parameter]:

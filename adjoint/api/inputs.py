@@ -99,7 +99,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
     if isinstance(x, np.ndarray) and x.dtype == object:
         x = verbs.array(x)
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
-        return lift(x)
+        return lift(x.copy() if isinstance(x, np.ndarray) else x)  # the caller may write to the array later
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
         raise NotDifferentiableError(
             f"{what}: {name} is a {type(x).__name__}, which has no derivative. Differentiate with respect to Tensors, "
@@ -214,7 +214,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
         if dtype_of(value).kind == "c" and want.kind != "c":
             raise ArgumentError(f"{what} is complex, its value {want}{called_at()}")
         value = verbs.cast(value, want)
-    return lift(value)
+    return lift(value.copy() if value is g and isinstance(g, np.ndarray) else value)
 
 
 Function = Callable[..., Any]

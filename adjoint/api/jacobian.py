@@ -10,9 +10,10 @@ import numpy as np
 from adjoint.api.batching import vmap
 from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
-from adjoint.api.inputs import Call, check_function, check_inputs, check_positions, name_of, output_leaves
+from adjoint.api.inputs import Call, binding, check_function, check_inputs, check_positions, name_of, output_leaves
 from adjoint.core import tree
-from adjoint.core.dispatch import lift, wrap
+from adjoint.core.context import no_grad
+from adjoint.core.dispatch import differentiable, lift, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import shape_of
 
@@ -44,12 +45,13 @@ def jacfwd(
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Call("jacfwd", fn, positions, args, kwargs)
-        aux: Any = None
+        aux: list[Any] = []
 
         def along(i: int, k: int, leaves: list[list[Any]], t: Any) -> Any:
+            nonlocal aux
+
             def moved(x: Any) -> Any:
-                nonlocal aux
-                inner = [list(xs) for xs in leaves]
+                inner = [[leaf.copy() for leaf in xs] for xs in leaves]  # the function may assign to them
                 inner[i][k] = x
                 new_args, new_kwargs = call.replace(
                     [tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)]
@@ -60,10 +62,9 @@ def jacfwd(
                     return out, extra
                 return out
 
-            got = jvp(moved, leaves[i][k], t, has_aux=has_aux)
-            if has_aux:
-                aux = got[2]
-            return (got[1], aux) if has_aux else got[1]
+            _, tangent, *extra = jvp(moved, leaves[i][k], t, has_aux=has_aux)
+            aux = extra  # the same for every column: no value depends on a tangent
+            return tangent
 
         leaves = [[wrap(x) for x in i.leaves] for i in check_inputs("jacfwd", call.chosen, call.places)]
         results = []
@@ -71,20 +72,22 @@ def jacfwd(
             parts = []
             for k, x in enumerate(xs):
                 columns = vmap(lambda t, i=i, k=k: along(i, k, leaves, t), out_axes=0)(_basis(x))
-                if has_aux:
-                    columns, auxes = columns
-                    aux = tree.map(lambda a: a[0], auxes)
                 parts.append(tree.map(lambda c, x=x: column_axes_last(c, x.shape), columns))
             results.append(_nested(call.chosen[i], parts))
-        return (_bare(grad_position, results), aux) if has_aux else _bare(grad_position, results)
+        return (_bare(grad_position, results), *aux) if has_aux else _bare(grad_position, results)
 
     jacobian.__name__ = f"jacfwd({name_of(fn)})"
     return jacobian
 
 
 def _nested(like: Any, parts: list[Any]) -> Any:
-    """The Jacobians by the leaves of one input, in the input's structure."""
-    return tree.flatten(like)[1](parts)
+    """The Jacobians by the leaves of one input: the output's structure, and the input's within."""
+    rebuild = tree.flatten(like)[1]
+    if not parts:
+        return rebuild([])
+    _, regroup = tree.flatten(parts[0])
+    by_output = zip(*(tree.leaves(p) for p in parts), strict=True)
+    return regroup([rebuild(list(blocks)) for blocks in by_output])
 
 
 def jacrev(
@@ -112,11 +115,20 @@ def jacrev(
         chosen_only.__name__ = name_of(fn)
         out, pull, *aux = vjp(chosen_only, *call.chosen, has_aux=has_aux)
         ys, rebuild = tree.flatten(out)
-        output_leaves("jacrev", fn, out)
-        rows = []
-        for k, y in enumerate(ys):
-            zeros = [np.zeros(shape_of(other), wrap(other).dtype) for other in ys]
-            pulled = vmap(lambda g, k=k, zeros=zeros: pull(*zeros[:k], g, *zeros[k + 1 :]))(_basis(wrap(y)))
+        floats = output_leaves("jacrev", fn, out)
+        zeros = [np.zeros(shape_of(y), wrap(y).dtype) for y in floats]
+        rows: list[Any] = []
+        done = 0
+        for y in ys:
+            if not differentiable(y):
+                rows.append(
+                    tree.map(
+                        lambda x, y=y: wrap(np.zeros(shape_of(y) + shape_of(x), wrap(y).dtype)), tuple(call.chosen)
+                    )
+                )
+                continue
+            k, done = done, done + 1
+            pulled = vmap(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]))(_basis(wrap(y)))
             rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
         by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
         result = _bare(grad_position, by_input)
@@ -141,8 +153,11 @@ def jacobian(
     @boundary
     def chosen(*args: Any, **kwargs: Any) -> Any:
         call = Call("jacobian", fn, positions, args, kwargs)
-        inputs = sum(int(np.prod(shape_of(x))) for x in tree.leaves(call.chosen))
-        out = fn(*args, **kwargs)
+        checked = check_inputs("jacobian", call.chosen, call.places)
+        inputs = sum(int(np.prod(shape_of(x))) for i in checked for x in i.leaves)
+        new_args, new_kwargs = call.replace([i.rebuild([wrap(x).copy() for x in i.leaves]) for i in checked])
+        with binding({}), no_grad():
+            out = fn(*new_args, **new_kwargs)
         outputs = sum(int(np.prod(shape_of(y))) for y in tree.leaves(out[0] if has_aux else out))
         return (forward if inputs < outputs else reverse)(*args, **kwargs)
 
@@ -153,12 +168,23 @@ def jacobian(
 def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> Callable[..., Any]:
     """The second derivatives of a scalar function: forward mode over reverse mode.
 
+    For a tuple of positions `result[i][j]` has the shape of input i, then that of input j.
+
     >>> import adjoint as ad
     >>> print(ad.hessian(lambda x: (x ** 3).sum())(ad.Tensor([1.0, 2.0])))
     [[ 6.  0.]
      [ 0. 12.]]
     """
-    return jacfwd(jacrev(_scalar("hessian", fn), grad_position), grad_position)
+    blocks = jacfwd(jacrev(_scalar("hessian", fn), grad_position), grad_position)
+    if not isinstance(grad_position, tuple) or len(grad_position) == 1:
+        return blocks
+
+    @boundary
+    def by_rows(*args: Any, **kwargs: Any) -> Any:
+        return tuple(zip(*blocks(*args, **kwargs), strict=True))  # `blocks` has the second position outside
+
+    by_rows.__name__ = f"hessian({name_of(fn)})"
+    return by_rows
 
 
 def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:

@@ -90,9 +90,9 @@ class Parameter(Tensor):
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
         """Replace the value by one of the same shape; the dtype stays. Refused while a transform is active."""
-        if context.bindings.get() is not None:
+        if context.bindings.get() is not None or context.open_tape.get() is not None:
             raise AdjointError(
-                f"Parameter '{self.name}' cannot be written inside grad, jvp or vmap: its gradient would be that of "
+                f"Parameter '{self.name}' cannot be written inside grad, jvp, vmap or a GradientTape: its gradient would be that of "
                 f"another value. Return the new value and call set_data outside.{called_at()}"
             )
         array = np.asarray(Tensor(data).asnumpy(), self._value.dtype)

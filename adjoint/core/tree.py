@@ -5,6 +5,7 @@ Tuples, lists, dicts, named tuples and dataclasses are containers; `None` is an 
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -34,8 +35,10 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
 
 
 def _rebuild_dict(node: dict, keys: list, xs: list) -> dict:
-    fresh = dict(zip(keys, xs, strict=True))
-    return fresh if type(node) is dict else type(node)(fresh)
+    fresh = {} if type(node) is dict else copy.copy(node)  # a defaultdict keeps its factory
+    for key, x in zip(keys, xs, strict=True):
+        fresh[key] = x
+    return fresh
 
 
 def is_leaf(node: Any) -> bool:

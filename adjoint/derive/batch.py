@@ -23,7 +23,9 @@ def vmap_graph(graph: Graph, batched: tuple[bool, ...], size: int) -> Graph:
                 values[node], dims[node] = _batched(node, values, dims)
         return [_repeated(values[n], dims[n], size) for n in graph.outputs]
 
-    specs = [Spec((size, *p.spec.shape), p.spec.dtype) if b else p.spec for p, b in zip(graph.params, batched, strict=True)]
+    specs = [
+        Spec((size, *p.spec.shape), p.spec.dtype) if b else p.spec for p, b in zip(graph.params, batched, strict=True)
+    ]
     return trace(whole, specs, f"vmap of {graph.name}", "vmap")[0]
 
 

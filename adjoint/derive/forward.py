@@ -24,7 +24,9 @@ def jvp_graph(graph: Graph, moving: tuple[int, ...], kept: tuple[int, ...]) -> G
         tangents = sweep_forward(graph, values, dict(zip((graph.params[i] for i in moving), xs[n:], strict=True)))
         return [_tangent(tangents.get(graph.outputs[i], ZERO), values[graph.outputs[i]]) for i in kept]
 
-    specs = [p.spec for p in graph.params] + [type(p.spec)(p.spec.shape, p.spec.dtype) for p in (graph.params[i] for i in moving)]
+    specs = [p.spec for p in graph.params] + [
+        type(p.spec)(p.spec.shape, p.spec.dtype) for p in (graph.params[i] for i in moving)
+    ]
     return trace(pushed, specs, f"jvp of {graph.name}", "jvp")[0]
 
 

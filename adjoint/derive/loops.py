@@ -161,7 +161,10 @@ def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tupl
     size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
     carry, stacked, constants = loop.parts(xs)
     cd, sd, kd = loop.parts(dims)
-    whole = [verbs.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d) for x, d in zip(carry, cd, strict=True)]
+    whole = [
+        verbs.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
+        for x, d in zip(carry, cd, strict=True)
+    ]
     # The stacking axis stays in front, the batch comes second, so that a slice has the batch in front.
     slices = [x if d is None else verbs.moveaxis(batch_front(x, d), 0, 1) for x, d in zip(stacked, sd, strict=True)]
     shared = [x if d is None else batch_front(x, d) for x, d in zip(constants, kd, strict=True)]

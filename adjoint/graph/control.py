@@ -130,10 +130,12 @@ class Loop(Control):
         return self.length if self.length is not None else shape_of(stacked[0])[0]
 
     def infer(self, *xs):
-        carry, stacked, _ = self.parts(xs)
-        n = self.rounds(stacked)
+        n = self.rounds(self.parts(xs)[1])
         results = self.body.specs[self.carried :]
-        return (*(Spec(c.shape, c.dtype) for c in self.body.specs[: self.carried]), *(Spec((n, *s.shape), s.dtype) for s in results))
+        return (
+            *(Spec(c.shape, c.dtype) for c in self.body.specs[: self.carried]),
+            *(Spec((n, *s.shape), s.dtype) for s in results),
+        )
 
     def eval(self, xp, *xs):
         carry, stacked, constants = self.parts(xs)
@@ -194,7 +196,9 @@ def _settled(spec: Spec) -> Spec:
     return Spec(spec.shape, spec.dtype)
 
 
-def traced_branches(fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec]) -> tuple[list[Graph], list[Any]]:
+def traced_branches(
+    fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec]
+) -> tuple[list[Graph], list[Any]]:
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
     graphs, captured = zip(*(trace(fn, specs) for fn in fns), strict=True)
     outside: dict[int, Any] = {id(x): x for values in captured for x in values}
@@ -235,7 +239,9 @@ def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
 def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[], Sequence[Any]]) -> list[Any]:
     """The results of one of two functions, by a truth value of a graph. Both must return values of the same shapes and dtypes."""
     if shape_of(pred) != ():
-        raise ShapeError(f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where")
+        raise ShapeError(
+            f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where"
+        )
     graphs, outside = traced_branches([true_fn, false_fn], ())
     if len(graphs[0].outputs) != len(graphs[1].outputs):
         raise ShapeError("the two branches return different numbers of values")

@@ -78,7 +78,9 @@ def is_graph_value(x: Any) -> bool:
     return isinstance(x, Node)
 
 
-def trace(fn: Callable[..., Sequence[Any]], specs: Sequence[Spec], name: str = "graph", what: str = "jit") -> tuple[Graph, list[Any]]:
+def trace(
+    fn: Callable[..., Sequence[Any]], specs: Sequence[Spec], name: str = "graph", what: str = "jit"
+) -> tuple[Graph, list[Any]]:
     """The graph of a function of flat inputs that returns a list, and the values from outside that it uses.
 
     Those values are inputs of the graph behind its own.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint.api.custom import VjpCall
+from adjoint.api.custom import custom_vjp
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import binding
-from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.parameter import Parameter
 
 
 class Cell:
@@ -103,8 +102,8 @@ class Cell:
             cotangents = dout if isinstance(dout, (tuple, list)) else (dout,)
             return [*grads, *pull(*cotangents)]
 
-        call = VjpCall(type(self).__name__, construct, rule)
-        return call.output(wrap(call(*inputs, *(resolve(p) for p in params))))
+        construct.__name__ = type(self).__name__
+        return custom_vjp(construct, rule)(*inputs, *params)
 
     # ------------------------------------------------------------ parameters
 

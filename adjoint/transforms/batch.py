@@ -51,6 +51,9 @@ class Batch(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
+        tape = context.open_tape.get()
+        if tape is not None and tape.level > self.level:
+            return tape.record(op, xs)
         values, dims = [], []
         for x in xs:
             mine = isinstance(x, Value) and x._trace is self

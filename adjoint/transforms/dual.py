@@ -39,6 +39,9 @@ class Dual(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
+        tape = context.open_tape.get()
+        if tape is not None and tape.level > self.level:
+            return tape.record(op, xs)
         values, tangents = [], []
         for x in xs:
             value, tangent = self.split(x)

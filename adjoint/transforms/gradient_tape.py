@@ -12,7 +12,7 @@ from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
-from adjoint.core.parameter import Parameter, plain
+from adjoint.core.parameter import PARAMETERS, Parameter, plain
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -37,7 +37,7 @@ class GradientTape(Tape):
     def __init__(self, persistent: bool = False) -> None:
         super().__init__("GradientTape")
         self.persistent = persistent
-        self._leaves: dict[int, tuple[Any, Any]] = {}  # id -> (the user's object, its tracked Tensor)
+        self._leaves: dict[int, tuple[Any, Any, Node]] = {}  # id -> the user's object, its tracked Tensor and Node
         self._outer: Any = None
         self._token: Token | None = None
         self._used = False
@@ -61,12 +61,18 @@ class GradientTape(Tape):
 
     def leaf(self, x: Any) -> Any:
         """The tracked Tensor that stands for `x` on this tape."""
+        if isinstance(x, Value) and self.level <= x._trace.level < PARAMETERS.level:
+            return x  # made on this tape, or inside a transform that began later
         known = self._leaves.get(id(x))
         if known is None:
             below = self._outer.leaf(x) if self._outer is not None else plain(x) if isinstance(x, Parameter) else x
             if isinstance(below, Value) and below._trace is EAGER:
                 below = below._value
-            known = self._leaves[id(x)] = (x, self.track(below))
+            tracked = self.track(below)
+            known = self._leaves[id(x)] = (x, tracked, tracked._extra)
+            self._leaves[id(tracked)] = (tracked, *known[1:])  # `x[i] = v` may rebind it
+            if isinstance(x, Parameter):
+                tracked._extra.hooks = getattr(x._extra, "hooks", None)
         return known[1]
 
     def watch(self, x: Any) -> Any:
@@ -90,7 +96,10 @@ class GradientTape(Tape):
         return x._value if x._trace is EAGER else x
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
-        token = context.open_tape.set(self._outer if self._token is not None else context.open_tape.get())
+        inner = context.open_tape.get()
+        if inner is not None and inner.level > self.level:
+            return inner.record(op, xs)
+        token = context.open_tape.set(self._outer if self._token is not None else inner)
         try:
             if self._token is not None:
                 return super().apply(op, tuple(self._noted(x) for x in xs))
@@ -105,7 +114,13 @@ class GradientTape(Tape):
         """The derivative of the sum of `target` (or its product with `output_gradients`) by each of `sources`."""
         nodes = self._start(target, sources)
         targets = tree.leaves(target)
-        seeds = [_ones(y) for y in targets] if output_gradients is None else map(lift, tree.leaves(output_gradients))
+        given = [output_gradients] if tree.is_leaf(target) else tree.leaves(output_gradients)
+        if output_gradients is None:
+            seeds = [_ones(y) for y in targets]
+        elif len(given) == len(targets):
+            seeds = [_seed("gradient: output_gradients", g, y) for g, y in zip(given, targets, strict=True)]
+        else:
+            raise ArgumentError(f"gradient: {len(given)} output_gradients for {len(targets)} targets{called_at()}")
         keep = {n for n in nodes if n is not None}
         with self._paused():
             pairs = zip(targets, seeds, strict=True)
@@ -114,6 +129,8 @@ class GradientTape(Tape):
 
     def jacobian(self, target: Any, sources: Any) -> Any:
         """The derivative of each element of `target` by each element of `sources`: target.shape + source.shape."""
+        if not isinstance(target, Value):
+            raise ArgumentError(f"jacobian: the target must be one Tensor, not a {type(target).__name__}{called_at()}")
         nodes = self._start(target, sources)
         shape, n = target.shape, target.size
         basis = np.eye(n, dtype=target.dtype).reshape(n, *shape)
@@ -147,10 +164,10 @@ class GradientTape(Tape):
         return [self._node(x) for x in tree.leaves(sources)]
 
     def _node(self, x: Any) -> Node | None:
-        if self._owns(x):
-            return x._extra
         known = self._leaves.get(id(x))
-        return None if known is None else known[1]._extra
+        if known is not None:
+            return known[2]
+        return x._extra if self._owns(x) else None
 
     def _shaped(self, sources: Any, gradients: list[Any], lead: tuple[int, ...] = ()) -> Any:
         xs, rebuild = tree.flatten(sources)
@@ -163,6 +180,16 @@ class GradientTape(Tape):
 
 def _ones(y: Any) -> Any:
     return lift(np.ones(shape_of(y), dtype_of(y)))
+
+
+def _seed(what: str, g: Any, y: Any) -> Any:
+    """A user's gradient of `y`, one level below and of its shape and dtype."""
+    if isinstance(g, Parameter):
+        g = plain(g)
+    given = Tensor(g, dtype_of(y))
+    if given.shape != shape_of(y):
+        raise ArgumentError(f"{what} has shape {given.shape}, its value {shape_of(y)}{called_at()}")
+    return lift(given)
 
 
 # ---------------------------------------------------------------- backward()
@@ -192,7 +219,7 @@ def ambient_leaf(p: Parameter) -> Any:
     """A Parameter as an input of the tape that serves backward()."""
     if context.muted_below.get() > AMBIENT.level:
         return plain(p)
-    return make(p._value, AMBIENT, _leaf_node(p))
+    return make(lift(p._value), AMBIENT, _leaf_node(p))
 
 
 def requires_grad(x: Any) -> bool:
@@ -205,7 +232,7 @@ def set_requires_grad(x: Tensor, wanted: bool) -> None:
     if not wanted:
         if not verbs.is_leaf(x):
             raise ArgumentError(f"requires_grad=False on a computed Tensor; use x.detach(){called_at()}")
-        x._trace, x._extra = (HALF if x.dtype.itemsize == 2 else EAGER), None
+        x._rebind(wrap(x._value))
         return
     if x.tracked:
         raise ArgumentError(f"requires_grad=True inside a transform, which tracks its inputs anyway{called_at()}")
@@ -224,7 +251,7 @@ def set_accumulated(x: Any, value: Any) -> None:
     node = _leaf_node(x)
     if not isinstance(node, Leaf):
         raise ArgumentError(f"only a Tensor with requires_grad=True has a .grad to set{called_at()}")
-    node.grad = None if value is None else lift(value)
+    node.grad = None if value is None else _seed("the .grad to set", value, x)
 
 
 def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
@@ -243,7 +270,7 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
         raise EndedTransformError(
             f"backward() a second time through the same computation: pass retain_graph=True the first time{called_at()}"
         )
-    seed = _ones(y) if gradient is None else lift(gradient)
+    seed = _ones(y) if gradient is None else _seed("backward: the gradient", gradient, y)
     for leaf, g in sweep([(node, seed)]).items():
         assert isinstance(leaf, Leaf)
         leaf.grad = g if leaf.grad is None else leaf.grad + g

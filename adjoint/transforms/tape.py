@@ -25,6 +25,7 @@ from adjoint.core.verbs import verbs
 _next_order = count().__next__
 _by_order = attrgetter("order")
 _muted_below = context.muted_below.get
+_open_tape = context.open_tape.get
 _new = Tensor.__new__
 
 
@@ -82,6 +83,9 @@ class Tape(Trace):
                 f"a Tensor made inside {self.what} was kept and used after {self.what} had ended. Return it from the "
                 f"function (has_aux=True returns extra values), or keep x.detach() instead.{called_at()}"
             )
+        inner = _open_tape()
+        if inner is not None and inner.level > self.level:
+            return inner.record(op, xs)
         base = self.base
         parents: list[Node | None] = []
         values: list[Any] = []

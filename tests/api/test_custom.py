@@ -189,3 +189,32 @@ def test_bprop_with_too_few_gradients():
 
     with pytest.raises(ValueError, match="bprop of Bad returned 1 gradients for 2 inputs"):
         ad.grad(Bad())(X, X)
+
+
+def test_a_rule_on_arrays_under_an_open_tape():
+    with ad.GradientTape():
+        g = ad.grad(lambda x: cube(x, 1.0).sum())(np.array([1.0, 2.0]))
+    close(g, [3, 12])
+
+
+def test_a_rule_without_any_gradient_in_a_batch():
+    @ad.custom_vjp
+    def cut(x):
+        return x * 1
+
+    cut.defvjp(lambda x, out, dout: (None,))
+    close(ad.grad(lambda x: ad.vmap(cut)(x) + x)(ad.Tensor([1.0, 2.0])), [1, 1])
+
+
+def test_bprop_of_a_cell_with_containers_and_settings_as_inputs():
+    class Product(nn.Cell):
+        def construct(self, pair, mode, scale=None):
+            assert mode == "plain"
+            return pair[0] * pair[1]
+
+        def bprop(self, pair, mode, out, dout):
+            return (dout * 7, dout * 8), None
+
+    a, b = ad.grad(Product())((ad.Tensor([1.0]), ad.Tensor([2.0])), "plain")
+    close(a, [7])
+    close(b, [8])

@@ -145,3 +145,43 @@ def test_jvp_refuses_what_does_not_fit():
         ad.jvp(f, X, np.ones(2))
     with pytest.raises(TypeError, match="argument 0 is the int 3; whole numbers"):
         ad.jvp(lambda x: x, 3, 1.0)
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev, ad.jacobian])
+def test_jacobians_leave_the_caller_alone(jac):
+    def swapped(x):
+        first = x[0]
+        x[0] = x[1]
+        x[1] = first
+        return x.exp() * 0 + x
+
+    for x in (np.array([1.0, 2.0]), ad.Tensor([1.0, 2.0])):
+        close(jac(swapped)(x), [[0, 1], [1, 0]])
+        close(x, [1, 2])
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev, ad.jacobian])
+def test_jacobians_have_the_outputs_structure_outside(jac):
+    def f(d):
+        return {"p": d["a"] * 2, "q": d["b"].sum(), "n": 3}
+
+    found = jac(f)({"a": X, "b": V[:2]})
+    shapes = {k: {i: j.shape for i, j in row.items()} for k, row in found.items()}
+    assert shapes == {"p": {"a": (3, 3), "b": (3, 2)}, "q": {"a": (3,), "b": (2,)}, "n": {"a": (3,), "b": (2,)}}
+    close(found["p"]["a"], 2 * np.eye(3))
+    close(found["n"]["b"], np.zeros(2))
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev])
+def test_aux_of_a_jacobian_may_be_anything(jac):
+    assert jac(lambda x: (x * 2, "text"), has_aux=True)(X)[1] == "text"
+    assert jac(lambda x: (x * 2, 5), has_aux=True)(np.zeros(0))[1] == 5
+
+
+def test_hessian_blocks_have_the_shapes_of_their_row_and_column():
+    f = lambda a, b: (a.sum() * b.sum()) ** 2
+    blocks = ad.hessian(f, (0, 1))(X, V[:2])
+    assert [[h.shape for h in row] for row in blocks] == [[(3, 3), (3, 2)], [(2, 3), (2, 2)]]
+    named = ad.hessian(lambda d: f(d["a"], d["b"]))({"a": X, "b": V[:2]})
+    close(named["a"]["b"], blocks[0][1])
+    close(named["b"]["a"], blocks[1][0])

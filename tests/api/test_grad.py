@@ -263,3 +263,43 @@ def test_hooks_inside_grad():
     gx, gy = ad.grad(f, (0, 1))(ad.Tensor(1.0), ad.Tensor(2.0))
     close(gx, 2 * 2 * (2 * 1 * 2))  # dz doubled
     close(gy, 2 * 2 * 1 + 2)
+
+
+def test_assigning_to_an_input_keeps_its_gradient():
+    def f(x):
+        x[0] = x[1] * 5
+        return x * 2
+
+    x = ad.Tensor([1.0, 2.0, 3.0])
+    for g in (ad.grad(f)(x), ad.value_and_grad(f)(x)[1], ad.vjp(f, x)[1](ops.ones(3))[0]):
+        close(g, [0, 12, 2])
+    close(ad.linearize(f, x)[1](ad.Tensor([0.0, 1.0, 0.0])), [10, 2, 0])
+    close(ad.grad(lambda d: f(d["a"]))({"a": x})["a"], [0, 12, 2])
+    close(x, [1, 2, 3])
+
+
+def test_a_weight_named_twice_gets_its_gradient_twice():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    for g in ad.grad(lambda x: (w * x).sum(), None, weights=[w, w])(ad.Tensor([3.0])):
+        close(g, [3])
+
+
+def test_hooks_of_a_parameter_see_functional_gradients():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    handle = w.register_hook(lambda g: g * 10)
+    gradient = ad.grad(lambda x: (w * x).sum(), None, weights=w)
+    close(gradient(ad.Tensor([3.0])), [30])
+    handle.remove()
+    close(gradient(ad.Tensor([3.0])), [3])
+
+
+def test_arrays_may_be_overwritten_after_the_call():
+    x, g = np.ones(2), np.ones(2)
+    value, _ = ad.value_and_grad(lambda v: v)(x)
+    _, pull = ad.vjp(lambda v: v * v, x)
+    x[:] = 50
+    close(value, [1, 1])
+    close(pull(g)[0], [2, 2])
+    (pulled,) = ad.vjp(lambda v: v + 1, x)[1](g)
+    g[:] = 7
+    close(pulled, [1, 1])

@@ -179,3 +179,81 @@ def test_copies_and_pickles():
     for v in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
         assert (v.name, v.requires_grad) == ("w", False)
     assert not copy.copy(ops.ones(2)).requires_grad
+
+
+def test_a_tape_inside_a_tape_sees_what_the_outer_one_made():
+    x = ad.Tensor([3.0])
+    with ad.GradientTape() as outer:
+        y = x * x
+        with ad.GradientTape() as inner:
+            z = y * y
+        g = inner.gradient(z, y)
+    close(g, [18])
+    close(outer.gradient(g, x), [12])
+
+
+def test_a_tape_inside_functional_transforms():
+    def slope(x):
+        with ad.GradientTape() as tape:
+            y = x**3
+        return tape.gradient(y, x)
+
+    x = ad.Tensor([1.0, 2.0])
+    close(ad.grad(slope)(x), [6, 12])
+    close(ad.jvp(slope, x, ops.ones(2))[1], [6, 12])
+    close(ad.vmap(slope)(x), [3, 12])
+    close(ad.vmap(ad.grad(slope))(x), [6, 12])
+    with ad.GradientTape() as around:
+        y = ad.grad(lambda v: (slope(v) * x).sum())(x)
+    close(around.gradient(y, x), [12, 24])
+
+
+def test_a_source_may_be_assigned_to_on_the_tape():
+    x = ad.Tensor([1.0, 2.0])
+    with ad.GradientTape() as tape:
+        y = x * x
+        x[0] = 5.0
+        z = y + x
+    close(tape.gradient(z, x), [2, 5])
+    tape = ad.GradientTape()
+    with tape:
+        v = tape.watch(np.array([1.0, 2.0]))
+        v[0] = v[1] * 5
+        y = v * 2
+    close(tape.gradient(y, v), [0, 12])
+
+
+def test_parameters_are_not_written_on_a_tape():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    with ad.GradientTape(), pytest.raises(Exception, match="cannot be written inside .* a GradientTape"):
+        w.set_data(ad.Tensor([1.0]))
+    w.set_data(ad.Tensor([1.0]))
+
+
+def test_gradients_given_by_the_user_are_checked_and_copied():
+    x = ad.Tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ValueError, match=r"backward: the gradient has shape \(5, 2\), its value \(2,\)"):
+        (x * x).backward(np.ones((5, 2)))
+    given = np.ones(2, np.float32)
+    (x + 0).backward(given)
+    given[:] = 100
+    close(x.grad, [1, 1])
+    with pytest.raises(ValueError, match=r"the .grad to set has shape \(9,\)"):
+        x.grad = np.zeros(9)
+    with ad.GradientTape(persistent=True) as tape:
+        y = X * X
+    close(tape.gradient(y, X, output_gradients=[1.0, 0.0, 1.0]), [2, 0, 6])
+    with pytest.raises(ValueError, match=r"output_gradients has shape \(2,\), its value \(3,\)"):
+        tape.gradient(y, X, output_gradients=np.ones(2))
+    with pytest.raises(ValueError, match="1 output_gradients for 2 targets"):
+        tape.gradient((y, y), X, output_gradients=(y,))
+    with pytest.raises(ValueError, match="jacobian: the target must be one Tensor, not a tuple"):
+        tape.jacobian((y, y), X)
+
+
+def test_half_precision_in_and_out_of_backward():
+    x = ad.Tensor(np.ones(2, np.float16), requires_grad=True)
+    x.requires_grad = False
+    assert isinstance(x._value, np.ndarray)
+    w = ad.Parameter(np.full(4096, 1e-4, np.float16))
+    close(w.cumsum()[-1], ad.Tensor(w.asnumpy()).cumsum()[-1])  # both summed in float32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,3 +56,12 @@ def test_paths_reach_the_leaves(t):
 
 def test_a_class_is_a_leaf():
     assert tree.leaves([Record, Pair, int]) == [Record, Pair, int]
+
+
+def test_a_dict_with_a_factory_keeps_it():
+    node = defaultdict(list, {"a": 1})
+    xs, rebuild = tree.flatten(node)
+    fresh = rebuild([x * 10 for x in xs])
+    assert fresh == {"a": 10}
+    assert fresh["new"] == []
+    assert node == {"a": 1}

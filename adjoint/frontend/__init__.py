@@ -1,0 +1,1 @@
+"""Static mode's first stage: user source in, traceable source out."""

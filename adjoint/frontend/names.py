@@ -1,0 +1,160 @@
+"""Which names a piece of code binds and reads."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+Nodes = ast.AST | Iterable[ast.AST] | None
+
+
+def _each(nodes: Nodes) -> Iterator[ast.AST]:
+    if isinstance(nodes, ast.AST):
+        yield nodes
+    elif nodes is not None:
+        yield from nodes
+
+
+def outer_parts(node: ast.AST) -> list[ast.AST]:
+    """What of a function or class definition is evaluated in the scope around it."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *(k.value for k in node.keywords)]
+    assert isinstance(node, Function)
+    args = node.args
+    parts: list[ast.AST] = [*args.defaults, *(d for d in args.kw_defaults if d is not None)]
+    if not isinstance(node, ast.Lambda):
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(a for a in (args.vararg, args.kwarg) if a)]
+        parts += [*node.decorator_list, *(a.annotation for a in every if a.annotation)]
+        parts += [node.returns] if node.returns else []
+    return parts
+
+
+def bound(nodes: Nodes) -> set[str]:
+    """The names that the code binds (or deletes) in its own scope."""
+    found: set[str] = set()
+    for node in _each(nodes):
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+        elif isinstance(node, Comprehension):
+            found |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.NamedExpr)}
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            found |= {node.name} | bound(outer_parts(node))
+        elif isinstance(node, ast.Lambda):
+            found |= bound(outer_parts(node))
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            found |= {(a.asname or a.name).split(".")[0] for a in node.names}
+        else:
+            if isinstance(node, (ast.ExceptHandler, ast.MatchAs, ast.MatchStar)) and node.name:
+                found.add(node.name)
+            if isinstance(node, ast.MatchMapping) and node.rest:
+                found.add(node.rest)
+            found |= bound(ast.iter_child_nodes(node))
+    return found
+
+
+def read(nodes: Nodes) -> set[str]:
+    """The names of its own or outer scopes that the code may read, also inside functions that it defines."""
+    found: set[str] = set()
+    for node in _each(nodes):
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+        elif isinstance(node, Comprehension):
+            own = {n for g in node.generators for n in bound(g.target)}
+            found |= read(node.generators[0].iter) | (read(ast.iter_child_nodes(node)) - own)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            found |= read(outer_parts(node)) | free(node)
+        elif isinstance(node, ast.ClassDef):
+            found |= read(outer_parts(node)) | read(node.body)
+        else:
+            if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+                found.add(node.target.id)
+            found |= read(ast.iter_child_nodes(node))
+    return found
+
+
+def parameters(args: ast.arguments) -> set[str]:
+    """The names of a function's parameters."""
+    every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(a for a in (args.vararg, args.kwarg) if a)]
+    return {a.arg for a in every}
+
+
+def body_of(node: Function) -> list[ast.AST]:
+    """The statements of a function, or the expression of a lambda."""
+    return [node.body] if isinstance(node, ast.Lambda) else list(node.body)
+
+
+def declared(nodes: Nodes, kind: type[ast.Global] | type[ast.Nonlocal]) -> set[str]:
+    """The names that `global` or `nonlocal` statements of this very scope name."""
+    return {name for n in own_nodes(nodes) if isinstance(n, kind) for name in n.names}
+
+
+def own_nodes(nodes: Nodes) -> Iterator[ast.AST]:
+    """Every node of this scope: definitions inside it, but not their bodies."""
+    for node in _each(nodes):
+        yield node
+        if isinstance(node, (*Function.__args__, ast.ClassDef)):
+            yield from own_nodes(outer_parts(node))
+        else:
+            yield from own_nodes(ast.iter_child_nodes(node))
+
+
+def local(node: Function) -> set[str]:
+    """The names that belong to a function's own scope."""
+    body = body_of(node)
+    outer = declared(body, ast.Global) | declared(body, ast.Nonlocal)
+    return (bound(body) | parameters(node.args)) - outer
+
+
+def free(node: Function) -> set[str]:
+    """The names that a function takes from outside, read or written."""
+    body = body_of(node)
+    return (read(body) | declared(body, ast.Nonlocal)) - local(node)
+
+
+def inner_functions(nodes: Nodes) -> list[Function]:
+    """The functions that the code defines, at any depth."""
+    return [n for top in _each(nodes) for n in ast.walk(top) if isinstance(n, Function)]
+
+
+def captured(nodes: Nodes) -> set[str]:
+    """Names that functions and generator expressions of the code may read at any later time."""
+    lazy: set[str] = set()
+    for top in _each(nodes):
+        for n in ast.walk(top):
+            if isinstance(n, Function):
+                lazy |= free(n)
+            elif isinstance(n, ast.GeneratorExp):
+                lazy |= read(n)
+            elif isinstance(n, ast.ClassDef):
+                lazy |= read(n.body)
+    return lazy
+
+
+def shared(nodes: Nodes) -> set[str]:
+    """Names that functions defined in the code write to by `nonlocal`."""
+    return {name for fn in inner_functions(nodes) for name in declared(body_of(fn), ast.Nonlocal)}
+
+
+def definitely_bound(node: ast.AST) -> set[str]:
+    """The names that evaluating the code surely binds."""
+    if isinstance(node, ast.NamedExpr):
+        return {node.target.id} | definitely_bound(node.value)
+    if isinstance(node, ast.BoolOp):
+        return definitely_bound(node.values[0])
+    if isinstance(node, ast.IfExp):
+        return definitely_bound(node.test)
+    if isinstance(node, ast.Compare):
+        return definitely_bound(node.left) | definitely_bound(node.comparators[0])
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {node.name}
+    if isinstance(node, (*Comprehension.__args__, ast.Lambda)):
+        return set()
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return bound(node)
+    if isinstance(node, ast.Name):
+        return set() if isinstance(node.ctx, ast.Load) else {node.id}
+    return {name for child in ast.iter_child_nodes(node) for name in definitely_bound(child)}

@@ -1,0 +1,148 @@
+"""Find the source and the syntax tree of a function: in files, notebooks and the REPL, lambdas among others on a line."""
+
+from __future__ import annotations
+
+import ast
+import dis
+import itertools
+import linecache
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from types import CodeType, FunctionType
+from typing import Any
+
+from adjoint.frontend.errors import SourceError
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+_PREAMBLE = {"RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "NOP"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function's definition, the file it stands in, and the class around it (for names like `__x`)."""
+
+    node: Definition
+    filename: str
+    owner: str | None
+
+
+@dataclass(frozen=True)
+class _Found:
+    node: Definition
+    owner: str | None
+
+
+#: filename -> (its lines, the definitions in them by first line)
+_parsed: dict[str, tuple[tuple[str, ...], dict[int, list[_Found]]]] = {}
+
+
+def find_source(fn: FunctionType) -> Source:
+    """The definition of a function; SourceError where there is none to be had.
+
+    >>> import ast
+    >>> from adjoint.core.tree import is_leaf
+    >>> ast.unparse(find_source(is_leaf).node.args)
+    'node: Any'
+    """
+    code = fn.__code__
+    found = [d for d in _definitions(fn).get(code.co_firstlineno, []) if _fits(d.node, code)]
+    if len(found) > 1:
+        found = [d for d in found if _same_place(d.node, code)] or found
+    if len(found) > 1:
+        found = [d for d in found if _same_instructions(d, code)] or found
+    if not found:
+        raise SourceError(
+            f"the source of `{fn.__qualname__}` is not at {code.co_filename}:{code.co_firstlineno}: the file has changed since it "
+            f"was loaded. Load it again."
+        )
+    return Source(found[0].node, code.co_filename, found[0].owner)
+
+
+def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
+    filename = fn.__code__.co_filename
+    lines = tuple(linecache.getlines(filename, fn.__globals__))
+    if not lines:
+        raise SourceError(
+            f"the source of `{fn.__qualname__}` is not available ({filename}): its control flow cannot be read. Write it to a "
+            f"file and import it, or register its text in `linecache.cache` before the call, as notebooks do."
+        )
+    known = _parsed.get(filename)
+    if known is None or known[0] != lines:
+        try:
+            tree = ast.parse("".join(lines), filename)
+        except SyntaxError as error:
+            raise SourceError(f"the source of `{fn.__qualname__}` in {filename} cannot be parsed: {error}") from error
+        table: dict[int, list[_Found]] = {}
+        for found in _walk(tree, None):
+            table.setdefault(_first_line(found.node), []).append(found)
+        known = _parsed[filename] = (lines, table)
+    return known[1]
+
+
+def _walk(node: ast.AST, owner: str | None) -> Iterator[_Found]:
+    """Every definition, with the class whose body it stands in, however deep in functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Definition):
+            yield _Found(child, owner)
+        yield from _walk(child, child.name if isinstance(child, ast.ClassDef) else owner)
+
+
+def _first_line(node: Definition) -> int:
+    """The line where Python says that the definition begins: that of its first decorator."""
+    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
+    return min([node.lineno, *(d.lineno for d in decorators)])
+
+
+def argument_names(args: ast.arguments) -> list[str]:
+    """The names of all parameters, in the order of `co_varnames`."""
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs, *(a for a in (args.vararg, args.kwarg) if a)]
+    return [a.arg for a in named]
+
+
+def _fits(node: Definition, code: CodeType) -> bool:
+    """Whether name and parameters are those of the code."""
+    name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
+    starred = bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    count = code.co_argcount + code.co_kwonlyargcount + starred
+    names = argument_names(node.args)
+    mangled = [n if a == n or not a.endswith(n) else a for a, n in zip(code.co_varnames, names)]
+    return name == code.co_name and len(names) == count and list(code.co_varnames[:count]) == mangled
+
+
+def _same_place(node: Definition, code: CodeType) -> bool:
+    """Whether the instructions stand inside the definition's body; before Python 3.11 they have no columns."""
+    if sys.version_info < (3, 11):
+        return True
+    first, last = (node.body, node.body) if isinstance(node, ast.Lambda) else (node.body[0], node.body[-1])
+    begin, end = (first.lineno, first.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
+    spots = []
+    for instruction in dis.get_instructions(code):
+        at: Any = instruction.positions
+        if instruction.opname not in _PREAMBLE and at is not None and at.lineno and at.end_col_offset:
+            spots.append(((at.lineno, at.col_offset), (at.end_lineno, at.end_col_offset)))
+    inside = all(begin <= start and stop <= end for start, stop in spots)
+    return inside and (not spots or (min(s for s, _ in spots), max(e for _, e in spots)) == (begin, end))
+
+
+def _same_instructions(found: _Found, code: CodeType) -> bool:
+    """Whether the definition, compiled alone, gives the same instructions."""
+    args = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in code.co_freevars], kwonlyargs=[], kw_defaults=[], defaults=[])
+    inner: Any = found.node if isinstance(found.node, ast.stmt) else ast.Expr(found.node)
+    outer = ast.FunctionDef("outer", args, [inner], [])
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1FF0000, dont_inherit=True)
+    return any(_signature(c) == _signature(code) for c in _codes(compiled) if c.co_name == code.co_name)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
+
+
+def _signature(code: CodeType) -> tuple[Any, ...]:
+    consts = tuple(_signature(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
+    return code.co_code, consts, code.co_names, code.co_varnames, tuple(itertools.chain(code.co_freevars))
