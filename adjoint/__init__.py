@@ -7,6 +7,7 @@
 
 from importlib import import_module
 
+from adjoint import graph as graph
 from adjoint import nn as nn
 from adjoint import ops as ops
 from adjoint.api.batching import vmap as vmap
@@ -30,6 +31,10 @@ from adjoint.api.jacobian import jacobian as jacobian
 from adjoint.api.jacobian import jacrev as jacrev
 from adjoint.api.jacobian import nth_derivative as nth_derivative
 from adjoint.api.jit import jit as jit
+from adjoint.api.modes import GRAPH_MODE as GRAPH_MODE
+from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
+from adjoint.api.modes import get_context as get_context
+from adjoint.api.modes import set_context as set_context
 from adjoint.core.context import no_grad as no_grad
 from adjoint.core.parameter import Parameter as Parameter
 from adjoint.core.parameter import ParameterTuple as ParameterTuple

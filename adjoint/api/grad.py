@@ -20,6 +20,7 @@ from adjoint.api.inputs import (
     output_leaves,
     whole,
 )
+from adjoint.api.modes import by_mode
 from adjoint.core import tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift
@@ -119,7 +120,7 @@ def value_and_grad(
         recording, gradients = run(args, kwargs)
         return recording.value(), gradients
 
-    return _dressed(boundary(value_and_gradient), fn, "value_and_grad")
+    return _dressed(boundary(by_mode(value_and_gradient)), fn, "value_and_grad")
 
 
 def _gradients(
@@ -214,7 +215,7 @@ def grad(
         recording, gradients = run(args, kwargs)
         return (gradients, tuple(recording.value()[1:])) if has_aux else gradients
 
-    return _dressed(boundary(gradient), fn, "grad")
+    return _dressed(boundary(by_mode(gradient)), fn, "grad")
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Any:

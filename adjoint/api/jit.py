@@ -24,7 +24,7 @@ from adjoint.graph.call import GraphCall
 from adjoint.graph.node import Graph
 from adjoint.graph.trace import is_graph_value, trace
 from adjoint.graph.walk import replay
-from adjoint.passes import Report, optimise
+from adjoint.passes import PASSES, Report, optimise
 
 NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 
@@ -35,7 +35,7 @@ def executable(graph: Graph) -> Callable[..., list[Any]]:
     return interpreter.compile(optimise(graph)[0])
 
 
-verbs.executable = executable
+verbs.executable, verbs.optimise = executable, optimise
 
 
 @dataclass(frozen=True)
@@ -66,12 +66,43 @@ class _TracedParameters(dict):
         return value
 
 
-@dataclass
+@dataclass(frozen=True)
+class _Key:
+    """What a graph was built for."""
+
+    shape: Any
+    numeric: tuple[bool, ...]
+    specs: tuple[Spec, ...]
+    statics: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """A call's arguments, the numbers taken out."""
+
+    whole: tuple[tuple[Any, ...], dict[str, Any]]
+    rebuild: Callable[[list[Any]], Any]
+    numeric: list[bool]
+    statics: list[Any]
+
+    def filled(self, numbers: Sequence[Any]) -> Any:
+        """The arguments with other numbers."""
+        moving, still = iter(numbers), iter(self.statics)
+        return self.rebuild([next(moving) if yes else next(still) for yes in self.numeric])
+
+    def paths(self, numeric: bool) -> list[str]:
+        """Where the numbers, or the static values, stand."""
+        found = tree.paths(self.whole)
+        return [path for (path, _), yes in zip(found, self.numeric, strict=True) if yes == numeric]
+
+
+@dataclass(frozen=True, eq=False)
 class _Entry:
+    """A graph ready to be called."""
+
     graph: Graph
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
-    statics: list[Any]
     captured: list[Any]
 
 
@@ -84,7 +115,7 @@ class Jitted:
         self._off = tuple(passes_off)
         self._entries: dict[Any, _Entry] = {}
         self.compilations: list[Compilation] = []
-        self._keys: list[dict[str, Any]] = []
+        self._last: tuple[_Split, _Key] | None = None
         functools.update_wrapper(self, fn, updated=())
         self._signature = _signature(fn)
         if missing := self._static - set(self._signature.parameters if self._signature else ()):
@@ -94,10 +125,10 @@ class Jitted:
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, rebuild, statics, key = self._sorted(args, kwargs)
+        leaves, split, key = self._sorted(args, kwargs)
         entry = self._entries.get(key)
         if entry is None:
-            entry = self._compile(leaves, rebuild, statics, key)
+            entry = self._compile(leaves, split, key)
         inputs = [*leaves, *(resolve(p) for p in entry.parameters), *entry.captured]
         if any(is_graph_value(x) for x in inputs):
             return entry.rebuild(replay(entry.graph, inputs))
@@ -111,25 +142,22 @@ class Jitted:
 
     # ------------------------------------------------------------ inputs
 
-    def _sorted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any, list[Any], Any]:
+    def _sorted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], _Split, Any]:
         """Numbers apart from what is static, and the key under which the graph is kept."""
-        args, kwargs = self._bound(args, kwargs)
-        leaves, rebuild = tree.flatten((args, kwargs))
-        paths = [p for p, _ in tree.paths((args, kwargs))]
-        chosen = [isinstance(x, NUMBERS) and not self._is_static(path) for x, path in zip(leaves, paths, strict=True)]
-        numbers = [_value(x) for x, yes in zip(leaves, chosen, strict=True) if yes]
-        statics = [x for x, yes in zip(leaves, chosen, strict=True) if not yes]
-        key = (tuple(paths), tuple(chosen), tuple(map(spec_of, numbers)), tuple(map(_static_key, statics)))
-
-        def fill(values: Sequence[Any], kept: Sequence[Any] = statics) -> tuple[tuple[Any, ...], dict[str, Any]]:
-            moving, still = iter(values), iter(kept)
-            return rebuild([next(moving) if yes else next(still) for yes in chosen])
-
-        return numbers, fill, statics, key
+        whole = self._bound(args, kwargs) if self._static else (args, kwargs)
+        leaves, rebuild = tree.flatten(whole)
+        numeric = [isinstance(x, NUMBERS) for x in leaves]
+        if self._static:
+            paths = [p for p, _ in tree.paths(whole)]
+            numeric = [yes and not self._is_static(p) for yes, p in zip(numeric, paths, strict=True)]
+        numbers = [_value(x) for x, yes in zip(leaves, numeric, strict=True) if yes]
+        statics = [x for x, yes in zip(leaves, numeric, strict=True) if not yes]
+        key = _Key(tree.shape(whole), tuple(numeric), tuple(map(spec_of, numbers)), tuple(map(_static_key, statics)))
+        return numbers, _Split(whole, rebuild, numeric, statics), key
 
     def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Named static arguments as keywords, however they were passed."""
-        if not self._static or self._signature is None:
+        """Arguments in the order of the signature, however they were passed."""
+        if self._signature is None:
             return args, kwargs
         bound = self._signature.bind(*args, **kwargs)
         return bound.args, bound.kwargs
@@ -145,7 +173,7 @@ class Jitted:
 
     # ------------------------------------------------------------ compiling
 
-    def _compile(self, leaves: list[Any], fill: Any, statics: list[Any], key: Any) -> _Entry:
+    def _compile(self, leaves: list[Any], split: _Split, key: _Key) -> _Entry:
         start = time.perf_counter()
         parameters = _TracedParameters(context.bindings.get())
         structure: list[Any] = []
@@ -153,7 +181,7 @@ class Jitted:
         def run(*values: Any) -> list[Any]:
             tracer = values[0]._trace if values else None
             parameters.make = lambda spec, name: _new_param(tracer, spec, name)
-            args, kwargs = fill(values)
+            args, kwargs = split.filled(values)
             with context.setting(context.bindings, parameters):
                 out = self._converted()(*args, **kwargs)
             ys, rebuild = tree.flatten(out)
@@ -166,11 +194,12 @@ class Jitted:
         graph, captured = trace(run, [spec_of(x) for x in leaves], name_of(self._fn))
         graph, order = _parameters_first(graph, len(leaves), parameters, captured)
         graph, reports = optimise(graph, self._off)
-        entry = _Entry(graph, order, structure[0], statics, captured)
-        self.compilations.append(Compilation(self._reason(key), graph, time.perf_counter() - start, tuple(reports)))
+        entry = _Entry(graph, order, structure[0], captured)
+        reason = self._reason(split, key)
+        self.compilations.append(Compilation(reason, graph, time.perf_counter() - start, tuple(reports)))
         if not captured:  # a value of an outer transform belongs to this call alone
             self._entries[key] = entry
-        self._keys.append(key)
+        self._last = split, key
         return entry
 
     def _outputs(self, ys: list[Any], rebuild: Any, structure: list[Any]) -> list[Any]:
@@ -188,24 +217,21 @@ class Jitted:
     def _converted(self) -> Callable[..., Any]:
         return self._fn
 
-    def _reason(self, key: Any) -> str:
+    def _reason(self, split: _Split, key: _Key) -> str:
         """Why the graphs made before do not fit."""
-        if not self._keys:
+        if self._last is None:
             return "first call"
-        paths, chosen, specs, statics = key
-        old_paths, old_chosen, old_specs, old_statics = self._keys[-1]
-        if paths != old_paths or chosen != old_chosen:
+        old = self._last[1]
+        if key.shape != old.shape or key.numeric != old.numeric:
             return "the arguments have another structure"
-        moving = [p for p, yes in zip(paths, chosen, strict=True) if yes]
-        for path, new, old in zip(moving, specs, old_specs, strict=True):
-            if new.shape != old.shape:
-                return f"shape of {self._name(path)} changed from {old.shape} to {new.shape}"
-            if new != old:
-                return f"dtype of {self._name(path)} changed from {old.dtype} to {new.dtype}"
-        still = [p for p, yes in zip(paths, chosen, strict=True) if not yes]
-        for path, new, old in zip(still, statics, old_statics, strict=True):
-            if new != old:
-                return f"static value of {self._name(path)} changed from {old[1]!r} to {new[1]!r}"
+        for path, new, was in zip(split.paths(True), key.specs, old.specs, strict=True):
+            if new.shape != was.shape:
+                return f"shape of {self._name(path)} changed from {was.shape} to {new.shape}"
+            if new != was:
+                return f"dtype of {self._name(path)} changed from {was.dtype} to {new.dtype}"
+        for path, new, was in zip(split.paths(False), key.statics, old.statics, strict=True):
+            if new != was:
+                return f"static value of {self._name(path)} changed from {was[1]!r} to {new[1]!r}"
         return "a value of an outer transform is used"
 
     def _name(self, path: str) -> str:
@@ -223,8 +249,8 @@ class Jitted:
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph for these arguments."""
-        leaves, fill, statics, key = self._sorted(args, kwargs)
-        entry = self._entries.get(key) or self._compile(leaves, fill, statics, key)
+        leaves, split, key = self._sorted(args, kwargs)
+        entry = self._entries.get(key) or self._compile(leaves, split, key)
         return entry.graph
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
@@ -298,3 +324,11 @@ def jit(
         return lambda f: jit(f, static_argnames=names, passes_off=passes_off)
     check_function("jit", fn)
     return Jitted(fn, names, passes_off)
+
+
+def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
+    """The graph of a function for such inputs, before any pass."""
+    return jit(fn, passes_off=[name for name, _ in PASSES]).graph(*inputs)
+
+
+verbs.trace_function = trace_function

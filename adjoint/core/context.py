@@ -20,6 +20,9 @@ bindings: ContextVar[dict[Any, Any] | None] = ContextVar("bindings", default=Non
 #: The innermost open GradientTape, which records every Tensor op.
 open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 
+#: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
+static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
+
 
 @contextmanager
 def setting(variable: ContextVar, value: Any) -> Iterator[None]:

@@ -24,6 +24,8 @@ class Trace:
     level: float = 0
     #: Whether a Tensor shows the shape of the value it holds; a batch hides an axis.
     transparent: bool = True
+    #: Whether Tensors of this trace have become plain values: a GradientTape after its block.
+    closed: bool = False
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         """Apply `op` to inputs of which at least one belongs to this trace."""

@@ -108,6 +108,8 @@ class Tensor(Operators, Value):
     @property
     def tracked(self) -> bool:
         """Whether a transform (grad, jvp, vmap, a tape) is following this Tensor."""
+        if self._trace.closed:
+            return isinstance(self._value, Tensor) and self._value.tracked
         return self._trace is not EAGER and self._trace is not HALF
 
     def asnumpy(self) -> np.ndarray:

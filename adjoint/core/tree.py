@@ -70,6 +70,20 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     return leaves, lambda xs: rebuild([make(xs[start:stop]) for start, stop, make in parts])
 
 
+def shape(tree: Any) -> Any:
+    """The containers alone, as a value to compare and hash: trees of one shape hold their leaves in the same places.
+
+    >>> shape({"a": 1, "b": (2, None)}) == shape({"a": 5, "b": (7, None)})
+    True
+    """
+    if is_leaf(tree):
+        return 0
+    if isinstance(tree, dict):
+        return type(tree), tuple((k, shape(v)) for k, v in tree.items())
+    found = _children(tree)
+    return 0 if found is None else (type(tree), tuple(shape(child) for _, child in found[0]))
+
+
 def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
     """Each leaf with the Python expression that reaches it.
 

@@ -47,7 +47,7 @@ class GradientTape(Tape):
             raise EndedTransformError(f"this GradientTape is already recording{called_at()}")
         self._outer = context.open_tape.get()
         self.level = context.new_level()
-        self.base, self._used = None, False
+        self.base, self._used, self.closed = None, False, False
         self._leaves.clear()
         self._token = context.open_tape.set(self)
         return self
@@ -55,7 +55,7 @@ class GradientTape(Tape):
     def __exit__(self, *exc: Any) -> None:
         if self._token is not None:
             context.open_tape.reset(self._token)
-            self._token = None
+            self._token, self.closed = None, True
 
     # ------------------------------------------------------------ recording
 
@@ -113,7 +113,7 @@ class GradientTape(Tape):
     def gradient(self, target: Any, sources: Any, output_gradients: Any = None) -> Any:
         """The derivative of the sum of `target` (or its product with `output_gradients`) by each of `sources`."""
         nodes = self._start(target, sources)
-        targets = tree.leaves(target)
+        targets = list(map(self._unwrapped, tree.leaves(target)))
         given = [output_gradients] if tree.is_leaf(target) else tree.leaves(output_gradients)
         if output_gradients is None:
             seeds = [_ones(y) for y in targets]
@@ -132,6 +132,7 @@ class GradientTape(Tape):
         if not isinstance(target, Value):
             raise ArgumentError(f"jacobian: the target must be one Tensor, not a {type(target).__name__}{called_at()}")
         nodes = self._start(target, sources)
+        target = self._unwrapped(target)
         shape, n = target.shape, target.size
         basis = np.eye(n, dtype=target.dtype).reshape(n, *shape)
         batch = Batch(n)
@@ -146,6 +147,12 @@ class GradientTape(Tape):
     def _paused(self) -> Any:
         return context.setting(context.open_tape, self._outer if self._token is not None else context.open_tape.get())
 
+    def _unwrapped(self, y: Any) -> Any:
+        """The Tensor of this tape that a tape inside it has recorded in turn."""
+        while isinstance(y, Value) and y._trace is not self and isinstance(y._trace, GradientTape):
+            y = y._value
+        return y
+
     def _owns(self, y: Any) -> bool:
         return isinstance(y, Value) and y._trace is self
 
@@ -155,7 +162,7 @@ class GradientTape(Tape):
                 f"this GradientTape has given its gradient; make it GradientTape(persistent=True) to ask again{called_at()}"
             )
         targets = tree.leaves(target)
-        if not any(self._owns(y) for y in targets):
+        if not any(self._owns(self._unwrapped(y)) for y in targets):
             raise ArgumentError(
                 "gradient: the target was not computed inside this tape's `with` block (or not from floating-point "
                 f"Tensors){called_at()}"
@@ -167,6 +174,7 @@ class GradientTape(Tape):
         known = self._leaves.get(id(x))
         if known is not None:
             return known[2]
+        x = self._unwrapped(x)
         return x._extra if self._owns(x) else None
 
     def _shaped(self, sources: Any, gradients: list[Any], lead: tuple[int, ...] = ()) -> Any:

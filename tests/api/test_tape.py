@@ -257,3 +257,15 @@ def test_half_precision_in_and_out_of_backward():
     assert isinstance(x._value, np.ndarray)
     w = ad.Parameter(np.full(4096, 1e-4, np.float16))
     close(w.cumsum()[-1], ad.Tensor(w.asnumpy()).cumsum()[-1])  # both summed in float32
+
+
+def test_after_the_block_its_tensors_are_plain_values():
+    with ad.GradientTape() as outer:
+        with ad.GradientTape() as tape:
+            y = (X * X).sum()
+        with pytest.raises(TypeError, match="would cut the gradient"):
+            float(y)
+    assert float(y) == 14
+    assert np.asarray(y).dtype == np.float32
+    close(tape.gradient(y, X), [2, 4, 6])
+    close(outer.gradient(y, X), [2, 4, 6])
