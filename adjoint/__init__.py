@@ -6,6 +6,7 @@
 """
 
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from adjoint import graph as graph
 from adjoint import nn as nn
@@ -30,7 +31,6 @@ from adjoint.api.jacobian import jacfwd as jacfwd
 from adjoint.api.jacobian import jacobian as jacobian
 from adjoint.api.jacobian import jacrev as jacrev
 from adjoint.api.jacobian import nth_derivative as nth_derivative
-from adjoint.api.jit import jit as jit
 from adjoint.api.modes import GRAPH_MODE as GRAPH_MODE
 from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
 from adjoint.api.modes import get_context as get_context
@@ -54,6 +54,9 @@ from adjoint.ops import stop_gradient as stop_gradient
 from adjoint.ops.functional.random import set_seed as set_seed
 from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
+if TYPE_CHECKING:
+    from adjoint.api.jit import jit as jit
+
 __version__ = "0.1.0"
 
 
@@ -64,4 +67,6 @@ def __getattr__(name: str) -> object:
         return bfloat16()
     if name in ("numpy", "testing"):  # loaded when first used
         return import_module(f"adjoint.{name}")
+    if name == "jit":
+        return import_module("adjoint.api.jit").jit
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")

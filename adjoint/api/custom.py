@@ -140,7 +140,7 @@ class JvpCall(CustomCall):
         found = self.rule(tuple(map(wrap, xs)), tuple(map(wrap, vectors)))
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ArgumentError(f"the jvp rule of {self.name} must return (output, tangent){called_at()}")
-        leaves = tree.leaves(found[1])
+        leaves = tree.leaves_like(found[1], self.output(y))
         if [shape_of(t) for t in leaves] != [shape_of(v) for v in _flat(y)]:
             shapes = ", ".join(str(shape_of(t)) for t in leaves)
             raise ArgumentError(f"the jvp rule of {self.name} returned tangents of shape {shapes}{called_at()}")
@@ -253,7 +253,7 @@ class custom_vjp(_Custom):
             picked: list[Any] = []
             for g, x in zip(grads, inputs, strict=True):
                 count = len(tree.leaves(x))
-                parts = [None] * count if g is None or not count else tree.leaves(g)
+                parts = [None] * count if g is None or not count else tree.leaves_like(g, x)
                 if len(parts) != count:
                     raise ArgumentError(
                         f"the vjp rule of {name_of(self.fn)} returned a gradient unlike its input in structure{called_at()}"
@@ -289,7 +289,8 @@ class custom_jvp(_Custom):
 
     def _flat_rule(self, leaves: list[Any], rebuild: Any, spots: list[int]) -> Callable[..., Any]:
         def rule(inputs: Sequence[Any], tangents: Sequence[Any]) -> Any:
-            filled, moved = list(leaves), [None] * len(leaves)
+            filled: list[Any] = list(leaves)
+            moved: list[Any] = [0 if isinstance(x, int) else None for x in leaves]  # a whole number stands still
             for i, x, t in zip(spots, inputs, tangents, strict=True):
                 filled[i], moved[i] = x, t
             return self.rule(rebuild(filled), rebuild(moved))  # type: ignore[misc]

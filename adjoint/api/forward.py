@@ -42,8 +42,8 @@ def _paired(what: str, inputs: Any, tangents: Any) -> tuple[list[Input], list[li
         raise ArgumentError(f"{what}: {count} tangents for {len(trees)} inputs{called_at()}")
     checked = check_inputs(what, trees, range(len(trees)))
     vectors = []
-    for i, (xs, t) in enumerate(zip((c.leaves for c in checked), pushes, strict=True)):
-        leaves = tree.leaves(t)
+    for i, (xs, like, t) in enumerate(zip((c.leaves for c in checked), trees, pushes, strict=True)):
+        leaves = tree.leaves_like(t, like)
         if len(leaves) != len(xs):
             raise ArgumentError(
                 f"{what}: the tangent of input {i} has {len(leaves)} leaves, the input {len(xs)}{called_at()}"

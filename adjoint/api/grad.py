@@ -11,6 +11,7 @@ from adjoint.api.inputs import (
     binding,
     check_cotangent,
     check_function,
+    check_input,
     check_inputs,
     check_positions,
     finished,
@@ -23,9 +24,9 @@ from adjoint.api.inputs import (
 from adjoint.api.modes import by_mode
 from adjoint.core import tree
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import Value, lift
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, boundary, called_at
-from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.parameter import Parameter
 from adjoint.transforms.tape import Node, Tape, sweep
 
 Weights = Parameter | Sequence[Parameter] | None
@@ -39,7 +40,7 @@ class Recording:
         self.tape = tape = Tape(what)
         self.inputs = check_inputs(what, call.chosen, call.places)
         tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
-        bound = {w: tape.track(lift(resolve(w, for_backward=False))) for w in weights}
+        bound = {w: tape.track(check_input(what, f"the weight '{w.name}'", w)) for w in weights}
         # The nodes, not the Tensors: `x[i] = v` in the function rebinds those.
         self.nodes = [x._extra for xs in tracked for x in xs] + [_hooked(bound[w], w) for w in weights]
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
@@ -55,12 +56,16 @@ class Recording:
             return lowered(self.tape, self.out)
         return tree.map(lambda x: lowered(self.tape, x), self.out)
 
-    def pull(self, out: Any, cotangent: Any = None) -> tuple[list[Any], list[Any]]:
-        """Gradients of the chosen inputs and of the weights; by default of the sum of all outputs."""
+    def seeds(self, out: Any, cotangent: Any = None) -> list[tuple[Node, Any]]:
+        """Where the sweep begins: the outputs' nodes, each with its cotangent; by default that of the sum of all."""
         ys = output_leaves(self.what, self.fn, out)
-        gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, ys)
+        gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, out, ys)
         tape = self.tape
-        found = sweep([(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is tape])
+        return [(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is tape]
+
+    def pull(self, seeds: list[tuple[Node, Any]]) -> tuple[list[Any], list[Any]]:
+        """Gradients of the chosen inputs and of the weights."""
+        found = sweep(seeds)
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:
@@ -68,8 +73,8 @@ class Recording:
             grads = grads[len(i.leaves) :]
         return by_input, grads
 
-    def _checked(self, cotangent: Any, ys: list[Any]) -> list[Any]:
-        gs = tree.leaves(cotangent)
+    def _checked(self, cotangent: Any, out: Any, ys: list[Any]) -> list[Any]:
+        gs = tree.leaves_like(cotangent, out)
         if len(gs) != len(ys):
             raise ArgumentError(
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
@@ -117,23 +122,22 @@ def value_and_grad(
     run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        recording, gradients = run(args, kwargs)
-        return recording.value(), gradients
+        return run(args, kwargs)
 
     return _dressed(boundary(by_mode(value_and_gradient)), fn, "value_and_grad")
 
 
 def _gradients(
     what: str, fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool
-) -> Callable[[Any, dict[str, Any]], tuple[Recording, Any]]:
-    """What `grad` and `value_and_grad` have in common: from a call's arguments to the recording and the gradients."""
+) -> Callable[[Any, dict[str, Any]], tuple[Any, Any]]:
+    """What `grad` and `value_and_grad` have in common: from a call's arguments to the value and the gradients."""
     check_function(what, fn)
     params = check_weights(what, weights)
     if grad_position is None and weights is None:
         raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
     positions = () if grad_position is None else check_positions(what, grad_position)
 
-    def run(args: Any, kwargs: dict[str, Any]) -> tuple[Recording, Any]:
+    def run(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any]:
         sens = None
         if sens_param:
             if not args:
@@ -145,8 +149,10 @@ def _gradients(
             if not isinstance(out, (tuple, list)) or len(out) < 2:
                 raise ArgumentError(f"{what}: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
             out = out[0]
-        by_input, by_weight = recording.pull(out, sens)
-        return recording, _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
+        value, seeds = recording.value(), recording.seeds(out, sens)
+        recording.out = out = None  # so that the sweep can let go of what it has passed
+        by_input, by_weight = recording.pull(seeds)
+        return value, _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
 
     return run
 
@@ -212,8 +218,8 @@ def grad(
     run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        recording, gradients = run(args, kwargs)
-        return (gradients, tuple(recording.value()[1:])) if has_aux else gradients
+        value, gradients = run(args, kwargs)
+        return (gradients, tuple(value[1:])) if has_aux else gradients
 
     return _dressed(boundary(by_mode(gradient)), fn, "grad")
 
@@ -277,7 +283,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: 
 
     @boundary
     def vjp_fn(*cotangents: Any) -> Any:
-        by_input, by_weight = run.pull(out, cotangents)
+        by_input, by_weight = run.pull(run.seeds(out, cotangents[0] if len(cotangents) == 1 else cotangents))
         return tuple(by_input) if weights is None else (tuple(by_input), tuple(by_weight))
 
     return (value, vjp_fn, *aux)

@@ -150,7 +150,9 @@ def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:
 
 
 def whole(out: Any) -> Any:
-    """A function's output with object arrays of Tensors made Tensors again."""
+    """A function's output with object arrays of Tensors made Tensors again, and Parameters the values they stand for."""
+    if isinstance(out, Parameter):
+        return resolve(out)
     if tree.is_leaf(out):
         return verbs.array(out) if isinstance(out, np.ndarray) and out.dtype.hasobject else out
     return tree.map(whole, out)

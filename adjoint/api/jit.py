@@ -314,8 +314,8 @@ def jit(
 
     >>> import adjoint as ad
     >>> f = ad.jit(lambda x: ad.ops.sin(x) * x)
-    >>> print(f(ad.Tensor([1.0, 2.0])), ad.grad(f)(0.0))
-    [0.84147096 1.8185949 ] 0.0
+    >>> print(f(ad.Tensor([0.0, 0.0])), ad.grad(f)(0.0))
+    [0. 0.] 0.0
     >>> [c.reason for c in f.compilations]
     ['first call', 'shape of `x` changed from (2,) to ()']
     """

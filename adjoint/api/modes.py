@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.verbs import verbs
 from adjoint.graph.trace import is_graph_value
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
+
+
+def _when_first_used(verb: str) -> Callable[..., Any]:
+    """A verb of static mode, which loads that mode when it is first spoken."""
+
+    def load(*args: Any) -> Any:
+        import_module("adjoint.api.jit")
+        return getattr(verbs, verb)(*args)
+
+    return load
+
+
+for _verb in ("trace_function", "grad_graph", "optimise", "executable", "vjp_graph", "jvp_graph", "vmap_graph"):
+    setattr(verbs, _verb, _when_first_used(_verb))
 
 
 def set_context(*, mode: int) -> None:
