@@ -10,6 +10,8 @@ import dataclasses
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from adjoint.core.errors import ArgumentError, called_at
+
 Path = str
 
 
@@ -103,6 +105,24 @@ def leaves(tree: Any) -> list[Any]:
     return flatten(tree)[0]
 
 
+def leaves_like(tree: Any, like: Any) -> list[Any]:
+    """The leaves of a tree in the order of another tree's: a dict may name its keys in any order.
+
+    >>> leaves_like({"b": 2, "a": 1}, {"a": 0.0, "b": 0.0})
+    [1, 2]
+    """
+    if isinstance(tree, dict) and isinstance(like, dict):
+        if not tree.keys() <= like.keys():  # one that is missing shows in the count
+            raise ArgumentError(
+                f"a dict with the keys {list(tree)} was given for one with the keys {list(like)}{called_at()}"
+            )
+        return [leaf for key in like for leaf in leaves_like(tree[key], like[key])]
+    ours, theirs = _children(tree), _children(like)
+    if ours is None or theirs is None or len(ours[0]) != len(theirs[0]):
+        return leaves(tree)
+    return [leaf for (_, a), (_, b) in zip(ours[0], theirs[0], strict=True) for leaf in leaves_like(a, b)]
+
+
 def map(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     """Apply `fn` to each leaf, and to the leaves at the same places of further trees.
 
@@ -110,5 +130,5 @@ def map(fn: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     (11, [22])
     """
     xs, rebuild = flatten(tree)
-    others = [flatten(t)[0] for t in rest]
+    others = [leaves_like(t, tree) for t in rest]
     return rebuild([fn(*args) for args in zip(xs, *others, strict=True)])

@@ -43,17 +43,22 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
             yield from _statements(list(ast.iter_child_nodes(node)))
 
 
-def _has_jump(body: Sequence[ast.AST], in_loop: bool = False) -> bool:
+def _has_jump(body: Sequence[ast.AST], returns: bool = True, in_loop: bool = False) -> bool:
     """Whether a block can be left by `return`, or by a `break` or `continue` of a loop around it."""
     for node in body:
-        if isinstance(node, ast.Return) or (isinstance(node, (ast.Break, ast.Continue)) and not in_loop):
+        if (isinstance(node, ast.Return) and returns) or (isinstance(node, (ast.Break, ast.Continue)) and not in_loop):
             return True
         if isinstance(node, _LOOPS):
-            if _has_jump(node.body, True) or _has_jump(node.orelse, in_loop):
+            if _has_jump(node.body, returns, True) or _has_jump(node.orelse, returns, in_loop):
                 return True
-        elif not isinstance(node, _SCOPES) and _has_jump(list(ast.iter_child_nodes(node)), in_loop):
+        elif not isinstance(node, _SCOPES) and _has_jump(list(ast.iter_child_nodes(node)), returns, in_loop):
             return True
     return False
+
+
+def _abandons(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block always ends the function."""
+    return _leaves(body, (ast.Return, ast.Raise)) and not _has_jump(body, returns=False)
 
 
 def _has_break(body: Sequence[ast.AST]) -> bool:
@@ -74,7 +79,12 @@ def _leaves(body: Sequence[ast.stmt], how: tuple[type[ast.AST], ...]) -> bool:
             return True
         if isinstance(node, ast.If) and node.orelse and _leaves(node.body, how) and _leaves(node.orelse, how):
             return True
-        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value and not _has_break(node.body):
+        if (
+            isinstance(node, ast.While)
+            and isinstance(node.test, ast.Constant)
+            and node.test.value
+            and not _has_break(node.body)
+        ):
             return True
     return False
 
@@ -163,8 +173,6 @@ class _Lowering:
             if set_here:
                 out += self._guarded(rest, sorted(set_here), loop, flags)
                 break
-            if len(rest) < len(body) - k - 1:
-                break
         return out, flags
 
     def _absorb(self, node: ast.If, rest: list[ast.stmt]) -> tuple[ast.If, list[ast.stmt]]:
@@ -205,7 +213,7 @@ class _Lowering:
         body, first = self.block(node.body, loop, within)
         orelse, second = self.block(node.orelse, loop, within)
         fresh = ast.copy_location(ast.If(node.test, body, orelse), node)
-        left = {side for side in ("body", "orelse") if _leaves(getattr(node, side), (ast.Return, ast.Raise))}
+        left = {side for side in ("body", "orelse") if _abandons(getattr(node, side))}
         if left:
             self.result.abandoned[fresh] = left
         return [fresh], first | second

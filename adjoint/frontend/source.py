@@ -128,7 +128,9 @@ def _same_place(node: Definition, code: CodeType) -> bool:
 
 def _same_instructions(found: _Found, code: CodeType) -> bool:
     """Whether the definition, compiled alone, gives the same instructions."""
-    args = ast.arguments(posonlyargs=[], args=[ast.arg(n) for n in code.co_freevars], kwonlyargs=[], kw_defaults=[], defaults=[])
+    args = ast.arguments(
+        posonlyargs=[], args=[ast.arg(n) for n in code.co_freevars], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
     inner: Any = found.node if isinstance(found.node, ast.stmt) else ast.Expr(found.node)
     outer = ast.FunctionDef("outer", args, [inner], [])
     module = ast.fix_missing_locations(ast.Module([outer], []))

@@ -114,7 +114,7 @@ class GradientTape(Tape):
         """The derivative of the sum of `target` (or its product with `output_gradients`) by each of `sources`."""
         nodes = self._start(target, sources)
         targets = list(map(self._unwrapped, tree.leaves(target)))
-        given = [output_gradients] if tree.is_leaf(target) else tree.leaves(output_gradients)
+        given = [output_gradients] if tree.is_leaf(target) else tree.leaves_like(output_gradients, target)
         if output_gradients is None:
             seeds = [_ones(y) for y in targets]
         elif len(given) == len(targets):

@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, differentiable, failure, gathered, make, wrap
-from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -134,11 +134,11 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     return sorted(found, key=_by_order)
 
 
-def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
+def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
     """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results.
 
     Nodes are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
-    freed as the sweep goes on.
+    freed as the sweep goes on, if nothing else holds it. `seeds` is emptied for the same reason.
     """
     grads: dict[int, Any] = {}
     nodes: dict[int, Node] = {}
@@ -154,8 +154,8 @@ def sweep(seeds: Iterable[tuple[Node, Any]], keep: set[Node] | None = None) -> d
         else:
             grads[key] = held + g
 
-    for node, g in seeds:
-        add(node, g)
+    while seeds:
+        add(*seeds.pop())
     with np.errstate(all="ignore"):
         while heap:
             key = -heappop(heap)
@@ -192,6 +192,10 @@ def _hooked(node: Node, g: Any) -> Any:
     for hook in list(node.hooks or ()):
         new = hook(wrap(g))
         if new is not None:
+            if shape_of(new) != shape_of(g):
+                raise ArgumentError(
+                    f"a hook returned a gradient of shape {shape_of(new)} in place of one of shape {shape_of(g)}{called_at()}"
+                )
             g = new._value if isinstance(new, Value) and new._trace is EAGER else new
     return g
 

@@ -218,3 +218,8 @@ def test_bprop_of_a_cell_with_containers_and_settings_as_inputs():
     a, b = ad.grad(Product())((ad.Tensor([1.0]), ad.Tensor([2.0])), "plain")
     close(a, [7])
     close(b, [8])
+
+
+def test_the_tangent_of_a_whole_number_is_zero():
+    product = ad.custom_jvp(lambda x, n: x * n, lambda xs, ts: (xs[0] * xs[1], xs[1] * ts[0] + xs[0] * ts[1]))
+    close(ad.grad(lambda x: product(x, 3))(2.0), 3)

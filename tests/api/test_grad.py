@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -303,3 +305,55 @@ def test_arrays_may_be_overwritten_after_the_call():
     (pulled,) = ad.vjp(lambda v: v + 1, x)[1](g)
     g[:] = 7
     close(pulled, [1, 1])
+
+
+def test_dicts_are_matched_by_their_keys():
+    f = lambda d: d["a"] * 2 + d["b"] * 3
+    inputs = {"a": 2.0, "b": 1.0}
+    close(ad.jvp(f, inputs, {"b": 1.0, "a": 0.0})[1], 3)
+    close(ad.linearize(f, inputs)[1]({"b": 1.0, "a": 0.0}), 3)
+    twice = lambda x: {"a": x * 2, "b": x * 3}
+    close(ad.vjp(twice, 2.0)[1]({"b": 1.0, "a": 0.0})[0], 3)
+    close(ad.grad(twice, sens_param=True)(2.0, {"b": 1.0, "a": 0.0}), 3)
+    with pytest.raises(
+        ValueError, match=r"a dict with the keys \['c', 'a'\] was given for one with the keys \['a', 'b'\]"
+    ):
+        ad.jvp(f, inputs, {"c": 1.0, "a": 0.0})
+    rule = ad.custom_vjp(f, lambda d, out, dout: ({"b": 3 * dout, "a": 2 * dout},))
+    close([ad.grad(rule)(inputs)[k] for k in "ab"], [2, 3])
+
+
+def test_a_parameter_as_the_output_and_one_without_a_derivative():
+    w = ad.Parameter(ad.Tensor([2.0]), name="w")
+    value, g = ad.value_and_grad(lambda x: w, None, weights=w)(1.0)
+    close(g, [1])
+    w.set_data(ad.Tensor([5.0]))
+    close(value, [2])
+    with pytest.raises(TypeError, match="the weight 'n' is of dtype int64; whole numbers"):
+        ad.grad(lambda x: x, None, weights=ad.Parameter(np.array([1]), name="n"))(1.0)
+
+
+def test_a_hook_must_keep_the_shape():
+    def f(x):
+        x.register_hook(lambda g: 5.0)
+        return x * x
+
+    with pytest.raises(ValueError, match=r"a hook returned a gradient of shape \(\) in place of one of shape \(2,\)"):
+        ad.grad(f)(X)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="a caller's stack holds the arguments of a call")
+def test_the_sweep_frees_what_it_has_passed():
+    late, alive = [], []
+
+    def f(x):
+        first = ops.sin(x)
+        first.register_hook(lambda g: alive.extend(r() is not None for r in late))
+        y = first
+        for _ in range(3):
+            y = ops.exp(y)
+            late.append(weakref.ref(y._value))
+        return (y * y).sum()
+
+    ad.grad(f)(ad.Tensor([0.1, 0.2]))
+    assert alive[1:] == [False, False]  # the first one's own rule is just being evaluated

@@ -259,7 +259,7 @@ def test_half_precision_in_and_out_of_backward():
     close(w.cumsum()[-1], ad.Tensor(w.asnumpy()).cumsum()[-1])  # both summed in float32
 
 
-def test_after_the_block_its_tensors_are_plain_values():
+def test_a_closed_tape_lets_its_tensors_go_but_an_outer_one_keeps_them():
     with ad.GradientTape() as outer:
         with ad.GradientTape() as tape:
             y = (X * X).sum()

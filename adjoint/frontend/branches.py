@@ -1,0 +1,214 @@
+"""`if` and ternaries: Python's on plain conditions, `cond` on graph values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from adjoint.core.spec import Spec, spec_of
+from adjoint.core.verbs import verbs
+from adjoint.frontend import state
+from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.logic import truth
+from adjoint.frontend.returns import RESULT
+from adjoint.frontend.site import Site
+from adjoint.frontend.state import UNDEFINED, Again, Box, Flat, Frame, Place, Snapshot
+from adjoint.graph import control
+
+Block = Callable[[], Any]
+
+
+def _nothing() -> None:
+    """An `else` that is not there."""
+
+
+def if_(test: Any, body: Block, orelse: Block | None, names: Callable[[], Any], site: Site) -> None:
+    """`if test: body() else: orelse()`."""
+    if state.is_graph_value(test):
+        Branches(test, body, orelse or _nothing, Frame(names), site).run()
+    elif test:
+        body()
+    elif orelse is not None:
+        orelse()
+
+
+def choose(test: Any, yes: Block, no: Block, site: Site) -> Any:
+    """`yes() if test else no()`."""
+    if not state.is_graph_value(test):
+        return yes() if test else no()
+    box = Box("the value of the ternary")
+    Branches(test, lambda: box.set(yes()), lambda: box.set(no()), Frame(None), site, [box]).run()
+    return box.value
+
+
+class Branches:
+    """One `if` on a graph value: run both blocks from the same state, and merge what they leave."""
+
+    def __init__(
+        self, test: Any, body: Block, orelse: Block, frame: Frame, site: Site, places: list[Place] | None = None
+    ) -> None:
+        self.site = site
+        self.frame = frame
+        self.test = truth(test)
+        self.blocks = {"body": body, "orelse": orelse}
+        self.places = frame.places(site) if places is None else places
+        self.snapshot = Snapshot(frame, self.places)
+        self.stand_ins: dict[tuple[str, int], Any] = {}
+        # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
+        undefined = {p.name for p in self.places if p.get() is UNDEFINED}
+        self.order = ["body", "orelse"]
+        if len(undefined & site.second) > len(undefined & site.first):
+            self.order.reverse()
+            self.test = verbs.logical_not(self.test)
+        self.first: list[Any] = []
+        self.second: list[Any] = []
+
+    def run(self) -> None:
+        """Replace the state by what the graph chooses."""
+        if self.site.raises:
+            raise ControlFlowError(
+                f"the `raise` in the `if` at {self.site.place} depends on a value that is known only when the graph runs. Check it "
+                f"before the function is called, or compute a value for that case with ops.where"
+            )
+        while True:
+            try:
+                outputs = control.cond(self.test, self._run_first, self._run_second)
+                break
+            except Again:
+                continue
+            except control.MismatchError as error:
+                raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
+        outputs = list(outputs)
+        for place, a, b in zip(self.places, self.first, self.second, strict=True):
+            if a is not UNDEFINED:
+                place.set(_merged(Flat.of(a), Flat.of(b), outputs))
+
+    def _values(self, side: str) -> list[Any]:
+        """What the places hold after one block; the state is as before again."""
+        self.snapshot.restore()
+        try:
+            self.blocks[side]()
+            values = [p.get() for p in self.places]
+            unforeseen = self.snapshot.changed(self.places)
+        finally:
+            self.snapshot.restore()
+        if unforeseen:
+            self.places += unforeseen
+            raise Again
+        return [self.stand_ins.get((side, i), v) for i, v in enumerate(values)]
+
+    def _run_first(self) -> list[Any]:
+        self.first = self._values(self.order[0])
+        return [x for v in self.first if v is not UNDEFINED for x in Flat.of(v).leaves if state.is_dynamic(x)]
+
+    def _run_second(self) -> list[Any]:
+        side, other = self.order[1], self.order[0]
+        self.second = self._values(side)
+        out = []
+        for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
+            if not _agree(a, b):
+                if a is not UNDEFINED and self._free(place, b, side):
+                    b = self.second[i] = _stand_in(a)
+                elif b is not UNDEFINED and self._free(place, a, other) and (other, i) not in self.stand_ins:
+                    self.stand_ins[other, i] = _stand_in(b)
+                    raise Again
+                else:
+                    raise self._disagreement(place, a, b)
+            if b is not UNDEFINED:
+                out += [y for x, y in zip(Flat.of(a).leaves, Flat.of(b).leaves, strict=True) if state.is_dynamic(x)]
+        return out
+
+    def _free(self, place: Place, value: Any, side: str) -> bool:
+        """Whether the value that a place has after a block is never used."""
+        if place.name == RESULT:
+            return value is UNDEFINED
+        return place.name[:4] != "_ad_" and side in self.site.abandoned
+
+    # ------------------------------------------------------------ errors
+
+    def _sides(self, a: Any, b: Any) -> tuple[Any, Any]:
+        return (a, b) if self.order[0] == "body" else (b, a)
+
+    def _locate(self, index: int) -> tuple[Place, str]:
+        """The place and the path in it of a value that passed through the graph."""
+        for place, value in zip(self.places, self.first, strict=True):
+            if value is UNDEFINED:
+                continue
+            for path, leaf in state.tree.paths(value, _label(place)):
+                if state.is_dynamic(leaf):
+                    if index == 0:
+                        return place, path
+                    index -= 1
+        raise IndexError(index)
+
+    def _disagreement(self, place: Place, a: Any, b: Any) -> ControlFlowError:
+        name, site = _label(place), self.site
+        if a is UNDEFINED or b is UNDEFINED:
+            return ControlFlowError(
+                f"`{name}` is only defined in one branch of the `if` at {site.place}, and it is used later: give it a value before "
+                f"the `if`"
+            )
+        for (path, x), (_, y) in zip(state.tree.paths(a, name), state.tree.paths(b, name)):
+            if not _agree(x, y):
+                return self._mismatch(place, path, _spec(x), _spec(y))
+        return self._mismatch(place, name, state.described(a), state.described(b))
+
+    def _mismatch(self, place: Place, path: str, left: Any, right: Any) -> ControlFlowError:
+        left, right = self._sides(left, right)
+        if place.name == RESULT:
+            what = f"the function returns {left} in the `if` branch and {right} otherwise"
+        elif self.site.kind == "ternary":
+            what = f"the ternary gives {left} if the condition holds and {right} if not"
+        else:
+            what = f"`{path}` is {left} after the `if` branch and {right} after the `else` branch"
+        how = "Make both the same shape" if _shapes_differ(left, right) else "Make both of the same kind"
+        return ControlFlowError(f"{what} ({self.site.place}). {how}, or choose between them with ops.where")
+
+
+def _label(place: Place) -> str:
+    return "the returned value" if place.name == RESULT else place.name
+
+
+def _spec(x: Any) -> Any:
+    return spec_of(x) if isinstance(x, state.ARRAYS) else state.described(x)
+
+
+def _shapes_differ(left: Any, right: Any) -> bool:
+    return isinstance(left, Spec) and isinstance(right, Spec) and left.shape != right.shape
+
+
+def _agree(a: Any, b: Any) -> bool:
+    """Whether two values can be merged, as far as can be seen before the graph is asked."""
+    if a is UNDEFINED or b is UNDEFINED:
+        return a is b
+    x, y = Flat.of(a), Flat.of(b)
+    return x.shape == y.shape and all(map(_leaves_agree, x.leaves, y.leaves))
+
+
+def _leaves_agree(a: Any, b: Any) -> bool:
+    if not (state.is_dynamic(a) and state.is_dynamic(b)):
+        return state.same(a, b)
+    s, t = spec_of(a), spec_of(b)
+    return s.shape == t.shape and (s.weak or t.weak or s.dtype == t.dtype)
+
+
+def _stand_in(value: Any) -> Any:
+    flat = Flat.of(value)
+    return flat.rebuild([state.stand_in(x) for x in flat.leaves])
+
+
+def _merged(a: Flat, b: Flat, outputs: list[Any]) -> Any:
+    """The value after the branches; takes its leaves from the front of `outputs`."""
+    leaves = []
+    for x, y in zip(a.leaves, b.leaves, strict=True):
+        chosen = outputs.pop(0) if state.is_dynamic(x) else x
+        leaves.append(x if state.same(x, y) else chosen)
+    return a.rebuild(leaves)
+
+
+def guarded(condition: Any, block: Block, frame: Frame, site: Site) -> None:
+    """Run a block if a graph value holds: a round of an unrolled loop after a `break`."""
+    as_if = replace(site, kind="if", first=frozenset(site.names))
+    Branches(condition, block, _nothing, frame, as_if).run()
+

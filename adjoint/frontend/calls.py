@@ -1,0 +1,171 @@
+"""A call from converted code: functions of the user are converted too, builtins learn about graph values."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import os
+import site as python_site
+import sysconfig
+from collections.abc import Callable
+from functools import cache
+from types import BuiltinFunctionType, FunctionType, MethodType
+from typing import Any
+
+from adjoint.core import tree
+from adjoint.core.errors import PACKAGE
+from adjoint.core.verbs import verbs
+from adjoint.frontend import state
+from adjoint.frontend.convert import convert_function, is_converted
+from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
+from adjoint.frontend.logic import truth
+
+#: Functions whose code suspends itself: calling them runs nothing yet.
+_SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
+
+#: Libraries that know nothing of graph values, or all of them.
+_FOREIGN = {
+    "numpy", "scipy", "jax", "jaxlib", "torch", "pandas", "sympy", "matplotlib", "llvmlite", "numba", "hypothesis",
+    "_hypothesis_pytestplugin", "pytest", "_pytest", "pluggy", "IPython", "ipykernel", "tqdm", "safetensors", "onnx",
+}  # fmt: skip
+_STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
+_INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
+_OWN_CONVERTED = (PACKAGE + "nn" + os.sep,)  # networks run the user's `construct`
+
+
+def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """`fn(*args, **kwargs)`."""
+    kind = type(fn)
+    if kind is FunctionType:
+        return followed(fn)(*_functions_too(fn, args), **kwargs)
+    if kind is MethodType:
+        inner = fn.__func__
+        if type(inner) is FunctionType:
+            return followed(inner)(fn.__self__, *args, **kwargs)
+        return fn(*args, **kwargs)
+    special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None
+    if special is not None:
+        return special(*args, **kwargs)
+    if kind is functools.partial:
+        return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
+    if isinstance(fn, type):
+        return fn(*args, **kwargs)
+    of_class = getattr(kind, "__call__", None)  # noqa: B004
+    if type(of_class) is FunctionType:
+        return followed(of_class)(fn, *args, **kwargs)
+    return fn(*args, **kwargs)
+
+
+def followed(fn: FunctionType) -> Callable[..., Any]:
+    """The converted function, or the function itself where its source is not the user's or not to be had."""
+    code = fn.__code__
+    if code.co_flags & _SUSPENDS or is_converted(fn) or not is_users(code.co_filename):
+        return fn
+    try:
+        return convert_function(fn)
+    except SourceError:
+        return fn
+    except UnsupportedSyntaxError:
+        if code.co_filename.startswith(_INSTALLED):
+            return fn
+        raise
+
+
+@cache
+def is_users(filename: str) -> bool:
+    """Whether a file holds code to be converted: all but Python's library, adjoint, and libraries of compiled kernels."""
+    if filename.startswith(PACKAGE):
+        return filename.startswith(_OWN_CONVERTED)
+    for root in _INSTALLED:
+        if filename.startswith(root):
+            return filename[len(root) :].split(os.sep)[0].removesuffix(".py") not in _FOREIGN
+    return not filename.startswith((*_STDLIB, "<frozen", "<__array_function__"))
+
+
+def _functions_too(fn: FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Functions of the user that he hands to adjoint (`grad(f)`, `vmap(f)`) are converted as well."""
+    if not fn.__code__.co_filename.startswith(PACKAGE):
+        return args
+    return tuple(followed(a) if type(a) is FunctionType else a for a in args)
+
+
+# ---------------------------------------------------------------- builtins
+
+
+def _any_graph(values: Any) -> bool:
+    return any(map(state.is_graph_value, values))
+
+
+def _has_items(x: Any) -> bool:
+    return isinstance(x, Items) or state.is_graph_value(x)
+
+
+def _range(*bounds: Any) -> Any:
+    return graph_range(*bounds) if _any_graph(bounds) else range(*bounds)
+
+
+def _enumerate(iterable: Any, start: Any = 0) -> Any:
+    found = enumerated(iterable, start) if _has_items(iterable) or state.is_graph_value(start) else None
+    return enumerate(iterable, start) if found is None else found
+
+
+def _zip(*parts: Any, **options: Any) -> Any:
+    found = zipped(parts) if any(map(_has_items, parts)) and not options else None
+    return zip(*parts, **options) if found is None else found
+
+
+def _reversed(iterable: Any) -> Any:
+    found = backwards(iterable) if _has_items(iterable) else None
+    return reversed(iterable) if found is None else found
+
+
+def _bool(*args: Any) -> Any:
+    return truth(args[0]) if _any_graph(args[:1]) else bool(*args)
+
+
+def _extreme(python: Callable[..., Any], pick: str) -> Callable[..., Any]:
+    """`min` or `max`, which compare their arguments."""
+
+    def chosen(*args: Any, **options: Any) -> Any:
+        values = list(args) if len(args) > 1 else args[0]
+        if options or not (isinstance(values, (list, tuple)) and _any_graph(values)):
+            single = len(args) == 1 and state.is_graph_value(values) and not options and len(values.shape) == 1
+            return functools.reduce(getattr(verbs, pick), values) if single else python(*args, **options)
+        return functools.reduce(getattr(verbs, pick), values)
+
+    return chosen
+
+
+def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
+    """A builtin that calls what it is given."""
+
+    def called(*args: Any, **options: Any) -> Any:
+        if callable(options.get("key")):
+            options["key"] = functools.partial(call, options["key"])
+        return python(*(functools.partial(call, a) if type(a) in (FunctionType, MethodType) else a for a in args), **options)
+
+    return called
+
+
+def _print(*values: Any, **options: Any) -> None:
+    """Graph values print as what is known of them: dtype and shape."""
+    if any(state.is_graph_value(x) for v in values for x in tree.leaves(v)):
+        values = tuple(tree.map(lambda x: state.described(x) if state.is_graph_value(x) else x, v) for v in values)
+    print(*values, **options)
+
+
+_SPECIAL: dict[Any, Callable[..., Any]] = {
+    range: _range,
+    enumerate: _enumerate,
+    zip: _zip,
+    reversed: _reversed,
+    bool: _bool,
+    builtins.print: _print,
+    builtins.min: _extreme(min, "minimum"),
+    builtins.max: _extreme(max, "maximum"),
+    map: _with_functions(map),
+    filter: _with_functions(filter),
+    builtins.sorted: _with_functions(sorted),
+    functools.reduce: _with_functions(functools.reduce),
+}

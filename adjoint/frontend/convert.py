@@ -1,0 +1,133 @@
+"""A function whose control flow asks the runtime: on plain values the same function, on graph values a graph."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import sys
+import weakref
+from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
+from typing import Any
+
+from adjoint.frontend.control import Control
+from adjoint.frontend.expressions import RUNTIME, SITES, arguments
+from adjoint.frontend.fence import check
+from adjoint.frontend.names import local
+from adjoint.frontend.site import Site
+from adjoint.frontend.source import Source, find_source
+
+#: Holds the functions that converted code calls; filled in by the package.
+runtime_cell = CellType()
+
+_FUTURE_FLAGS = 0x1FF0000  # `from __future__ import annotations` and its kin, in co_flags
+_converted: weakref.WeakKeyDictionary[FunctionType, FunctionType] = weakref.WeakKeyDictionary()
+_compiled: dict[int, tuple[CodeType, _Compiled]] = {}
+
+
+@dataclass(frozen=True)
+class _Compiled:
+    code: CodeType
+    sites: tuple[Site, ...]
+
+
+def is_converted(fn: FunctionType) -> bool:
+    """Whether a function came out of `convert_function`, or out of a function that did."""
+    return RUNTIME in fn.__code__.co_freevars
+
+
+def convert_function(fn: FunctionType) -> FunctionType:
+    """The converted function. It shares the original's variables, defaults and lines; converting twice gives the same object.
+
+    Raises SourceError where there is no source, UnsupportedSyntaxError where the source cannot become a graph.
+    """
+    if is_converted(fn):
+        return fn
+    known = _converted.get(fn)
+    if known is None or known.__defaults__ != fn.__defaults__:
+        known = _converted[fn] = _build(fn)
+    return known
+
+
+def _build(fn: FunctionType) -> FunctionType:
+    held = _compiled.get(id(fn.__code__))
+    if held is None:
+        held = _compiled[id(fn.__code__)] = (fn.__code__, _compile(fn))  # the code is kept, so that its id stays its own
+    compiled = held[1]
+    cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
+    cells |= {RUNTIME: runtime_cell, SITES: CellType(compiled.sites)}
+    closure = tuple(cells[name] for name in compiled.code.co_freevars)
+    made = FunctionType(compiled.code, fn.__globals__, fn.__name__, fn.__defaults__, closure)
+    made.__kwdefaults__ = fn.__kwdefaults__
+    made.__annotations__ = fn.__annotations__
+    made.__qualname__, made.__module__, made.__doc__ = fn.__qualname__, fn.__module__, fn.__doc__
+    made.__dict__.update({k: v for k, v in fn.__dict__.items() if k != "__wrapped__"})
+    return made
+
+
+def _compile(fn: FunctionType) -> _Compiled:
+    source = find_source(fn)
+    check(source, fn.__code__)
+    tree, sites = transformed(source, fn.__code__)
+    flags = fn.__code__.co_flags & _FUTURE_FLAGS
+    module = compile(tree, source.filename, "exec", flags, dont_inherit=True)
+    found = next(c for c in _codes(module) if c.co_name == fn.__code__.co_name)
+    return _Compiled(_renamed(found, fn.__code__.co_name, fn.__qualname__), sites)
+
+
+def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site, ...]]:
+    """A module that defines the converted function inside a function of its free variables."""
+    node = _definition(copy.deepcopy(source.node))
+    rewriter = Control(source.filename)
+    rewriter.function(node, set(code.co_freevars) | local(node), "__class__" in code.co_freevars)
+    node.decorator_list, node.returns = [], None
+    node.args.defaults = []
+    node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
+    for a in ast.walk(node.args):
+        if isinstance(a, ast.arg):
+            a.annotation = None
+    inner: ast.stmt = node
+    if source.owner:  # names like `__x` take the class's name
+        inner = ast.copy_location(ast.ClassDef(source.owner, [], [], [node], []), node)
+    free = [n for n in code.co_freevars if n != "__class__"]
+    around = ast.FunctionDef("_ad_around", arguments(*free, RUNTIME, SITES), [inner], [])
+    for made in (around, inner):
+        if "type_params" in made._fields:
+            made.type_params = []  # type: ignore[attr-defined]
+    if not source.owner and "__class__" in code.co_freevars:
+        around.args.args.append(ast.arg("__class__"))
+    ast.copy_location(around, node)
+    return ast.fix_missing_locations(ast.Module([around], [])), tuple(rewriter.sites)
+
+
+def _definition(node: Any) -> ast.FunctionDef:
+    """A lambda as a function with one `return`."""
+    if isinstance(node, ast.FunctionDef):
+        return node
+    answer = ast.copy_location(ast.Return(node.body), node.body)
+    made = ast.FunctionDef("<lambda>", node.args, [answer], [])
+    if "type_params" in made._fields:
+        made.type_params = []
+    return ast.copy_location(made, node)
+
+
+def _codes(code: CodeType) -> Any:
+    """Code objects in the order of their depth."""
+    level = [c for c in code.co_consts if isinstance(c, CodeType)]
+    yield from level
+    for inner in level:
+        yield from _codes(inner)
+
+
+def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
+    """Functions of ours under the name of the user's function around them, so that tracebacks show that."""
+    consts = []
+    for c in code.co_consts:
+        if isinstance(c, CodeType):
+            ours = c.co_name.startswith("_ad_") or c.co_name == name == "<lambda>"
+            c = _renamed(c, name if ours else c.co_name, qualname if ours else f"{qualname}.<locals>.{c.co_name}")
+        consts.append(c)
+    changes: dict[str, Any] = {"co_name": name, "co_consts": tuple(consts)}
+    if sys.version_info >= (3, 11):
+        changes["co_qualname"] = qualname
+    return code.replace(**changes)

@@ -1,0 +1,90 @@
+"""What a `for` goes through, as far as a graph can: a number of rounds, and the item of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.verbs import verbs
+from adjoint.frontend import state
+from adjoint.graph.trace import NeedsNumberError
+
+
+@dataclass(frozen=True)
+class Items:
+    """`count` items, a number or a graph value; `at(i)` is the item of round i, which may be a graph value too."""
+
+    count: Any
+    at: Callable[[Any], Any]
+
+    def __iter__(self) -> Iterator[Any]:
+        if state.is_graph_value(self.count):
+            raise NeedsNumberError(
+                f"the number of items is known only when the graph runs: go through them with a `for` statement{called_at()}"
+            )
+        return map(self.at, range(self.count))
+
+    def __len__(self) -> int:
+        return int(self.count)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.at(index)
+
+
+def items_of(iterable: Any) -> Items | None:
+    """The items of a range, of a graph value's rows, or of a combination of those; None for all that stays Python."""
+    if isinstance(iterable, Items):
+        return iterable
+    if type(iterable) is range:
+        start, step = iterable.start, iterable.step
+        return Items(len(iterable), lambda i: _affine(start, step, i))
+    if state.is_graph_value(iterable) and iterable.shape:
+        return Items(iterable.shape[0], lambda i: iterable[i])
+    return None
+
+
+def _affine(start: Any, step: Any, i: Any) -> Any:
+    scaled = i if isinstance(step, int) and step == 1 else i * step
+    return scaled if isinstance(start, int) and start == 0 else scaled + start
+
+
+def graph_range(*bounds: Any) -> Items:
+    """`range` with a bound that is a graph value."""
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    if isinstance(step, int) and step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    for bound in (start, stop, step):
+        if isinstance(bound, state.ARRAYS) and (bound.dtype.kind not in "iu" or bound.shape != ()):
+            raise ArgumentError(f"range() needs whole numbers, this is {state.described(bound)}: cast it first{called_at()}")
+    if isinstance(step, int):
+        rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
+    else:
+        rounds = verbs.where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
+    return Items(verbs.maximum(rounds, 0), lambda i: _affine(start, step, i))
+
+
+def zipped(parts: tuple[Any, ...]) -> Items | None:
+    """`zip` of things that all have items."""
+    found = [items_of(p) for p in parts]
+    known = [f for f in found if f is not None]
+    if len(known) < len(found) or not known:
+        return None
+    count = known[0].count
+    for other in known[1:]:
+        both = isinstance(count, int) and isinstance(other.count, int)
+        count = min(count, other.count) if both else verbs.minimum(count, other.count)
+    return Items(count, lambda i: tuple(f.at(i) for f in known))
+
+
+def enumerated(iterable: Any, start: Any = 0) -> Items | None:
+    """`enumerate` of something that has items."""
+    found = items_of(iterable)
+    return None if found is None else Items(found.count, lambda i: (_affine(start, 1, i), found.at(i)))
+
+
+def backwards(iterable: Any) -> Items | None:
+    """`reversed` of something that has items."""
+    found = items_of(iterable)
+    return None if found is None else Items(found.count, lambda i: found.at(found.count - 1 - i))

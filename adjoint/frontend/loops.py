@@ -1,0 +1,281 @@
+"""`while` and `for`: Python's on plain values, loops of the graph on graph values.
+
+A loop that Python could run itself becomes a loop of the graph where that works, so that the graph does not grow with the number
+of rounds; where it does not (the body indexes a list of layers, or a shape changes), Python runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adjoint.core.verbs import verbs
+from adjoint.frontend import state
+from adjoint.frontend.branches import guarded
+from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.items import Items, items_of
+from adjoint.frontend.logic import not_, truth
+from adjoint.frontend.returns import RESULT
+from adjoint.frontend.site import Site
+from adjoint.frontend.state import NUMBERS, UNDEFINED, Again, Contents, Flat, Frame, Place, Snapshot
+from adjoint.graph import control
+
+#: Loops of at most this many rounds are run by Python.
+FEW = 8
+
+Block = Callable[..., Any]
+
+
+def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Site) -> None:
+    """`while test(): body()`, ended early when `stop()` holds."""
+    frame = Frame(names)
+    rounds = 0
+    while True:
+        ended = stop() if stop is not None else False
+        going = ended if state.is_graph_value(ended) or ended else test()
+        if state.is_graph_value(going):
+            _GraphLoop(frame, site, body, test=test, stop=stop).run()
+            return
+        if ended or not going:
+            return
+        rounds += 1
+        if rounds == FEW + 1 and _counts(frame, site) and _attempt(_GraphLoop(frame, site, body, test=test, stop=stop, strict=True)):
+            return
+        body()
+
+
+def _counts(frame: Frame, site: Site) -> bool:
+    """Whether a loop that Python runs may be one of the graph: it works on graph values, and its numbers are whole."""
+    held = [x for n in site.names for x in Flat.of(frame.value(n)).leaves]
+    return frame.holds_graph_values() and not any(isinstance(x, (float, complex)) for x in held)
+
+
+def for_(iterable: Any, body: Block, stop: Block | None, names: Block, site: Site) -> None:
+    """`for item in iterable: body(item)`, ended early when `stop()` holds."""
+    items = items_of(iterable)
+    if items is None:
+        _python_for(iterable, body, stop, names, site)
+    elif state.is_graph_value(items.count):
+        _GraphLoop(Frame(names), site, body, items=items, stop=stop).run()
+    else:
+        _counted_for(items, body, stop, names, site)
+
+
+def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, site: Site) -> None:
+    if stop is None:
+        for item in iterable:
+            body(item)
+        return
+    for item in iterable:
+        if state.is_graph_value(stop()):
+            guarded(not_(stop()), lambda item=item: body(item), Frame(names), site)
+        else:
+            body(item)
+        ended = stop()
+        if not state.is_graph_value(ended) and ended:
+            return
+
+
+def _counted_for(items: Items, body: Block, stop: Block | None, names: Block, site: Site) -> None:
+    """A loop over a known number of items: one of the graph if it is long, perhaps after a first round by Python."""
+    frame = Frame(names)
+    for k in range(items.count):
+        ended = stop() if stop is not None else False
+        graph_stop = state.is_graph_value(ended)
+        if not graph_stop and ended:
+            return
+        if k < 2 and items.count - k > FEW and frame.holds_graph_values():
+            rest = Items(items.count - k, lambda i, k=k: items.at(i + k if k else i))
+            if _attempt(_GraphLoop(frame, site, body, items=rest, stop=stop)):
+                return
+        if graph_stop:
+            guarded(not_(ended), lambda k=k: body(items.at(k)), frame, site)
+        else:
+            body(items.at(k))
+
+
+def _attempt(loop: _GraphLoop) -> bool:
+    """Whether the loop could become one of the graph; else nothing has happened."""
+    try:
+        loop.run()
+    except Exception:  # whatever it was: Python runs the loop, and raises what there is to raise
+        loop.snapshot.restore()
+        return False
+    return True
+
+
+class _GraphLoop:
+    """One loop of the graph: which variables it carries, and the functions of one round."""
+
+    def __init__(
+        self,
+        frame: Frame,
+        site: Site,
+        body: Block,
+        *,
+        items: Items | None = None,
+        test: Block | None = None,
+        stop: Block | None = None,
+        strict: bool = False,
+    ) -> None:
+        self.frame, self.site, self.body = frame, site, body
+        self.items, self.test, self.stop, self.strict = items, test, stop, strict
+        self.places: list[Place] = frame.places(site)
+        self.snapshot = Snapshot(frame, self.places)
+        self.stand_ins: dict[int, Any] = {}
+        self.fixed: set[tuple[int, int]] = set()  # (place, leaf) of numbers that no round changes
+        self.start: list[Any] = []
+
+    def run(self) -> None:
+        """Carry the state through the loop, and leave in the variables what comes out."""
+        while True:
+            self.start = [self.stand_ins.get(i, p.get()) for i, p in enumerate(self.places)]
+            init = self._carried(self.start)
+            try:
+                outputs = self._loop(init)
+                break
+            except Again:
+                continue
+            except control.MismatchError as error:
+                counter = 1 if self._by_counter else 0
+                name = self._locate(error.index - counter)
+                raise self._changes(name, error.left, error.right) from None
+        self._enter(outputs)
+        if self.site.test_binds and self.test is not None:
+            self.test()
+
+    @property
+    def _by_counter(self) -> bool:
+        return self.items is not None
+
+    def _loop(self, init: list[Any]) -> list[Any]:
+        if self.items is None:
+            return control.while_loop(self._condition, self._round, init)
+        at, count = self.items.at, self.items.count
+        if self.stop is None:
+            return control.for_loop(count, lambda i, *values: self._round(*values, item=lambda: at(i)), init)
+
+        def going(i: Any, *values: Any) -> Any:
+            return verbs.logical_and(i < count, self._condition(*values))
+
+        def body(i: Any, *values: Any) -> list[Any]:
+            return [i + 1, *self._round(*values, item=lambda: at(i))]
+
+        return control.while_loop(going, body, [state.np.int64(0), *init])[1:]
+
+    # ------------------------------------------------------------ one round
+
+    def _condition(self, *values: Any) -> Any:
+        self._enter(values)
+        try:
+            ended = truth(self.stop()) if self.stop is not None else False
+            going = True if self.test is None else truth(self.test())
+        finally:
+            self.snapshot.restore()
+        if self.strict and not (state.is_graph_value(going) or state.is_graph_value(ended)):
+            raise ControlFlowError("the condition does not depend on what the loop computes")
+        return verbs.logical_and(not_(ended), going) if state.is_graph_value(ended) or ended else going
+
+    def _round(self, *values: Any, item: Callable[[], Any] | None = None) -> list[Any]:
+        entered = self._enter(values)
+        try:
+            if self.site.test_binds and self.test is not None:
+                self.test()
+            self.body() if item is None else self.body(item())
+            after = [p.get() for p in self.places]
+            unforeseen = self.snapshot.changed(self.places)
+        finally:
+            self.snapshot.restore()
+        if unforeseen:
+            self.places += unforeseen
+            raise Again
+        return self._compared(entered, after)
+
+    def _enter(self, values: Any) -> list[Any]:
+        """Give the places the values of a round's state."""
+        self.snapshot.restore()
+        rest = list(values)
+        entered = []
+        for i, (place, start) in enumerate(zip(self.places, self.start, strict=True)):
+            if start is UNDEFINED:
+                entered.append(start)
+                continue
+            flat = Flat.of(start)
+            leaves = [rest.pop(0) if self._is_carried(i, j, x) else x for j, x in enumerate(flat.leaves)]
+            entered.append(flat.rebuild(leaves))
+            place.set(entered[-1])
+        return entered
+
+    def _is_carried(self, i: int, j: int, leaf: Any) -> bool:
+        return state.is_dynamic(leaf) and (i, j) not in self.fixed
+
+    def _carried(self, values: list[Any]) -> list[Any]:
+        flats = [(i, Flat.of(v)) for i, v in enumerate(values) if v is not UNDEFINED]
+        return [x for i, flat in flats for j, x in enumerate(flat.leaves) if self._is_carried(i, j, x)]
+
+    def _compared(self, entered: list[Any], after: list[Any]) -> list[Any]:
+        """The state after a round, if it is of the same kind as before it."""
+        out = []
+        for i, (place, start, now) in enumerate(zip(self.places, self.start, after, strict=True)):
+            if start is UNDEFINED:
+                if now is not UNDEFINED:
+                    self._define(i, place, now)
+                continue
+            if now is UNDEFINED:
+                raise ControlFlowError(f"`{place.name}` is deleted in the {self._where}")
+            old, new = Flat.of(start), Flat.of(now)
+            if old.shape != new.shape:
+                raise self._changes(place.name, state.described(start), state.described(now), isinstance(place, Contents))
+            came = Flat.of(entered[i]).leaves
+            for j, (x, was, y) in enumerate(zip(old.leaves, came, new.leaves, strict=True)):
+                if not self._is_carried(i, j, x):
+                    if not state.same(x, y):
+                        self._unfix(i, j, x, place, y)
+                    continue
+                if isinstance(x, NUMBERS) and y is was and (i, -1 - j) not in self.fixed:
+                    self.fixed.add((i, j))
+                    raise Again
+                out.append(y)
+        return out
+
+    def _define(self, i: int, place: Place, now: Any) -> None:
+        """A variable that first gets its value in the loop: allowed where that value is sure to be there, or not used."""
+        sure = self.items is not None and not state.is_graph_value(self.items.count)
+        if not (sure or place.name == RESULT):
+            raise ControlFlowError(
+                f"`{place.name}` is only defined in the {self._where}, and it is used later: give it a value before the loop, for it "
+                f"may have no rounds"
+            )
+        flat = Flat.of(now)
+        self.stand_ins[i] = flat.rebuild([state.stand_in(x) for x in flat.leaves])
+        raise Again
+
+    def _unfix(self, i: int, j: int, x: Any, place: Place, now: Any) -> None:
+        """A leaf that was thought constant has changed."""
+        if (i, j) in self.fixed and state.is_dynamic(now):
+            self.fixed.discard((i, j))
+            self.fixed.add((i, -1 - j))  # not again
+            raise Again
+        raise self._changes(place.name, state.described(x), state.described(now))
+
+    # ------------------------------------------------------------ errors
+
+    @property
+    def _where(self) -> str:
+        return f"body of the `{self.site.kind}` at {self.site.place}"
+
+    def _locate(self, index: int) -> str:
+        for i, (place, value) in enumerate(zip(self.places, self.start, strict=True)):
+            if value is UNDEFINED:
+                continue
+            for j, (path, leaf) in enumerate(state.tree.paths(value, place.name)):
+                if self._is_carried(i, j, leaf):
+                    if index == 0:
+                        return path
+                    index -= 1
+        raise IndexError(index)
+
+    def _changes(self, name: str, before: Any, after: Any, grows: bool = False) -> ControlFlowError:
+        what = "the returned value" if name == RESULT else f"`{name}`"
+        fix = "fill a Tensor by x[i] = v instead of growing a container" if grows else "give it its final shape and dtype before the loop"
+        return ControlFlowError(f"{what} changes from {before} to {after} in the {self._where}: {fix}")

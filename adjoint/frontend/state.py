@@ -1,0 +1,264 @@
+"""The variables that a branch or loop may change: look at them, put them back, give them new values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import tree
+from adjoint.core.dispatch import Value, make, wrap
+from adjoint.core.parameter import Parameter
+from adjoint.core.spec import spec_of
+from adjoint.frontend.site import Site
+from adjoint.graph.trace import is_graph_value
+
+NUMBERS = (bool, int, float, complex)
+ARRAYS = (Value, np.ndarray, np.generic)
+
+
+class _Undefined:
+    def __repr__(self) -> str:
+        return "undefined"
+
+
+#: Stands for a variable without a value.
+UNDEFINED: Any = _Undefined()
+
+
+class Again(Exception):
+    """The attempt found out something that it should have known from its beginning."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A variable of the user's function."""
+
+    name: str
+    cell: CellType
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return UNDEFINED
+
+    def set(self, value: Any) -> None:
+        if value is not UNDEFINED:
+            self.cell.cell_contents = value
+        elif self.get() is not UNDEFINED:
+            del self.cell.cell_contents
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeOf:
+    """An attribute of an object that a variable holds."""
+
+    owner: Any
+    attribute: str
+    name: str
+
+    def get(self) -> Any:
+        return getattr(self.owner, self.attribute, UNDEFINED)
+
+    def set(self, value: Any) -> None:
+        if value is UNDEFINED:
+            if self.get() is not UNDEFINED:
+                delattr(self.owner, self.attribute)
+        elif self.get() is not value:
+            setattr(self.owner, self.attribute, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """What a Tensor, a list or a dict holds, while it stays the same object."""
+
+    name: str
+    owner: Any
+
+    def get(self) -> Any:
+        return contents(self.owner)
+
+    def set(self, value: Any) -> None:
+        refill(self.owner, value)
+
+
+@dataclass(eq=False)
+class Box:
+    """A place for a result that has no variable."""
+
+    name: str
+    value: Any = UNDEFINED
+
+    def get(self) -> Any:
+        return self.value
+
+    def set(self, value: Any) -> None:
+        self.value = value
+
+
+Place = Variable | AttributeOf | Contents | Box
+
+
+def contents(owner: Any) -> Any:
+    """A copy of a mutable object that later changes of the object do not reach."""
+    return make(owner._value, owner._trace, owner._extra) if isinstance(owner, Value) else type(owner)(owner)
+
+
+def refill(owner: Any, value: Any) -> None:
+    """Give a mutable object the contents of another."""
+    if isinstance(owner, Value):
+        new = wrap(value)
+        owner._value, owner._trace, owner._extra = new._value, new._trace, new._extra
+    elif isinstance(owner, list):
+        owner[:] = value
+    else:
+        owner.clear()
+        owner.update(value)
+
+
+class Frame:
+    """The variables that a block of code uses, reached through the closure of a function that names them all."""
+
+    def __init__(self, names: Callable[[], Any] | None) -> None:
+        cells = zip(names.__code__.co_freevars, names.__closure__ or (), strict=True) if names else ()
+        self.variables = {name: Variable(name, cell) for name, cell in cells if not name.startswith("_ad_sites")}
+
+    def value(self, name: str) -> Any:
+        found = self.variables.get(name)
+        return UNDEFINED if found is None else found.get()
+
+    def holds_graph_values(self) -> bool:
+        """Whether any variable holds one, or a container with one."""
+        return any(
+            is_graph_value(x) for v in self.variables.values() for x in _reachable(v.get()) if isinstance(x, Value)
+        )
+
+    def places(self, site: Site) -> list[Place]:
+        """What the source says may change: variables, the contents of containers and Tensors, attributes."""
+        found: list[Place] = [self.variables[n] for n in site.names if n in self.variables]
+        for name in site.mutated:
+            if _is_mutable(owner := self.value(name)):
+                found.append(Contents(name, owner))
+        for base, attribute in site.attributes:
+            if (owner := self.value(base)) is not UNDEFINED and not isinstance(owner, Value):
+                found.append(AttributeOf(owner, attribute, f"{base}.{attribute}"))
+        return found
+
+
+def _is_mutable(x: Any) -> bool:
+    return (isinstance(x, Value) and not isinstance(x, Parameter)) or type(x) in (list, dict)
+
+
+def _reachable(value: Any) -> Iterator[Any]:
+    """A value and what its containers hold."""
+    seen: set[int] = set()
+    stack = [value]
+    while stack:
+        x = stack.pop()
+        if isinstance(x, (list, tuple, dict)):
+            if id(x) in seen:
+                continue
+            seen.add(id(x))
+            stack += x.values() if isinstance(x, dict) else x
+        yield x
+
+
+class Snapshot:
+    """Every variable of a frame, and the contents of all they hold, to be put back."""
+
+    def __init__(self, frame: Frame, places: Sequence[Place]) -> None:
+        self.before = [(v, v.get()) for v in (*frame.variables.values(), *(p for p in places if isinstance(p, (AttributeOf, Box))))]
+        self.objects: dict[int, tuple[str, Any, Any]] = {}
+        for place, value in self.before:
+            for x in _reachable(value):
+                if _is_mutable(x) and id(x) not in self.objects:
+                    self.objects[id(x)] = (place.name, x, contents(x))
+
+    def restore(self) -> None:
+        for place, value in self.before:
+            place.set(value)
+        for _, owner, saved in self.objects.values():
+            if _differs(owner, saved):
+                refill(owner, saved)
+
+    def changed(self, places: Sequence[Place]) -> list[Place]:
+        """Objects that have other contents now and are not among the places."""
+        known = {id(p.owner) for p in places if isinstance(p, Contents)}
+        return [Contents(n, x) for key, (n, x, saved) in self.objects.items() if key not in known and _differs(x, saved)]
+
+
+def _differs(owner: Any, saved: Any) -> bool:
+    if isinstance(owner, Value):
+        return owner._value is not saved._value or owner._trace is not saved._trace
+    if isinstance(owner, list):
+        return len(owner) != len(saved) or any(a is not b for a, b in zip(owner, saved))
+    return list(owner) != list(saved) or any(a is not b for a, b in zip(owner.values(), saved.values()))
+
+
+# ---------------------------------------------------------------- values as lists of leaves
+
+
+@dataclass
+class Flat:
+    """A value taken apart: its leaves, how to rebuild it, and what it looks like without numbers."""
+
+    leaves: list[Any]
+    rebuild: Callable[[list[Any]], Any]
+    shape: Any
+
+    @staticmethod
+    def of(value: Any) -> Flat:
+        leaves, rebuild = tree.flatten(value)
+        return Flat(leaves, rebuild, _outline(value))
+
+
+def _outline(value: Any) -> Any:
+    """The containers of a value, with a mark in place of each leaf."""
+    leaves, rebuild = tree.flatten(value)
+    try:
+        return rebuild(["·"] * len(leaves))
+    except Exception:  # a dataclass that checks its fields
+        return type(value), len(leaves)
+
+
+def is_dynamic(leaf: Any) -> bool:
+    """Whether a leaf can be a value of a graph."""
+    return isinstance(leaf, (*NUMBERS, *ARRAYS))
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two leaves are one known value, so that it need not pass through the graph."""
+    if a is b:
+        return True
+    if isinstance(a, NUMBERS):
+        return type(a) is type(b) and repr(a) == repr(b)
+    if isinstance(a, ARRAYS) or isinstance(b, ARRAYS) or type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:  # no equality: only the same object is the same
+        return False
+
+
+def stand_in(leaf: Any) -> Any:
+    """A value of the same kind for a place whose value is never used."""
+    return np.zeros(tuple(leaf.shape), leaf.dtype) if isinstance(leaf, Value) else leaf
+
+
+def described(value: Any) -> str:
+    """A value as messages name it: its dtype and shape, or its type."""
+    if value is UNDEFINED:
+        return "undefined"
+    if value is None:
+        return "None"
+    if isinstance(value, NUMBERS):
+        return f"the number {value!r}"
+    if isinstance(value, ARRAYS):
+        return str(spec_of(value))
+    if isinstance(value, (list, tuple)):
+        return f"a {type(value).__name__} of {len(value)}"
+    return f"{value!r:.40}" if isinstance(value, str) else f"a {type(value).__name__}"
