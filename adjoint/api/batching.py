@@ -26,6 +26,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
             with an entry for each input, which may itself be a container like the input.
         out_axes: where the batch axis of each output goes.
 
+    Keyword arguments are shared by all examples.
+
     >>> import adjoint as ad
     >>> x = ad.Tensor([[1.0, 2.0], [3.0, 4.0]])
     >>> print(ad.vmap(lambda row: row.sum())(x))
@@ -82,6 +84,8 @@ def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list
             raise ArgumentError(f"vmap: {what} has {len(axes)} entries for {len(target)} values{called_at()}")
         return [a for part, t in zip(axes, target, strict=True) for a in _spread_axes(what, part, t)]
     if isinstance(axes, dict) and isinstance(target, dict):
+        if unknown := [k for k in axes if k not in target]:
+            raise ArgumentError(f"vmap: {what} names {unknown}, which the values do not have{called_at()}")
         return [a for k, t in target.items() for a in _spread_axes(what, axes.get(k), t)]
     if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return _spread_axes(what, axes[0], target)

@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from adjoint.core.spec import Spec, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.frontend import state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.logic import truth
@@ -15,6 +14,7 @@ from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import UNDEFINED, Again, Box, Flat, Frame, Place, Snapshot
 from adjoint.graph import control
+from adjoint.ops.functional import logical_not
 
 Block = Callable[[], Any]
 
@@ -60,7 +60,7 @@ class Branches:
         self.order = ["body", "orelse"]
         if len(undefined & site.second) > len(undefined & site.first):
             self.order.reverse()
-            self.test = verbs.logical_not(self.test)
+            self.test = logical_not(self.test)
         self.first: list[Any] = []
         self.second: list[Any] = []
 
@@ -89,7 +89,7 @@ class Branches:
         self.snapshot.restore()
         try:
             self.blocks[side]()
-            values = [p.get() for p in self.places]
+            values = [self.snapshot.frozen(p.get()) for p in self.places]
             unforeseen = self.snapshot.changed(self.places)
         finally:
             self.snapshot.restore()

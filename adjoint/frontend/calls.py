@@ -14,12 +14,12 @@ from typing import Any
 
 from adjoint.core import tree
 from adjoint.core.errors import PACKAGE
-from adjoint.core.verbs import verbs
 from adjoint.frontend import state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import truth
+from adjoint.ops.functional import maximum, minimum
 
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
@@ -124,15 +124,15 @@ def _bool(*args: Any) -> Any:
     return truth(args[0]) if _any_graph(args[:1]) else bool(*args)
 
 
-def _extreme(python: Callable[..., Any], pick: str) -> Callable[..., Any]:
+def _extreme(python: Callable[..., Any], pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`min` or `max`, which compare their arguments."""
 
     def chosen(*args: Any, **options: Any) -> Any:
         values = list(args) if len(args) > 1 else args[0]
         if options or not (isinstance(values, (list, tuple)) and _any_graph(values)):
             single = len(args) == 1 and state.is_graph_value(values) and not options and len(values.shape) == 1
-            return functools.reduce(getattr(verbs, pick), values) if single else python(*args, **options)
-        return functools.reduce(getattr(verbs, pick), values)
+            return functools.reduce(pick, values) if single else python(*args, **options)
+        return functools.reduce(pick, values)
 
     return chosen
 
@@ -162,8 +162,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     reversed: _reversed,
     bool: _bool,
     builtins.print: _print,
-    builtins.min: _extreme(min, "minimum"),
-    builtins.max: _extreme(max, "maximum"),
+    builtins.min: _extreme(min, minimum),
+    builtins.max: _extreme(max, maximum),
     map: _with_functions(map),
     filter: _with_functions(filter),
     builtins.sorted: _with_functions(sorted),

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.verbs import verbs
 from adjoint.frontend import state
 from adjoint.graph.trace import NeedsNumberError
+from adjoint.ops.functional import maximum, minimum, where
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def graph_range(*bounds: Any) -> Items:
     if isinstance(step, int):
         rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
     else:
-        rounds = verbs.where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
-    return Items(verbs.maximum(rounds, 0), lambda i: _affine(start, step, i))
+        rounds = where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
+    return Items(maximum(rounds, 0), lambda i: _affine(start, step, i))
 
 
 def zipped(parts: tuple[Any, ...]) -> Items | None:
@@ -74,7 +74,7 @@ def zipped(parts: tuple[Any, ...]) -> Items | None:
     count = known[0].count
     for other in known[1:]:
         both = isinstance(count, int) and isinstance(other.count, int)
-        count = min(count, other.count) if both else verbs.minimum(count, other.count)
+        count = min(count, other.count) if both else minimum(count, other.count)
     return Items(count, lambda i: tuple(f.at(i) for f in known))
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.core.errors import DtypeError, called_at
-from adjoint.core.verbs import verbs
+from adjoint.core.parameter import Parameter, resolve
 from adjoint.frontend import state
+from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
 
 Thunk = Callable[[], Any]
 
@@ -25,14 +26,15 @@ def truth(x: Any) -> Any:
         return bool(x)
     if x.size != 1:
         raise DtypeError(f"the truth of a Tensor of shape {x.shape} is ambiguous; use .any() or .all(){called_at()}")
+    x = resolve(x) if isinstance(x, Parameter) else x
     if x.shape != ():
-        x = verbs.reshape(x, ())
+        x = reshape(x, ())
     return x if x.dtype.kind == "b" else x != 0
 
 
 def not_(x: Any) -> Any:
     """`not x`."""
-    return verbs.logical_not(truth(x)) if state.is_graph_value(x) else not x
+    return logical_not(truth(x)) if state.is_graph_value(x) else not x
 
 
 def and_(value: Any, *rest: Thunk) -> Any:
@@ -86,11 +88,11 @@ def _is_truth(x: Any) -> bool:
 
 def _both(a: Any, b: Any) -> Any:
     if _is_truth(a) and _is_truth(b):
-        return verbs.logical_and(truth(a), truth(b))
-    return verbs.where(truth(a), b, a)
+        return logical_and(truth(a), truth(b))
+    return where(truth(a), b, a)
 
 
 def _either(a: Any, b: Any) -> Any:
     if _is_truth(a) and _is_truth(b):
-        return verbs.logical_or(truth(a), truth(b))
-    return verbs.where(truth(a), a, b)
+        return logical_or(truth(a), truth(b))
+    return where(truth(a), a, b)

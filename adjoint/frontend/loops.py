@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.core.verbs import verbs
 from adjoint.frontend import state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
@@ -19,6 +18,7 @@ from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import NUMBERS, UNDEFINED, Again, Contents, Flat, Frame, Place, Snapshot
 from adjoint.graph import control
+from adjoint.ops.functional import logical_and
 
 #: Loops of at most this many rounds are run by Python.
 FEW = 8
@@ -156,7 +156,7 @@ class _GraphLoop:
             return control.for_loop(count, lambda i, *values: self._round(*values, item=lambda: at(i)), init)
 
         def going(i: Any, *values: Any) -> Any:
-            return verbs.logical_and(i < count, self._condition(*values))
+            return logical_and(i < count, self._condition(*values))
 
         def body(i: Any, *values: Any) -> list[Any]:
             return [i + 1, *self._round(*values, item=lambda: at(i))]
@@ -174,7 +174,7 @@ class _GraphLoop:
             self.snapshot.restore()
         if self.strict and not (state.is_graph_value(going) or state.is_graph_value(ended)):
             raise ControlFlowError("the condition does not depend on what the loop computes")
-        return verbs.logical_and(not_(ended), going) if state.is_graph_value(ended) or ended else going
+        return logical_and(not_(ended), going) if state.is_graph_value(ended) or ended else going
 
     def _round(self, *values: Any, item: Callable[[], Any] | None = None) -> list[Any]:
         entered = self._enter(values)
@@ -182,7 +182,7 @@ class _GraphLoop:
             if self.site.test_binds and self.test is not None:
                 self.test()
             self.body() if item is None else self.body(item())
-            after = [p.get() for p in self.places]
+            after = [self.snapshot.frozen(p.get()) for p in self.places]
             unforeseen = self.snapshot.changed(self.places)
         finally:
             self.snapshot.restore()

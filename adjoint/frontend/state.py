@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CellType
+from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, make, wrap
-from adjoint.core.parameter import Parameter
+from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
 from adjoint.frontend.site import Site
-from adjoint.graph.trace import is_graph_value
+from adjoint.graph import trace
 
 NUMBERS = (bool, int, float, complex)
 ARRAYS = (Value, np.ndarray, np.generic)
+
+
+def is_graph_value(x: Any) -> bool:
+    """Whether a value is known only when the graph runs; a Parameter may stand for one."""
+    return isinstance(x, Value) and trace.is_graph_value(resolve(x, for_backward=False) if isinstance(x, Parameter) else x)
 
 
 class _Undefined:
@@ -153,17 +158,25 @@ def _is_mutable(x: Any) -> bool:
     return (isinstance(x, Value) and not isinstance(x, Parameter)) or type(x) in (list, dict)
 
 
-def _reachable(value: Any) -> Iterator[Any]:
-    """A value and what its containers hold."""
+def _is_instance(x: Any) -> bool:
+    """Whether an object keeps its attributes in a dict of its own; not functions, classes and modules."""
+    return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType, MethodType, ModuleType, Value))
+
+
+def _reachable(value: Any, depth: int = 3) -> Iterator[Any]:
+    """A value and what its containers and, to some depth, its attributes hold."""
     seen: set[int] = set()
-    stack = [value]
+    stack = [(value, depth)]
     while stack:
-        x = stack.pop()
+        x, left = stack.pop()
+        if id(x) in seen:
+            continue
         if isinstance(x, (list, tuple, dict)):
-            if id(x) in seen:
-                continue
             seen.add(id(x))
-            stack += x.values() if isinstance(x, dict) else x
+            stack += [(y, left) for y in (x.values() if isinstance(x, dict) else x)]
+        elif left and _is_instance(x):
+            seen.add(id(x))
+            stack += [(y, left - 1) for y in vars(x).values()]
         yield x
 
 
@@ -171,24 +184,45 @@ class Snapshot:
     """Every variable of a frame, and the contents of all they hold, to be put back."""
 
     def __init__(self, frame: Frame, places: Sequence[Place]) -> None:
-        self.before = [(v, v.get()) for v in (*frame.variables.values(), *(p for p in places if isinstance(p, (AttributeOf, Box))))]
+        boxes = (p for p in places if isinstance(p, (AttributeOf, Box)))
+        self.before = [(v, v.get()) for v in (*frame.variables.values(), *boxes)]
         self.objects: dict[int, tuple[str, Any, Any]] = {}
         for place, value in self.before:
             for x in _reachable(value):
-                if _is_mutable(x) and id(x) not in self.objects:
-                    self.objects[id(x)] = (place.name, x, contents(x))
+                if id(x) not in self.objects and (_is_mutable(x) or _is_instance(x)):
+                    self.objects[id(x)] = (place.name, x, contents(x) if _is_mutable(x) else dict(vars(x)))
 
     def restore(self) -> None:
+        """Everything as it was."""
         for place, value in self.before:
             place.set(value)
         for _, owner, saved in self.objects.values():
             if _differs(owner, saved):
-                refill(owner, saved)
+                refill(owner if _is_mutable(owner) else vars(owner), saved)
 
     def changed(self, places: Sequence[Place]) -> list[Place]:
-        """Objects that have other contents now and are not among the places."""
-        known = {id(p.owner) for p in places if isinstance(p, Contents)}
-        return [Contents(n, x) for key, (n, x, saved) in self.objects.items() if key not in known and _differs(x, saved)]
+        """What has other contents now and is not among the places."""
+        known = {(id(p.owner), getattr(p, "attribute", None)) for p in places if isinstance(p, (Contents, AttributeOf))}
+        found: list[Place] = []
+        for key, (name, owner, saved) in self.objects.items():
+            if not _differs(owner, saved):
+                continue
+            if _is_mutable(owner):
+                found += [] if (key, None) in known else [Contents(name, owner)]
+                continue
+            now = vars(owner)
+            for attribute in {**saved, **now}:
+                if (key, attribute) not in known and now.get(attribute, UNDEFINED) is not saved.get(attribute, UNDEFINED):
+                    found.append(AttributeOf(owner, attribute, f"{name}.{attribute}"))
+        return found
+
+    def frozen(self, value: Any) -> Any:
+        """A value that stays what it is now when everything is put back."""
+        leaves, rebuild = tree.flatten(value)
+        return rebuild([contents(x) if self._is_changed(x) else x for x in leaves])
+
+    def _is_changed(self, x: Any) -> bool:
+        return isinstance(x, Value) and id(x) in self.objects and _differs(x, self.objects[id(x)][2])
 
 
 def _differs(owner: Any, saved: Any) -> bool:
@@ -196,7 +230,8 @@ def _differs(owner: Any, saved: Any) -> bool:
         return owner._value is not saved._value or owner._trace is not saved._trace
     if isinstance(owner, list):
         return len(owner) != len(saved) or any(a is not b for a, b in zip(owner, saved))
-    return list(owner) != list(saved) or any(a is not b for a, b in zip(owner.values(), saved.values()))
+    now = owner if isinstance(owner, dict) else vars(owner)
+    return list(now) != list(saved) or any(a is not b for a, b in zip(now.values(), saved.values()))
 
 
 # ---------------------------------------------------------------- values as lists of leaves

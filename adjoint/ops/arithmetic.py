@@ -69,31 +69,31 @@ class Mul(Elementwise):
 @register
 @dataclass(frozen=True)
 class MaskedMul(Elementwise):
-    """g * p, and 0 where g is 0, even if p is infinite or NaN: the chain rule of a branch that was not taken."""
+    """x * y, and 0 where either is 0, even if the other is infinite or NaN: the product of the chain rule.
+
+    A branch that was not taken sends back a zero, and zero it stays. The rules of the card are the card itself, so that this
+    holds at every order.
+    """
 
     arity, complex = 2, True
 
-    def eval(self, xp, g, p):
-        y = g * p
+    def eval(self, xp, x, y):
+        z = x * y
         if xp is np:  # a finite norm means that nothing is infinite or NaN, and nothing needs a mask
-            size = np.vdot(y, y) if isinstance(y, np.ndarray) else y
+            size = np.vdot(z, z) if isinstance(z, np.ndarray) else z
             if size - size == 0:
-                return y
-        return xp.where(xp.equal(g, 0), 0, y)
+                return z
+        return xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
 
-    def partials(self, y, g, p):
-        return p, g
+    def partials(self, z, x, y):
+        return y, x
 
-    def vjp(self, h, y, g, p):
-        return lambda: match(masked_mul(h, conj(p)), g), lambda: match(self._pull_factor(h, g), p)
+    def vjp(self, g, z, x, y):
+        return lambda: match(self(g, conj(y)), x), lambda: match(self(g, conj(x)), y)
 
-    def _pull_factor(self, h, g):
-        """h * g, and 0 where either is 0."""
-        return verbs.where(verbs.equal(g, 0), 0, masked_mul(h, conj(g)))
-
-    def jvp(self, ts, y, g, p):
-        t = push(ts, lambda t: masked_mul(t, p), lambda t: masked_mul(g, t))
-        return t if t is ZERO else spread(t, y)
+    def jvp(self, ts, z, x, y):
+        t = push(ts, lambda t: self(t, y), lambda t: self(x, t))
+        return t if t is ZERO else spread(t, z)
 
 
 @register
@@ -133,7 +133,8 @@ def _pow_base(x, y):
     """d(x**y)/dx; a constant exponent of 0 or 1 or 2 takes a shorter way."""
     if isinstance(y, (int, float)):
         return 0.0 if y == 0 else 1.0 if y == 1 else 2.0 * x if y == 2 else y * pow_(x, y - 1)
-    safe = verbs.where(verbs.equal(y, 0), 1, y)  # 0 * 0**-1 would be NaN
+    both = verbs.equal(y, 0) & verbs.equal(x, 0)
+    safe = verbs.where(both, 1, y)  # 0 * 0**-1 would be NaN
     return y * pow_(x, safe - 1)
 
 
