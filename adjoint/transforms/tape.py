@@ -21,6 +21,7 @@ from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
+from adjoint.ops.movement import GetItem
 
 _next_order = count().__next__
 _by_order = attrgetter("order")
@@ -160,11 +161,15 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
         while heap:
             key = -heappop(heap)
             node, g = nodes.pop(key), grads.pop(key)
+            if type(g) is Scattered:
+                g = g.dense()
             if node.hooks:
                 g = _hooked(node, g)
             if keep is not None and node in keep:
                 results[node] = g
-            if node.op is not None:
+            if type(node.op) is GetItem and not isinstance(g, Value):
+                add(node.parents[0], Scattered(node.xs[0], node.op.key, g))
+            elif node.op is not None:
                 g = _filled(g, node.y) if type(node.y) is tuple else g
                 for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
                     if parent is not None:  # only the cotangents that are wanted
@@ -181,6 +186,39 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
             else:
                 results[node] = g
     return results
+
+
+class Scattered:
+    """Cotangents of pieces x[i] of one array, put in place when all have come: a loop over the pieces stays linear."""
+
+    __slots__ = ("base", "dtype", "parts", "shape")
+    __array_ufunc__ = None  # so that array + Scattered comes to us
+
+    def __init__(self, x: Any, key: Any, g: Any) -> None:
+        self.shape, self.dtype = shape_of(x), dtype_of(x)
+        self.base: Any = None
+        self.parts = [(key, g)]
+
+    def __add__(self, other: Any) -> Scattered:
+        if isinstance(other, Scattered):
+            self.parts += other.parts
+            other = other.base
+        if other is not None:
+            self.base = other if self.base is None else self.base + other
+        return self
+
+    __radd__ = __add__
+
+    def dense(self) -> Any:
+        """The sum as an array."""
+        if isinstance(self.base, Value):  # followed by an outer transform
+            rest = Scattered.__new__(Scattered)
+            rest.shape, rest.dtype, rest.base, rest.parts = self.shape, self.dtype, None, self.parts
+            return self.base + rest.dense()
+        total = np.zeros(self.shape, self.dtype) if self.base is None else np.array(self.base, self.dtype)
+        for key, g in self.parts:
+            total[key] += g
+        return total
 
 
 def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:

@@ -357,3 +357,23 @@ def test_the_sweep_frees_what_it_has_passed():
 
     ad.grad(f)(ad.Tensor([0.1, 0.2]))
     assert alive[1:] == [False, False]  # the first one's own rule is just being evaluated
+
+
+def test_pain_7_indexing_in_a_loop_is_linear():
+    """The cotangents of x[i] are put in place once, not each into an array of its own."""
+    import tracemalloc
+
+    def f(x):
+        s = x.sum() * 0.5
+        for i in range(len(x)):
+            s = s + x[i] * x[i]
+        return s + (x * x).sum()
+
+    x = np.arange(2000.0)
+    close(ad.grad(f)(x), 0.5 + 4 * x)
+    close(ad.grad(lambda v: ad.grad(f)(v).sum())(x[:5]), np.full(5, 4.0))
+    tracemalloc.start()
+    ad.grad(f)(x)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 300 * x.nbytes  # one array for each element would be 2000 of them

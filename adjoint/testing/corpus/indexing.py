@@ -256,7 +256,7 @@ def contractions(a):
 
 @program([0.5, 0.2, 0.8])
 def splitting_and_joining(x):
-    a, b, c = ops.split(x, 3) if False else (x[:1], x[1:2], x[2:])
+    a, b, c = x[:1], x[1:2], x[2:]
     return ops.concatenate([c, a * b, ops.tile(b, 2), ops.pad(a, (1, 1))]) ** 2
 
 

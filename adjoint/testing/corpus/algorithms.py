@@ -1,0 +1,410 @@
+"""Algorithms: dynamic programming, graphs, sorting, transforms, convolutions, optimisation inside the function."""
+
+from __future__ import annotations
+
+import cmath
+import heapq
+import math
+
+import numpy as np
+
+import adjoint as ad
+from adjoint import ops
+from adjoint.testing.corpus.program import program
+
+
+def softmin(*xs):
+    return -ops.logsumexp(ops.stack([-x for x in xs]), 0)
+
+
+@program([0.3, 0.9, 0.5], [0.4, 0.8])
+def soft_edit_distance(x, y):
+    table = [[0.7 * j for j in range(3)]]
+    for i in range(3):
+        row = [0.7 * (i + 1)]
+        for j in range(2):
+            row.append(softmin(row[j] + 0.7, table[i][j + 1] + 0.7, table[i][j] + (x[i] - y[j]) ** 2))
+        table.append(row)
+    return table[-1][-1]
+
+
+@program([0.3, 0.9, 0.5, 0.2], [0.4, 0.8, 0.1])
+def dynamic_time_warping(x, y):
+    cost = ops.full((5, 4), 1e3, ad.float64)
+    cost[0, 0] = 0.0
+    for i in range(1, 5):
+        for j in range(1, 4):
+            best = min(cost[i - 1, j], cost[i, j - 1], cost[i - 1, j - 1])
+            cost[i, j] = (x[i - 1] - y[j - 1]) ** 2 + best
+    return cost[4, 3]
+
+
+@program([0.9, 0.4, 1.3, 0.7], also=(([0.1, 0.4, 0.3, 2.7],),))
+def knapsack_by_table(values):
+    weights, capacity = [2, 1, 3, 2], 5
+    best = [0.0] * (capacity + 1)
+    for i, w in enumerate(weights):
+        for c in range(capacity, w - 1, -1):
+            taken = best[c - w] + values[i]
+            if taken > best[c]:
+                best[c] = taken
+    return best[-1] ** 2
+
+
+@program([[0.2, 0.8, 0.5], [0.9, 0.1, 0.4], [0.3, 0.7, 0.6]])
+def cheapest_path_in_grid(cost):
+    best = ops.zeros_like(cost)
+    for i in range(3):
+        for j in range(3):
+            if i == 0 and j == 0:
+                came = 0.0
+            elif i == 0:
+                came = best[i, j - 1]
+            elif j == 0:
+                came = best[i - 1, j]
+            else:
+                came = ops.minimum(best[i - 1, j], best[i, j - 1])
+            best[i, j] = cost[i, j] ** 2 + came
+    return best[2, 2]
+
+
+@program([0.5, -0.8, 0.9, 0.3, -0.4], also=(([-0.5, -0.8, 0.9, -1.3, 1.4],),))
+def maximum_subarray(x):
+    best, here = x[0], x[0]
+    for i in range(1, 5):
+        here = here + x[i] if here > 0 else x[i]
+        if here > best:
+            best = here
+    return best**2
+
+
+@program([[0.0, 0.4, 0.9], [0.5, 0.0, 0.3], [0.8, 0.2, 0.0]])
+def floyd_warshall_soft(d):
+    for k in range(3):
+        through = d[:, k][:, None] + d[k][None, :]
+        d = -ops.logaddexp(-4 * d, -4 * through) / 4
+    return d
+
+
+@program([0.4, 0.9, 0.3, 0.8, 0.5])
+def bellman_ford(w):
+    edges = [(0, 1), (0, 2), (2, 1), (1, 3), (2, 3)]
+    far = [0.0, 10.0, 10.0, 10.0]
+    for _ in range(3):
+        for k, (a, b) in enumerate(edges):
+            far[b] = far[a] + w[k] ** 2 if far[a] + w[k] ** 2 < far[b] else far[b]
+    return far[3] + far[1]
+
+
+@program([0.4, 0.9, 0.3, 0.8, 0.5], static=False, reason="the heap orders tensors inside the interpreter")
+def dijkstra_with_heap(w):
+    edges = {0: [(1, 0), (2, 1)], 1: [(3, 3)], 2: [(1, 2), (3, 4)], 3: []}
+    queue, done = [(0.0, 0)], {}
+    while queue:
+        far, node = heapq.heappop(queue)
+        if node in done:
+            continue
+        done[node] = far
+        for other, k in edges[node]:
+            heapq.heappush(queue, (far + w[k], other))
+    return done[3] ** 2
+
+
+@program([0.5, 0.3, 0.9, 0.4], 0.8)
+def pagerank(weights, damping):
+    links = np.array([[0, 1, 1], [1, 0, 0], [1, 0, 0]])
+    a = links * ops.stack([weights[:3], weights[1:], weights[:3] ** 2])
+    a = a / a.sum(0)
+    rank = np.ones(3) / 3
+    change = 1.0
+    while change > 1e-13:
+        fresh = damping * (a @ rank) + (1 - damping) / 3
+        change = ops.sum(ops.abs(fresh - rank))
+        rank = fresh
+    return rank * np.array([1.0, 2.0, 3.0])
+
+
+@program([0.7, 0.2, 0.9, 0.4])
+def sorting_network(x):
+    v = [x[0], x[1], x[2], x[3]]
+    for i, j in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)]:
+        if v[i] > v[j]:
+            v[i], v[j] = v[j], v[i]
+    return v[0] + 2 * v[1] ** 2 + 3 * v[2] ** 3 + 4 * v[3] ** 4
+
+
+@program([0.7, 0.2, 0.9, 0.4], also=(([0.1, 0.2, 0.3, 0.4],),))
+def bubble_sort_in_place(x):
+    for i in range(3):
+        for j in range(3 - i):
+            if x[j] > x[j + 1]:
+                low = x[j + 1]
+                x[j + 1] = x[j]
+                x[j] = low
+    return x ** np.arange(1.0, 5.0)
+
+
+@program([0.7, 0.2, 0.9, 0.4])
+def insertion_sort(x):
+    for i in range(1, 4):
+        v = x[i]
+        j = i - 1
+        while j >= 0 and x[j] > v:
+            x[j + 1] = x[j]
+            j -= 1
+        x[j + 1] = v
+    return x * np.array([1.0, 2.0, 3.0, 4.0])
+
+
+@program([0.7, 0.2, 0.9])
+def soft_sort(x):
+    difference = ops.abs(x[:, None] - x[None, :])
+    scale = np.array([2.0, 0.0, -2.0])
+    p = ops.softmax((scale[:, None] * x[None, :] - difference.sum(1)) / 0.5, -1)
+    return p @ x * np.array([3.0, 2.0, 1.0])
+
+
+@program([0.1, 0.4, 0.7], also=(([0.1, 0.2, 0.7],),))
+def binary_search(x):
+    lo, hi = 0, 2
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if x[mid] < 0.3:
+            lo = mid + 1
+        else:
+            hi = mid
+    return x[lo] ** 2 + x[0]
+
+
+@program([0.7, 0.2, 0.9, 0.4, 0.1, 0.6, 0.8, 0.3])
+def fft_by_recursion(x):
+    def fft(v):
+        n = len(v)
+        if n == 1:
+            return [v[0]]
+        even, odd = fft(v[::2]), fft(v[1::2])
+        turned = [cmath.exp(-2j * math.pi * k / n) * odd[k] for k in range(n // 2)]
+        return [e + t for e, t in zip(even, turned)] + [e - t for e, t in zip(even, turned)]
+
+    return sum(k * ops.real(z * ops.conj(z)) for k, z in enumerate(fft(x)))
+
+
+@program([0.7, 0.2, 0.9, 0.4])
+def dft_in_real_arithmetic(x):
+    power = []
+    for k in range(3):
+        re, im = 0.0, 0.0
+        for n in range(4):
+            re = re + x[n] * math.cos(2 * math.pi * k * n / 4)
+            im = im - x[n] * math.sin(2 * math.pi * k * n / 4)
+        power.append((re * re + im * im) * (k + 1))
+    return power
+
+
+@program([0.7, 0.2, 0.9, 0.4])
+def haar_wavelet(x):
+    out = []
+    while len(x) > 1:
+        out.append((x[::2] - x[1::2]) / math.sqrt(2))
+        x = (x[::2] + x[1::2]) / math.sqrt(2)
+    return x.sum() ** 2 + sum((k + 1) * (d**3).sum() for k, d in enumerate(out))
+
+
+@program([0.7, 0.2, 0.9, 0.4], [0.5, 0.3])
+def convolution_by_loops(x, k):
+    y = ops.zeros(3, ad.float64)
+    for i in range(3):
+        for j in range(2):
+            y[i] += x[i + j] * k[j]
+    return y**2
+
+
+@program([[0.7, 0.2, 0.9], [0.4, 0.1, 0.6], [0.3, 0.8, 0.5]], [[0.5, -0.3], [0.2, 0.7]])
+def convolution_2d(image, kernel):
+    rows = []
+    for i in range(2):
+        rows.append(ops.stack([(image[i : i + 2, j : j + 2] * kernel).sum() for j in range(2)]))
+    return ops.tanh(ops.stack(rows))
+
+
+@program([0.7, 0.2, 0.9, 0.4, 0.6])
+def moving_average(x):
+    total = x[0] + x[1]
+    out = [total / 2]
+    for i in range(2, 5):
+        total = total + x[i] - x[i - 2]
+        out.append(total / 2)
+    return ops.stack(out) ** 2
+
+
+@program([0.7, 0.2, 0.9, 0.4], 0.3)
+def exponential_smoothing(x, alpha):
+    level, error = x[0], 0.0
+    for v in x[1:]:
+        error = error + (v - level) ** 2
+        level = alpha * v + (1 - alpha) * level
+    return error
+
+
+@program([0.7, 0.2, 0.9, 0.4])
+def cumulative_products(x):
+    running, out = 1.0, []
+    for v in x:
+        running = running * (1 + v)
+        out.append(running)
+    return ops.stack(out) / ops.cumprod(1 + x**2)
+
+
+@program([0.7, 0.2, 0.9, 0.4], 0.15)
+def soft_histogram(x, width):
+    centres = np.array([0.25, 0.5, 0.75])
+    weights = ops.exp(-0.5 * ((x[:, None] - centres) / width) ** 2)
+    share = weights / weights.sum(1, keepdims=True)
+    return share.sum(0) ** 2
+
+
+@program([0.9, -0.6], 0.3)
+def gradient_descent_inside(x, rate):
+    def loss(v):
+        return (v[0] - 0.5) ** 2 + 0.5 * (v[1] * v[0] + 0.1) ** 2
+
+    for _ in range(3):
+        x = x - rate * ad.grad(loss)(x)
+    return loss(x)
+
+
+@program(0.9, also=((2.9,),))
+def gradient_descent_until_flat(a):
+    def loss(v):
+        return ops.cosh(v - a) + 0.5 * v * v
+
+    v = a * 0.5
+    g = ad.grad(loss)(v)
+    while abs(g) > 1e-12:
+        v = v - 0.4 * g
+        g = ad.grad(loss)(v)
+    return v
+
+
+@program([0.9, 0.6], [0.5, 0.8, 1.1])
+def gauss_newton(p, y):
+    t = np.array([0.0, 0.5, 1.0])
+
+    def residual(v):
+        return v[0] * ops.exp(-v[1] * t) - y
+
+    for _ in range(2):
+        j, r = ad.jacfwd(residual)(p), residual(p)
+        p = p - ops.solve(j.T @ j + 0.01 * np.eye(2), j.T @ r)
+    return p
+
+
+@program([0.9, 0.6], also=(([3.0, -2.0],),))
+def levenberg_step(p):
+    def residual(v):
+        return ops.stack([v[0] ** 2 + v[1] - 1.1, v[0] - v[1] ** 2, 0.3 * v[0] * v[1]])
+
+    damping = 0.1
+    for _ in range(3):
+        j, r = ad.jacobian(residual)(p), residual(p)
+        trial = p - ops.solve(j.T @ j + damping * np.eye(2), j.T @ r)
+        if (residual(trial) ** 2).sum() < (r**2).sum():
+            p, damping = trial, damping / 3
+        else:
+            damping = damping * 2
+    return p
+
+
+@program([0.9, -0.6])
+def momentum_and_adam(x):
+    m, v = 0.0, 0.0
+    for t in range(1, 4):
+        g = 2 * x + ops.cos(x)
+        m = 0.9 * m + 0.1 * g
+        v = 0.99 * v + 0.01 * g * g
+        x = x - 0.1 * (m / (1 - 0.9**t)) / (ops.sqrt(v / (1 - 0.99**t)) + 1e-3)
+    return x**2
+
+
+@program(1.9, also=((0.3,),))
+def line_search(x):
+    def f(v):
+        return v**4 / 4 + v
+
+    g = x**3 + 1
+    step = 1.0
+    while f(x - step * g) > f(x) - 0.3 * step * g * g:
+        step = step / 2
+    return f(x - step * g)
+
+
+@program([0.3, 0.7, 0.5], [0.2, 0.4, 0.4])
+def sinkhorn(a, b):
+    a = a / a.sum()
+    kernel = np.exp(-np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0))))
+    v = np.ones(3)
+    for _ in range(5):
+        u = a / (kernel @ v)
+        v = b / (kernel.T @ u)
+    return (u[:, None] * kernel * v[None, :] * np.arange(9.0).reshape(3, 3)).sum()
+
+
+@program([[0.1, 0.2], [0.9, 0.8], [0.2, 0.1], [0.7, 1.0]])
+def k_means(points):
+    centres = [points[0], points[1]]
+    for _ in range(2):
+        sums, counts = [0.0, 0.0], [0, 0]
+        for i in range(4):
+            near = [((points[i] - c) ** 2).sum() for c in centres]
+            if near[0] < near[1]:
+                sums[0], counts[0] = sums[0] + points[i], counts[0] + 1
+            else:
+                sums[1], counts[1] = sums[1] + points[i], counts[1] + 1
+        centres = [s / n for s, n in zip(sums, counts)]
+    return centres[0] ** 2 + centres[1] * centres[0]
+
+
+@program([0.2, 0.9, 0.8, 0.1, 0.4, 0.7])
+def polygon_area_and_perimeter(flat):
+    points = flat.reshape(3, 2)
+    area, length = 0.0, 0.0
+    for i in range(3):
+        p, q = points[i], points[(i + 1) % 3]
+        area = area + p[0] * q[1] - p[1] * q[0]
+        length = length + ops.norm(p - q)
+    return area / length
+
+
+@program([0.2, 0.9, 0.5], also=(([0.9, 0.2, 0.5],),))
+def median_of_three_by_branches(x):
+    a, b, c = x
+    if a < b:
+        m = b if b < c else (c if a < c else a)
+    else:
+        m = a if a < c else (c if b < c else b)
+    return m**2 + a
+
+
+@program([0.3, 0.2, 0.6])
+def pascal_triangle(x):
+    row = [1.0]
+    for k in range(3):
+        row = [1.0, *[a + x[k] * b for a, b in zip(row, row[1:])], x[k]]
+    return sum(v**2 for v in row)
+
+
+@program([0.4, 0.8, 0.3], 0.6)
+def infix_evaluator(x, y):
+    tokens = ["0", "1", "*", "2", "y", "+", "/", "sin"]
+    stack = []
+    for token in tokens:
+        if token.isdigit():
+            stack.append(x[int(token)])
+        elif token == "y":
+            stack.append(y)
+        elif token == "sin":
+            stack.append(ops.sin(stack.pop()))
+        else:
+            b, a = stack.pop(), stack.pop()
+            stack.append({"+": a + b, "*": a * b, "/": a / b}[token])
+    return stack.pop()

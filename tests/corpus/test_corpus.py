@@ -1,0 +1,174 @@
+"""Every program of the corpus, in every mode, against finite differences and against each other."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core import tree
+from adjoint.passes import PASSES
+from adjoint.testing.corpus import PROGRAMS, Program
+
+#: Whether `jit` reads the source of a function; until then it follows programs without control flow on tensors only.
+STATIC_READY = importlib.util.find_spec("adjoint.frontend") is not None and getattr(
+    importlib.import_module("adjoint.api.jit"), "SOURCE", False
+)
+SWITCHED_OFF = [(), *[(name,) for name, _ in PASSES], tuple(name for name, _ in PASSES)]
+Arrays = list[np.ndarray]
+
+
+def static_programs() -> list[str]:
+    return [p.name for p in PROGRAMS.values() if p.static and (p.traced or STATIC_READY)]
+
+
+# ---------------------------------------------------------------- the function of a flat list of arrays
+
+
+def arrays(out: Any) -> Arrays:
+    """The numbers of a container."""
+    return [np.asarray(y.asnumpy() if isinstance(y, ad.Tensor) else y) for y in tree.leaves(out)]
+
+
+def inexact(out: Any) -> Arrays:
+    return [y for y in arrays(out) if y.dtype.kind == "f"]
+
+
+class Flat:
+    """A program at a point, as a function of the leaves that are differentiated by."""
+
+    def __init__(self, program: Program, point: Sequence[Any]) -> None:
+        self.program, self.point = program, point
+        self.leaves, self.rebuild = tree.flatten(tuple(point[i] for i in program.positions))
+        self.xs = [np.asarray(x, np.float64) for x in self.leaves]
+        rng = np.random.default_rng(zlib.crc32(program.name.encode()))
+        self.direction = [rng.uniform(0.5, 1.5, x.shape) * rng.choice([-1, 1], x.shape) for x in self.xs]
+
+    def args(self, moving: Any) -> list[Any]:
+        """All arguments, from those that are differentiated by."""
+        args = list(self.point)
+        for i, x in zip(self.program.positions, moving, strict=True):
+            args[i] = x
+        return args
+
+    def inputs(self, xs: Arrays) -> list[Any]:
+        return self.args(self.rebuild([ad.Tensor(x.copy()) for x in xs]))
+
+    def total(self, xs: Arrays) -> float:
+        """The sum of all outputs, computed without any transform."""
+        return sum(float(y.sum()) for y in inexact(self.program.fn(*self.inputs(xs))))
+
+    def gradient(self, xs: Arrays, fn: Callable[..., Any] | None = None) -> Arrays:
+        return arrays(ad.grad(fn or self.program.fn, self.program.positions)(*self.inputs(xs)))
+
+    def pushed(self, fn: Callable[..., Any]) -> Arrays:
+        """The tangents of the outputs along the direction."""
+        moving = self.rebuild([ad.Tensor(x) for x in self.xs])
+        tangents = self.rebuild([ad.Tensor(t) for t in self.direction])
+        return inexact(ad.jvp(lambda *m: fn(*self.args(m)), moving, tangents)[1])
+
+    def moved(self, h: float) -> Arrays:
+        return [x + h * t for x, t in zip(self.xs, self.direction, strict=True)]
+
+
+def quotient(f: Callable[[float], Any], h: float = 2e-3) -> Any:
+    """The derivative of f at 0: central differences, extrapolated twice by Richardson's rule."""
+    a, b, c = ((f(s) - f(-s)) / (2 * s) for s in (h, h / 2, h / 4))
+    ab, bc = (4 * b - a) / 3, (4 * c - b) / 3
+    return (16 * bc - ab) / 15
+
+
+def close(got: Sequence[Any], want: Sequence[Any], rtol: float, what: str) -> None:
+    """Equal up to `rtol` of the largest number."""
+    assert len(got) == len(want), f"{what}: {len(got)} arrays, {len(want)} expected"
+    scale = 1.0 + max((float(np.max(np.abs(w), initial=0.0)) for w in want), default=0.0)
+    for g, w in zip(got, want, strict=True):
+        assert np.shape(g) == np.shape(w), f"{what}: shape {np.shape(g)}, {np.shape(w)} expected"
+        np.testing.assert_allclose(g, w, rtol=0.0, atol=rtol * scale, err_msg=what)
+
+
+def points(name: str) -> list[Flat]:
+    return [Flat(PROGRAMS[name], point) for point in PROGRAMS[name].points]
+
+
+# ---------------------------------------------------------------- dynamic mode
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_reverse_against_finite_differences(name: str) -> None:
+    for flat in points(name):
+        got = flat.gradient(flat.xs)
+        want = [np.zeros_like(x) for x in flat.xs]
+        for k, x in enumerate(flat.xs):
+            for i in np.ndindex(x.shape):
+
+                def along(h: float, k: int = k, i: tuple[int, ...] = i) -> float:
+                    xs = [v.copy() for v in flat.xs]
+                    xs[k][i] += h
+                    return flat.total(xs)
+
+                want[k][i] = quotient(along)
+        close(got, want, 2e-8, f"{name}: gradient against finite differences")
+        assert any(g.any() for g in got), f"{name}: the gradient is zero, which proves nothing"
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_forward_against_reverse(name: str) -> None:
+    for flat in points(name):
+        pushed = sum(float(t.sum()) for t in flat.pushed(flat.program.fn))
+        pulled = sum(float((g * t).sum()) for g, t in zip(flat.gradient(flat.xs), flat.direction, strict=True))
+        close([pushed], [pulled], 1e-11, f"{name}: jvp against grad")
+
+
+@pytest.mark.parametrize("name", [p.name for p in PROGRAMS.values() if p.order2])
+def test_second_order_against_differences_of_gradients(name: str) -> None:
+    for flat in points(name):
+        got = flat.pushed(ad.grad(flat.program.fn, flat.program.positions))
+        want = [np.zeros_like(g) for g in got]
+        for k in range(len(want)):
+            want[k] = quotient(lambda h, k=k, flat=flat: flat.gradient(flat.moved(h))[k])
+        close(got, want, 2e-7, f"{name}: jvp of grad against differences of grad")
+
+
+# ---------------------------------------------------------------- static mode
+
+
+@pytest.mark.parametrize("name", static_programs())
+def test_static_value_gradient_and_tangent(name: str) -> None:
+    """One graph serves all points, whichever branches they take, and gives what dynamic mode gives."""
+    program = PROGRAMS[name]
+    jitted, gradient = ad.jit(program.fn), ad.jit(ad.grad(program.fn, program.positions))
+    for flat in points(name):
+        want, slope = arrays(program.fn(*flat.inputs(flat.xs))), flat.gradient(flat.xs)
+        close(arrays(jitted(*flat.inputs(flat.xs))), want, 1e-9, f"{name}: jit(f)")
+        close(flat.gradient(flat.xs, jitted), slope, 1e-9, f"{name}: grad(jit(f))")
+        close(arrays(gradient(*flat.inputs(flat.xs))), slope, 1e-9, f"{name}: jit(grad(f))")
+        close(flat.pushed(jitted), flat.pushed(program.fn), 1e-9, f"{name}: jvp(jit(f))")
+    assert len(jitted.compilations) == 1 or len({repr(list(map(np.shape, p))) for p in program.points}) > 1, (
+        f"{name}: compiled again: {[c.reason for c in jitted.compilations]}"
+    )
+
+
+@pytest.mark.parametrize("name", static_programs())
+def test_static_with_passes_off(name: str) -> None:
+    program = PROGRAMS[name]
+    first, *_ = points(name)
+    with_value = ad.value_and_grad(program.fn, program.positions)
+    want = arrays(with_value(*first.inputs(first.xs)))
+    for off in SWITCHED_OFF:
+        got = arrays(ad.jit(with_value, passes_off=off)(*first.inputs(first.xs)))
+        close(got, want, 1e-9, f"{name}: jit(value_and_grad(f)) without {off or 'nothing'}")
+
+
+# ---------------------------------------------------------------- the corpus itself
+
+
+def test_corpus_is_large() -> None:
+    assert len(PROGRAMS) >= 150
+    assert all(p.reason for p in PROGRAMS.values() if not (p.static and p.order2))
