@@ -14,8 +14,8 @@ from adjoint.api.inputs import Call, binding, check_function, check_inputs, chec
 from adjoint.core import tree
 from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
-from adjoint.core.errors import ArgumentError, boundary, called_at
-from adjoint.core.spec import shape_of
+from adjoint.core.errors import ArgumentError, NotDifferentiableError, boundary, called_at
+from adjoint.core.spec import dtype_of, shape_of
 
 
 def _bare(grad_position: Any, results: list[Any]) -> Any:
@@ -45,6 +45,7 @@ def jacfwd(
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Call("jacfwd", fn, positions, args, kwargs)
+        _refuse_complex("jacfwd", call)
         aux: list[Any] = []
 
         def along(i: int, k: int, leaves: list[list[Any]], t: Any) -> Any:
@@ -80,6 +81,16 @@ def jacfwd(
     return jacobian
 
 
+def _refuse_complex(what: str, call: Call) -> None:
+    """A complex input has two real directions, which one column cannot hold."""
+    for x in tree.leaves(call.chosen):
+        if dtype_of(x).kind == "c":
+            raise NotDifferentiableError(
+                f"{what}: a complex input has no single Jacobian. Differentiate by its real and imaginary parts: "
+                f"lambda re, im: fn(ops.complex(re, im)){called_at()}"
+            )
+
+
 def _nested(like: Any, parts: list[Any]) -> Any:
     """The Jacobians by the leaves of one input: the output's structure, and the input's within."""
     rebuild = tree.flatten(like)[1]
@@ -107,6 +118,7 @@ def jacrev(
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = Call("jacrev", fn, positions, args, kwargs)
+        _refuse_complex("jacrev", call)
 
         def chosen_only(*values: Any) -> Any:
             new_args, new_kwargs = call.replace(values)

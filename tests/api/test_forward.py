@@ -185,3 +185,11 @@ def test_hessian_blocks_have_the_shapes_of_their_row_and_column():
     named = ad.hessian(lambda d: f(d["a"], d["b"]))({"a": X, "b": V[:2]})
     close(named["a"]["b"], blocks[0][1])
     close(named["b"]["a"], blocks[1][0])
+
+
+@pytest.mark.parametrize("jac", [ad.jacfwd, ad.jacrev, ad.hessian])
+def test_a_jacobian_of_complex_inputs_is_refused_with_the_rewrite(jac):
+    with pytest.raises(TypeError, match=r"lambda re, im: fn\(ops.complex\(re, im\)\)"):
+        jac(lambda z: ops.abs(z) ** 2)(1 + 2j)
+    j = ad.jacrev(lambda re, im: ops.abs(ops.complex(re, im)) ** 2, (0, 1))(1.0, 2.0)
+    close([float(v) for v in j], [2, 4])

@@ -105,15 +105,14 @@ def householder_qr(a):
 @program(SPD)
 def power_iteration(a):
     v = np.ones(3) / np.sqrt(3.0)
-    value = 0.0
     while True:
         w = a @ v
-        fresh = ops.sqrt((w * w).sum())
-        v = w / fresh
-        if abs(fresh - value) < 1e-13:
+        fresh = w / ops.sqrt((w * w).sum())
+        change = ops.max(ops.abs(fresh - v))
+        v = fresh
+        if change < 1e-14:
             break
-        value = fresh
-    return fresh
+    return v @ a @ v
 
 
 @program(SPD)

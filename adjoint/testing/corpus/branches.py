@@ -157,7 +157,7 @@ def return_after_work(x):
     y = ops.sqrt(y)
     if y > 2:
         return y**3
-    return y - x
+    return y * x
 
 
 @program(1.1, 0.4, also=((0.4, 1.1),))

@@ -202,7 +202,7 @@ def n_body_forces(points):
     return total
 
 
-@program(0.9, 0.01, also=((0.4, 0.2),))
+@program(0.9, 0.05, also=((0.7, 0.2),))
 def sir_until_peak(beta, infected):
     s, r, t = 1 - infected, 0.0, 0
     rising = True
