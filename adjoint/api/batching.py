@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import binding, check_function, name_of, whole
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.dispatch import Value, lift, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
@@ -47,7 +47,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         ]
         try:
             with binding({}):
-                out = whole(fn(*rebuild(tracked), **kwargs))
+                out = whole(context.readable(fn)(*rebuild(tracked), **kwargs))
             ys, regroup = tree.flatten(out)
             if not ys:
                 raise ArgumentError(f"vmap: {name_of(fn)} returned nothing (did you forget `return`?){called_at()}")

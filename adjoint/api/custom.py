@@ -43,7 +43,7 @@ class CustomCall(Op):
 
     def eval(self, xp: Any, *xs: Any) -> Any:
         with context.setting(context.open_tape, None):  # plain values: an open tape has seen the call as a whole
-            out = self.fn(*map(wrap, xs))
+            out = context.readable(self.fn)(*map(wrap, xs))
         leaves, self.rebuild = tree.flatten(out)
         if not leaves:
             raise ArgumentError(f"{self.name} returned nothing (did you forget `return`?){called_at()}")
@@ -205,7 +205,7 @@ class _Custom:
             filled = list(leaves)
             for i, x in zip(spots, xs, strict=True):
                 filled[i] = x
-            return self.fn(*rebuild(filled), **kwargs)
+            return context.readable(self.fn)(*rebuild(filled), **kwargs)
 
         call = self.kind(name_of(self.fn), on_arrays, self._flat_rule(leaves, rebuild, spots))
         xs = [resolve(x) if isinstance(x, Parameter) else x for x in (leaves[i] for i in spots)]

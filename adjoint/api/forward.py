@@ -21,7 +21,7 @@ from adjoint.api.inputs import (
     output_leaves,
     whole,
 )
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
@@ -79,7 +79,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     args = [i.rebuild(list(map(dual.track, i.leaves, ts))) for i, ts in zip(checked, vectors, strict=True)]
     try:
         with binding({}):
-            out = whole(fn(*args))
+            out = whole(context.readable(fn)(*args))
     finally:
         dual.ended = True
     aux: tuple[Any, ...] = ()
@@ -108,7 +108,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     nodes = [x._extra for xs in tracked for x in xs]
     try:
         with binding({}):
-            out = whole(fn(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True))))
+            out = whole(context.readable(fn)(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True))))
     finally:
         tape.ended = True
     output_leaves("linearize", fn, out)

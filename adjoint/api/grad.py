@@ -22,7 +22,7 @@ from adjoint.api.inputs import (
     whole,
 )
 from adjoint.api.modes import by_mode
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, boundary, called_at
@@ -46,7 +46,7 @@ class Recording:
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
         try:
             with binding(bound):
-                self.out = whole(fn(*args, **kwargs))
+                self.out = whole(context.readable(fn)(*args, **kwargs))
         finally:
             tape.ended = True
 

@@ -11,7 +11,7 @@ from adjoint.api.batching import vmap
 from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
 from adjoint.api.inputs import Call, binding, check_function, check_inputs, check_positions, name_of, output_leaves
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, boundary, called_at
@@ -57,7 +57,7 @@ def jacfwd(
                 new_args, new_kwargs = call.replace(
                     [tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)]
                 )
-                out = fn(*new_args, **new_kwargs)
+                out = context.readable(fn)(*new_args, **new_kwargs)
                 if has_aux:
                     out, (extra,) = _aux("jacfwd", fn, out)
                     return out, extra
@@ -122,7 +122,7 @@ def jacrev(
 
         def chosen_only(*values: Any) -> Any:
             new_args, new_kwargs = call.replace(values)
-            return fn(*new_args, **new_kwargs)
+            return context.readable(fn)(*new_args, **new_kwargs)
 
         chosen_only.__name__ = name_of(fn)
         out, pull, *aux = vjp(chosen_only, *call.chosen, has_aux=has_aux)
@@ -169,7 +169,7 @@ def jacobian(
         inputs = sum(int(np.prod(shape_of(x))) for i in checked for x in i.leaves)
         new_args, new_kwargs = call.replace([i.rebuild([wrap(x).copy() for x in i.leaves]) for i in checked])
         with binding({}), no_grad():
-            out = fn(*new_args, **new_kwargs)
+            out = context.readable(fn)(*new_args, **new_kwargs)
         outputs = sum(int(np.prod(shape_of(y))) for y in tree.leaves(out[0] if has_aux else out))
         return (forward if inputs < outputs else reverse)(*args, **kwargs)
 
@@ -201,7 +201,7 @@ def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) ->
 
 def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def checked(*args: Any, **kwargs: Any) -> Any:
-        out = fn(*args, **kwargs)
+        out = context.readable(fn)(*args, **kwargs)
         ys = output_leaves(what, fn, out)
         if len(ys) != 1 or shape_of(ys[0]) not in ((), (1,)):
             shapes = ", ".join(str(shape_of(y)) for y in ys)

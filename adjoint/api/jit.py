@@ -7,6 +7,7 @@ import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,15 @@ from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
+from adjoint.frontend import SourceError, convert
+from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.node import Graph
 from adjoint.graph.trace import is_graph_value, trace
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, optimise
 
+SOURCE = True  # control flow is read from the source
 NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 
 
@@ -115,6 +119,7 @@ class Jitted:
         self._off = tuple(passes_off)
         self._entries: dict[Any, _Entry] = {}
         self.compilations: list[Compilation] = []
+        self.notes: list[str] = []  # functions whose source could not be read
         self._last: tuple[_Split, _Key] | None = None
         functools.update_wrapper(self, fn, updated=())
         self._signature = _signature(fn)
@@ -182,8 +187,8 @@ class Jitted:
             tracer = values[0]._trace if values else None
             parameters.make = lambda spec, name: _new_param(tracer, spec, name)
             args, kwargs = split.filled(values)
-            with context.setting(context.bindings, parameters):
-                out = self._converted()(*args, **kwargs)
+            with context.setting(context.bindings, parameters), context.setting(context.reader, self._read):
+                out = context.readable(self._fn)(*args, **kwargs)
             ys, rebuild = tree.flatten(out)
             if not ys:
                 raise ArgumentError(
@@ -214,8 +219,16 @@ class Jitted:
         structure.append(put_together)
         return [y for y, yes in zip(ys, numeric, strict=True) if yes]
 
-    def _converted(self) -> Callable[..., Any]:
-        return self._fn
+    def _read(self, fn: Any) -> Any:
+        """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""
+        if isinstance(fn, FunctionType) and is_users(fn.__code__.co_filename):
+            try:
+                return convert(fn)
+            except SourceError as error:
+                if str(error) not in self.notes:
+                    self.notes.append(str(error))
+                return fn
+        return functools.partial(call, fn)
 
     def _reason(self, split: _Split, key: _Key) -> str:
         """Why the graphs made before do not fit."""
@@ -257,7 +270,7 @@ class Jitted:
         """What compiling for these arguments did: why, each pass with its time, and the graph."""
         graph = self.graph(*args, **kwargs)
         made = next(c for c in reversed(self.compilations) if c.graph is graph)
-        lines = [f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms", *map(str, made.reports), str(graph)]
+        lines = [f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms", *self.notes, *map(str, made.reports), str(graph)]
         return "\n".join(lines)
 
 

@@ -23,6 +23,15 @@ open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 #: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
 static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
 
+#: How a graph being built reads a user's function: its control flow becomes the graph's. None in dynamic mode.
+reader: ContextVar[Any] = ContextVar("reader", default=None)
+
+
+def readable(fn: Any) -> Any:
+    """A user's function as it must be called just now: itself, or as the graph being built reads it."""
+    read = reader.get()
+    return fn if read is None else read(fn)
+
 
 @contextmanager
 def setting(variable: ContextVar, value: Any) -> Iterator[None]:

@@ -73,6 +73,12 @@ class Flat:
         tangents = self.rebuild([ad.Tensor(t) for t in self.direction])
         return inexact(ad.jvp(lambda *m: fn(*self.args(m)), moving, tangents)[1])
 
+    def nudged(self, k: int, i: tuple[int, ...], h: float) -> Arrays:
+        """The inputs with one number changed."""
+        xs = [x.copy() for x in self.xs]
+        xs[k][i] += h
+        return xs
+
     def moved(self, h: float) -> Arrays:
         return [x + h * t for x, t in zip(self.xs, self.direction, strict=True)]
 
@@ -107,13 +113,7 @@ def test_reverse_against_finite_differences(name: str) -> None:
         want = [np.zeros_like(x) for x in flat.xs]
         for k, x in enumerate(flat.xs):
             for i in np.ndindex(x.shape):
-
-                def along(h: float, k: int = k, i: tuple[int, ...] = i) -> float:
-                    xs = [v.copy() for v in flat.xs]
-                    xs[k][i] += h
-                    return flat.total(xs)
-
-                want[k][i] = quotient(along)
+                want[k][i] = quotient(lambda h, flat=flat, k=k, i=i: flat.total(flat.nudged(k, i, h)))
         close(got, want, 2e-8, f"{name}: gradient against finite differences")
         assert any(g.any() for g in got), f"{name}: the gradient is zero, which proves nothing"
 

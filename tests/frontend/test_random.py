@@ -54,7 +54,7 @@ def block(draw: Any, depth: int, in_loop: bool, conditions: list[str], assignmen
                 lines += ["else:", *inner(in_loop)]
         elif kind == "while":
             name = f"n{NUMBER()}"
-            lines += [f"{name} = 0", f"while {test} and {name} < 4:", f"    {name} += 1", *inner(True)]
+            lines += [f"{name} = 0", f"while ({test}) and {name} < 4:", f"    {name} += 1", *inner(True)]
             if draw(st.booleans()):
                 lines += ["else:", *inner(in_loop)]
         elif kind == "for":

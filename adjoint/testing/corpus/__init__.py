@@ -10,6 +10,7 @@ from adjoint.testing.corpus import loops as loops
 from adjoint.testing.corpus import models as models
 from adjoint.testing.corpus import networks as networks
 from adjoint.testing.corpus import numerics as numerics
+from adjoint.testing.corpus import optimisation as optimisation
 from adjoint.testing.corpus import simulation as simulation
 from adjoint.testing.corpus.program import COLLECTED as PROGRAMS
 from adjoint.testing.corpus.program import Program as Program

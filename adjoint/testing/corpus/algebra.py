@@ -12,7 +12,7 @@ SPD = [[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.2]]
 GENERAL = [[2.0, 0.4, -0.3], [0.2, 1.7, 0.5], [-0.1, 0.3, 1.4]]
 
 
-@program(SPD)
+@program(SPD, traced=True)
 def cholesky_by_loops(a):
     n = a.shape[0]
     l = ops.zeros_like(a)
@@ -25,7 +25,7 @@ def cholesky_by_loops(a):
     return l
 
 
-@program(SPD)
+@program(SPD, traced=True)
 def cholesky_by_rows(a):
     l = ops.zeros_like(a)
     for j in range(3):
@@ -35,7 +35,7 @@ def cholesky_by_rows(a):
     return l
 
 
-@program(GENERAL)
+@program(GENERAL, traced=True)
 def lu_by_loops(a):
     u = a.copy()
     l = ops.eye(3, dtype=ad.float64)
@@ -64,7 +64,7 @@ def determinant_with_pivoting(a):
     return sign * det
 
 
-@program(GENERAL, [1.0, 0.5, -0.2])
+@program(GENERAL, [1.0, 0.5, -0.2], traced=True)
 def gauss_elimination_solve(a, b):
     for k in range(3):
         for i in range(k + 1, 3):
@@ -77,7 +77,7 @@ def gauss_elimination_solve(a, b):
     return x
 
 
-@program(GENERAL)
+@program(GENERAL, traced=True)
 def gram_schmidt(a):
     columns = []
     for j in range(3):
@@ -88,7 +88,7 @@ def gram_schmidt(a):
     return ops.stack(columns, 1)
 
 
-@program(GENERAL)
+@program(GENERAL, traced=True)
 def householder_qr(a):
     r = a
     for k in range(2):
@@ -115,7 +115,7 @@ def power_iteration(a):
     return v @ a @ v
 
 
-@program(SPD)
+@program(SPD, traced=True)
 def rayleigh_quotient_iteration(a):
     v = np.array([1.0, 0.4, 0.3])
     for _ in range(4):
@@ -125,7 +125,7 @@ def rayleigh_quotient_iteration(a):
     return (v @ a @ v) / (v @ v)
 
 
-@program(SPD)
+@program(SPD, traced=True)
 def qr_iteration(a):
     for _ in range(6):
         q, r = ops.qr(a)
@@ -133,7 +133,7 @@ def qr_iteration(a):
     return ops.diag(a) * np.array([1.0, 2.0, 3.0])
 
 
-@program([[2.0, 0.6], [0.6, 1.1]])
+@program([[2.0, 0.6], [0.6, 1.1]], traced=True)
 def jacobi_rotation(a):
     theta = 0.5 * ops.arctan2(2 * a[0, 1], a[0, 0] - a[1, 1])
     c, s = ops.cos(theta), ops.sin(theta)
@@ -215,7 +215,7 @@ def matrix_exponential_series(a):
     return total
 
 
-@program([[1.1, 0.5], [-0.2, 0.9]])
+@program([[1.1, 0.5], [-0.2, 0.9]], traced=True)
 def matrix_power_by_squaring(a):
     result, n = ops.eye(2, dtype=ad.float64), 11
     while n:
@@ -226,7 +226,7 @@ def matrix_power_by_squaring(a):
     return result
 
 
-@program(SPD)
+@program(SPD, traced=True)
 def matrix_square_root(a):
     y, z = a, ops.eye(3, dtype=ad.float64)
     for _ in range(6):
@@ -234,7 +234,7 @@ def matrix_square_root(a):
     return y
 
 
-@program([2.0, 1.8, 2.2], [0.3, -0.4], [1.0, 0.2, 0.7])
+@program([2.0, 1.8, 2.2], [0.3, -0.4], [1.0, 0.2, 0.7], traced=True)
 def thomas_tridiagonal(main, off, b):
     n = 3
     c, d = [off[0] / main[0]], [b[0] / main[0]]
@@ -248,13 +248,13 @@ def thomas_tridiagonal(main, off, b):
     return ops.stack(x)
 
 
-@program([[0.2, 0.5, 0.9], [0.7, 0.1, 0.4]], [1.0, 0.3])
+@program([[0.2, 0.5, 0.9], [0.7, 0.1, 0.4]], [1.0, 0.3], traced=True)
 def least_squares_normal_equations(a, b):
     gram = a @ a.T + 0.1 * np.eye(2)
     return a.T @ ops.solve(gram, b)
 
 
-@program(GENERAL)
+@program(GENERAL, traced=True)
 def characteristic_polynomial(a):
     m = ops.eye(3, dtype=ad.float64)
     coefficients = [1.0]
@@ -266,7 +266,7 @@ def characteristic_polynomial(a):
     return coefficients[1] + coefficients[2] ** 2 + coefficients[3]
 
 
-@program([[0.2, 0.5], [0.7, 0.1]], [[1.0, 0.3], [0.2, 0.8]])
+@program([[0.2, 0.5], [0.7, 0.1]], [[1.0, 0.3], [0.2, 0.8]], traced=True)
 def matmul_by_loops(a, b):
     c = ops.zeros((2, 2), ad.float64)
     for i in range(2):
@@ -276,10 +276,10 @@ def matmul_by_loops(a, b):
     return c**2
 
 
-@program(GENERAL)
+@program(GENERAL, traced=True)
 def library_decompositions(a):
     s = a @ a.T
     w = ops.eigvalsh(s)
-    u, d, vt = ops.svd(a)
-    sign, logdet = ops.slogdet(a)
+    _, d, _ = ops.svd(a)
+    _, logdet = ops.slogdet(a)
     return w.sum() * logdet + (d * np.array([1.0, 2.0, 3.0])).sum() + ops.cholesky(s)[2, 0]

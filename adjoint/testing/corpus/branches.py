@@ -1,4 +1,5 @@
 """Branches: if, elif, else, ternaries, and, or, not, chained comparisons, early return."""
+# ruff: noqa: SIM108 (branches stand as people write them)
 
 from __future__ import annotations
 
@@ -132,7 +133,7 @@ def and_as_value(x, y):
     return x * y if both else x - 2 * y
 
 
-@program(0.5, also=((-0.5,),))
+@program(0.5, also=((-0.5,),), traced=True)
 def comparison_as_number(x):
     return (x > 0) * ops.sin(x) + (x <= 0) * x**2
 
@@ -235,7 +236,7 @@ def static_and_dynamic_conditions(x, mode="fast"):
     return ops.cosh(x)
 
 
-@program(2.0, also=((-2.0,),))
+@program(2.0, also=((-2.0,),), traced=True)
 def python_condition_stays_python(x):
     width = 3
     if width > 2:
@@ -271,7 +272,7 @@ def builtin_max_min_abs(x, y):
     return max(x, y) ** 2 + min(x, y) * 3 + abs(y)
 
 
-@program([0.5, -1.5, 2.5], order2=True)
+@program([0.5, -1.5, 2.5], order2=True, traced=True)
 def where_instead_of_if(x):
     return ops.where(x > 0, ops.sqrt(ops.abs(x)), x**2)
 

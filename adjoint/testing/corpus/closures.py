@@ -81,7 +81,7 @@ def squares(x, n):
         yield (x + i) ** 2
 
 
-@program(0.6)
+@program(0.6, traced=True)
 def nested_function(x):
     def inner(v):
         return ops.sin(v) * v
@@ -89,7 +89,7 @@ def nested_function(x):
     return inner(inner(x))
 
 
-@program(0.6, 1.3)
+@program(0.6, 1.3, traced=True)
 def closure_over_tensor(x, y):
     def scaled(v):
         return v * x
@@ -117,7 +117,7 @@ def closure_in_loop(x):
     return y**2
 
 
-@program(0.6)
+@program(0.6, traced=True)
 def closures_in_list(x):
     steps = [lambda v, k=k: v * k + x for k in range(1, 4)]
     y = x
@@ -126,7 +126,7 @@ def closures_in_list(x):
     return y
 
 
-@program(0.6, 0.9)
+@program(0.6, 0.9, traced=True)
 def lambdas_on_one_line(x, y):
     f, g = lambda v: v * v + y, lambda v: ops.sin(v) * y
     return f(g(x)) + g(f(y))
@@ -138,12 +138,12 @@ def lambda_with_ternary(x):
     return leaky(x) * leaky(x - 1) + (lambda a, b=2.0: a**b)(x)
 
 
-@program([0.6, 1.1, 0.2])
+@program([0.6, 1.1, 0.2], traced=True)
 def captured_global_array(x):
     return ((x - OFFSET) ** 2).sum() * RATE
 
 
-@program(0.6)
+@program(0.6, traced=True)
 def default_arguments(x, power=3, scale=0.5):
     def shaped(v, p=power, *, s=scale, shift=None):
         shift = v if shift is None else shift
@@ -152,7 +152,7 @@ def default_arguments(x, power=3, scale=0.5):
     return shaped(x) + shaped(x, 2) + shaped(x, s=2.0, shift=1.0)
 
 
-@program(0.6, 1.1, 0.4)
+@program(0.6, 1.1, 0.4, traced=True)
 def star_args(*xs):
     total = 0.0
     for k, v in enumerate(xs):
@@ -160,7 +160,7 @@ def star_args(*xs):
     return total * xs[0]
 
 
-@program(0.6, 1.1)
+@program(0.6, 1.1, traced=True)
 def star_args_passed_on(x, y):
     def mixed(a, *rest, scale=1.0, **named):
         return scale * a * sum(rest) + named["extra"] ** 2
@@ -170,12 +170,12 @@ def star_args_passed_on(x, y):
     return mixed(x, *values, **options)
 
 
-@program(1.1)
+@program(1.1, traced=True)
 def recursion_static_depth(x):
     return power(x, 5)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def recursion_of_nested_function(x):
     def tree(v, depth):
         if depth == 0:
@@ -195,7 +195,7 @@ def recursion_with_branch(x):
     return fold(x, 4)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def callable_object(x):
     return Polynomial(1.0, -2.0, 0.5)(x) * Cubic(2.0, 1.0)(x)
 
@@ -206,7 +206,7 @@ def methods_of_all_kinds(x):
     return p.shifted(x) * p.power(x) + Polynomial.shifted(x - 2) * p.lead
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def object_with_state(x):
     c = Counter(x)
     for _ in range(3):
@@ -219,18 +219,18 @@ def decorated_function(x):
     return bent(x) + bent(2 * x)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def functools_partial(x):
     scale = functools.partial(ops.mul, x)
     return scale(scale(2.0)) + functools.reduce(lambda a, b: a * b + x, [x, 2.0, x])
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def generator_function(x):
     return sum(squares(x, 4)) + max(2, 1) * next(squares(x, 1))
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def nonlocal_variable(x):
     total = x
 
@@ -243,7 +243,7 @@ def nonlocal_variable(x):
     return total
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def function_returning_function(x):
     def make(p):
         def f(v):
@@ -255,7 +255,7 @@ def function_returning_function(x):
     return square(cube(x))
 
 
-@program(0.7, 1.2)
+@program(0.7, 1.2, traced=True)
 def composition(x, y):
     def compose(*fns):
         def run(v):
@@ -280,41 +280,41 @@ def helper_with_early_return(x):
     return clipped(x, 0.0, 1.0) * clipped(x - 3, 0.0, 1.0) + x
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def gradient_inside(x):
     slope = ad.grad(lambda v: ops.sin(v) * x)
     return slope(x) + slope(2.0 * x)
 
 
-@program(0.7, 1.2)
+@program(0.7, 1.2, traced=True)
 def value_and_grad_inside(x, y):
     value, slope = ad.value_and_grad(lambda v: v**3 * y)(x)
     return value * slope
 
 
-@program([0.7, 0.2])
+@program([0.7, 0.2], traced=True)
 def hessian_inside(x):
     h = ad.hessian(lambda v: v[0] ** 2 * v[1] ** 3 + ops.sin(v[0] * v[1]))(x)
     return h @ x
 
 
-@program([0.7, 0.2], [0.1, 0.9])
+@program([0.7, 0.2], [0.1, 0.9], traced=True)
 def jvp_inside(x, v):
     value, tangent = ad.jvp(lambda z: ops.exp(z) * z, x, v)
     return value * tangent
 
 
-@program([[0.7, 0.2], [0.4, 1.1]], [0.3, 0.5])
+@program([[0.7, 0.2], [0.4, 1.1]], [0.3, 0.5], traced=True)
 def vmap_inside(a, w):
     return ad.vmap(lambda row: ops.tanh(ops.dot(row, w)))(a)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def perturbation_confusion(x):
     return x * ad.grad(lambda y: x + y * y * x)(x)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def stopped_gradient(x):
     frozen = ad.stop_gradient(x * 0 + 1.5)
     return x * frozen + x**2 * frozen
@@ -328,7 +328,7 @@ def walrus_in_while(x):
     return y * step
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def walrus_in_comprehension(x):
     return sum([t * t for k in range(3) if (t := ops.sin(x + k)) is not None])
 
@@ -339,7 +339,7 @@ def dispatch_table(x):
     return sum(table[name](x) * k for k, name in enumerate(["sq", "abs"], start=1))
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def jit_inside(x):
     inner = ad.jit(lambda v: ops.exp(v) * v)
     return inner(x) * inner(x + 1)

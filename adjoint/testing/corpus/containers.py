@@ -1,4 +1,5 @@
 """Containers: tuples, lists, dicts, named tuples, dataclasses, comprehensions, unpacking, f-strings."""
+# ruff: noqa: SIM108 (branches stand as people write them)
 
 from __future__ import annotations
 
@@ -29,27 +30,27 @@ class Body:
         return 0.5 * self.mass * self.speed**2
 
 
-@program(0.4, 1.2)
+@program(0.4, 1.2, traced=True)
 def returns_tuple(x, y):
     return x * y, ops.sin(x), y**2
 
 
-@program(0.4, 1.2)
+@program(0.4, 1.2, traced=True)
 def returns_dict(x, y):
     return {"product": x * y, "parts": [x**2, ops.exp(y)]}
 
 
-@program(0.4, 1.2)
+@program(0.4, 1.2, traced=True)
 def returns_named_tuple(x, y):
     return Point(x * y, y - x**2)
 
 
-@program({"w": [0.3, 0.7], "b": 0.2}, [1.1, 0.4])
+@program({"w": [0.3, 0.7], "b": 0.2}, [1.1, 0.4], traced=True)
 def dict_of_parameters(params, x):
     return ops.tanh(params["w"] * x + params["b"])
 
 
-@program([0.3, 0.7, 1.1])
+@program([0.3, 0.7, 1.1], traced=True)
 def list_append_then_stack(x):
     rows = []
     for i in range(4):
@@ -57,7 +58,7 @@ def list_append_then_stack(x):
     return ops.stack(rows) ** 2
 
 
-@program([0.3, 0.7, 1.1])
+@program([0.3, 0.7, 1.1], traced=True)
 def running_products_in_list(x):
     seen = [x[0]]
     for i in range(1, 3):
@@ -65,12 +66,12 @@ def running_products_in_list(x):
     return seen
 
 
-@program([0.3, 0.7, 1.1])
+@program([0.3, 0.7, 1.1], traced=True)
 def list_comprehension(x):
     return ops.stack([v * v + i for i, v in enumerate(x)])
 
 
-@program([0.3, 0.7, 1.1])
+@program([0.3, 0.7, 1.1], traced=True)
 def filtered_comprehension(x):
     return sum([x[i] ** (i + 1) for i in range(3) if i != 1])
 
@@ -80,25 +81,25 @@ def ternary_in_comprehension(x):
     return ops.stack([v**2 if v > 0 else ops.exp(v) for v in x])
 
 
-@program([[0.3, 0.7], [1.1, 0.2]])
+@program([[0.3, 0.7], [1.1, 0.2]], traced=True)
 def nested_comprehension(a):
     return ops.stack([ops.stack([a[i, j] * a[j, i] + i for j in range(2)]) for i in range(2)])
 
 
-@program([0.3, 0.7, 1.1])
+@program([0.3, 0.7, 1.1], traced=True)
 def dict_comprehension(x):
     table = {f"x{i}": v for i, v in enumerate(x)}
     return table["x0"] * table["x2"] + ops.exp(table["x1"])
 
 
-@program(0.6)
+@program(0.6, traced=True)
 def set_and_dict_of_static_keys(x):
-    names = {"a", "b", "a"}
+    names = set("abba")
     counts = collections.Counter("abracadabra")
     return sum(counts[n] * x**k for k, n in enumerate(sorted(names), start=1))
 
 
-@program(0.6, 1.4)
+@program(0.6, 1.4, traced=True)
 def dict_updated(x, y):
     memo = {"x": x}
     memo["y"] = y
@@ -107,7 +108,7 @@ def dict_updated(x, y):
     return memo["x"] * memo["y"] + len(memo)
 
 
-@program(0.6, 1.4)
+@program(0.6, 1.4, traced=True)
 def default_dict(x, y):
     groups = collections.defaultdict(list)
     for k, v in [("a", x), ("b", y), ("a", x * y)]:
@@ -115,33 +116,34 @@ def default_dict(x, y):
     return sum(groups["a"]) * groups["b"][0]
 
 
-@program([0.3, 0.7, 1.1, 0.5])
+@program([0.3, 0.7, 1.1, 0.5], traced=True)
 def star_unpacking(x):
     first, *middle, last = x
     return first * last + sum(v**2 for v in middle)
 
 
-@program([[0.3, 0.7], [1.1, 0.5]])
+@program([[0.3, 0.7], [1.1, 0.5]], traced=True)
 def nested_unpacking(a):
     (p, q), (r, s) = a
     return p * s - q * r**2
 
 
-@program(0.3, 0.9)
+@program(0.3, 0.9, traced=True)
 def tuple_swap_chain(x, y):
     x, y = y, x * y
     (x, (y, z)) = x + y, (y - x, x * x)
     return x * y * z
 
 
-@program(0.3, 0.9)
+@program(0.3, 0.9, traced=True)
 def tuple_concatenation(x, y):
-    values = (x, y) + (x * y,)
+    values = (x, y)
+    values += (x * y,)
     values = values * 2
     return sum(v * k for k, v in enumerate(values[1:]))
 
 
-@program(0.3, 0.9)
+@program(0.3, 0.9, traced=True)
 def named_tuple_state(x, y):
     p = Point(x, y)
     for _ in range(3):
@@ -157,7 +159,7 @@ def named_tuple_through_branch(x, y):
     return p.x + p.y**2
 
 
-@program(1.3, 0.9)
+@program(1.3, 0.9, traced=True)
 def dataclass_with_method(m, v):
     body = Body(mass=m, speed=v)
     faster = replace(body, speed=body.speed * 2)
@@ -172,14 +174,14 @@ def dataclass_changed_in_loop(m, v):
     return body.speed * m
 
 
-@program([0.3, 0.9, 0.5])
+@program([0.3, 0.9, 0.5], traced=True)
 def zip_star(x):
     pairs = [(v, v * v) for v in x]
     firsts, seconds = zip(*pairs)
     return sum(firsts) * sum(seconds)
 
 
-@program([0.3, 0.9, 0.5])
+@program([0.3, 0.9, 0.5], traced=True)
 def itertools_products(x):
     total = 0.0
     for i, j in itertools.combinations(range(3), 2):
@@ -187,7 +189,7 @@ def itertools_products(x):
     return total + sum(itertools.accumulate([x[0], x[1], x[2]], lambda a, b: a * b))
 
 
-@program([0.3, 0.9, 0.5])
+@program([0.3, 0.9, 0.5], traced=True)
 def map_filter_sum(x):
     chosen = filter(lambda i: i % 2 == 0, range(3))
     return sum(map(lambda i: x[i] ** 2 * (i + 1), chosen))  # noqa: C417
@@ -199,7 +201,7 @@ def sorted_of_tensors(x):
     return low + mid**2 + high**3
 
 
-@program([0.9, 0.3, 0.5])
+@program([0.9, 0.3, 0.5], traced=True)
 def list_methods(x):
     values = [x[0], x[1]]
     values.insert(1, x[2] * 2)
@@ -209,7 +211,7 @@ def list_methods(x):
     return last + values[0] * values[1] ** 2 + values[2]
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def f_string_keys(x):
     table = {}
     for i in range(3):
@@ -217,7 +219,7 @@ def f_string_keys(x):
     return table["even_00"] * table["odd_01"] + table["even_02"]
 
 
-@program([0.4, 0.6], [0.9, 0.1])
+@program([0.4, 0.6], [0.9, 0.1], traced=True)
 def lists_of_lists(x, y):
     grid = [[a * b for b in y] for a in x]
     grid[0][1] = grid[1][0] + 1
@@ -240,7 +242,7 @@ def dict_from_branch(x):
     return out["a"] * out["b"]
 
 
-@program(0.4)
+@program(0.4, traced=True)
 def none_as_marker(x):
     previous = None
     total = 0.0
@@ -252,7 +254,7 @@ def none_as_marker(x):
     return total
 
 
-@program(0.7, also=((1.7,), (0.1,)))
+@program(0.7, also=((1.7,), (0.1,)), traced=True)
 def deque_window(x):
     window = collections.deque([x], maxlen=2)
     for _ in range(4):
@@ -260,7 +262,7 @@ def deque_window(x):
     return sum(window)
 
 
-@program([0.4, 0.9, 1.3])
+@program([0.4, 0.9, 1.3], traced=True)
 def slice_of_list(x):
     values = [v * k for k, v in enumerate(x, start=1)]
     return values[-1] * sum(values[:2]) + sum(values[::2])

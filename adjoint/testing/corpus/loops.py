@@ -1,4 +1,5 @@
 """Loops: while and for, break, continue, else, over ranges, tensors and Python sequences."""
+# ruff: noqa: SIM108 (branches stand as people write them)
 
 from __future__ import annotations
 
@@ -32,7 +33,7 @@ def while_never_runs(x):
     return y * x
 
 
-@program(1.3)
+@program(1.3, traced=True)
 def while_static_condition(x):
     i = 0
     while i < 4:
@@ -85,14 +86,14 @@ def return_inside_while(x):
     return y
 
 
-@program(1.2, 0.7)
+@program(1.2, 0.7, traced=True)
 def for_range(x, y):
     for i in range(5):
         x = x * y + i
     return x
 
 
-@program([0.5, 0.2])
+@program([0.5, 0.2], traced=True)
 def for_range_start_stop_step(x):
     total = 0.0
     for i in range(7, 1, -2):
@@ -117,7 +118,7 @@ def for_range_argmax(x):
     return y
 
 
-@program([0.2, 0.9, 0.4, 0.7])
+@program([0.2, 0.9, 0.4, 0.7], traced=True)
 def for_over_tensor(x):
     total = 1.0
     for v in x:
@@ -125,7 +126,7 @@ def for_over_tensor(x):
     return total
 
 
-@program([[0.2, 0.9], [0.4, 0.7], [1.1, 0.3]])
+@program([[0.2, 0.9], [0.4, 0.7], [1.1, 0.3]], traced=True)
 def for_over_rows(a):
     y = ops.zeros_like(a[0])
     for row in a:
@@ -133,7 +134,7 @@ def for_over_rows(a):
     return y
 
 
-@program([0.2, 0.9, 0.4])
+@program([0.2, 0.9, 0.4], traced=True)
 def for_enumerate(x):
     total = 0.0
     for i, v in enumerate(x):
@@ -141,7 +142,7 @@ def for_enumerate(x):
     return total
 
 
-@program([0.2, 0.9, 0.4], [1.2, 0.3, 0.8])
+@program([0.2, 0.9, 0.4], [1.2, 0.3, 0.8], traced=True)
 def for_zip(x, y):
     total = 0.0
     for a, b in zip(x, y):
@@ -149,7 +150,7 @@ def for_zip(x, y):
     return total
 
 
-@program([0.2, 0.9, 0.4], [1.2, 0.3, 0.8])
+@program([0.2, 0.9, 0.4], [1.2, 0.3, 0.8], traced=True)
 def for_enumerate_zip(x, y):
     total = 0.0
     for i, (a, b) in enumerate(zip(x, y), start=1):
@@ -157,7 +158,7 @@ def for_enumerate_zip(x, y):
     return total
 
 
-@program([0.2, 0.9, 0.4])
+@program([0.2, 0.9, 0.4], traced=True)
 def for_reversed(x):
     y = 0.5
     for v in reversed(range(3)):
@@ -165,14 +166,14 @@ def for_reversed(x):
     return y
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def for_over_list_of_functions(x):
     for layer in [ops.sin, ops.exp, lambda v: v * v]:
         x = layer(x)
     return x
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def for_over_dict_items(x):
     powers = {"linear": 1, "square": 2, "cube": 3}
     total = 0.0
@@ -232,7 +233,7 @@ def return_inside_for(x):
     return x.sum()
 
 
-@program(0.4, 0.3)
+@program(0.4, 0.3, traced=True)
 def nested_for(x, y):
     total = 0.0
     for i in range(3):
@@ -296,14 +297,14 @@ def collatz_like(x):
     return x * steps
 
 
-@program(0.4)
+@program(0.4, traced=True)
 def loop_variable_after_loop(x):
     for i in range(1, 4):
         x = x * i + 0.1
     return x * i
 
 
-@program(0.4)
+@program(0.4, traced=True)
 def loop_carries_tuple(x):
     state = (x, x * x)
     for _ in range(4):
@@ -320,7 +321,7 @@ def while_carries_list(x):
     return state[0] * state[1]
 
 
-@program(0.4)
+@program(0.4, traced=True)
 def loop_carries_dict(x):
     state = {"position": x, "speed": 1.0}
     for _ in range(5):
@@ -329,7 +330,7 @@ def loop_carries_dict(x):
     return state["position"], state["speed"]
 
 
-@program([0.4, 0.9])
+@program([0.4, 0.9], traced=True)
 def fibonacci_of_tensors(x):
     a, b = x[0], x[1]
     for _ in range(6):
@@ -347,7 +348,7 @@ def dead_variable_in_loop(x):
     return y
 
 
-@program([0.3, 0.6])
+@program([0.3, 0.6], traced=True)
 def for_over_static_list(x):
     total = 0.0
     for w in [0.5, 1.5, 2.5]:
@@ -355,7 +356,7 @@ def for_over_static_list(x):
     return total
 
 
-@program([0.3, 0.6])
+@program([0.3, 0.6], traced=True)
 def for_over_static_pairs(x):
     total = 0.0
     for i, j, w in ((0, 1, 2.0), (1, 1, -0.5), (0, 0, 1.0)):
@@ -363,7 +364,7 @@ def for_over_static_pairs(x):
     return total
 
 
-@program(1.3)
+@program(1.3, traced=True)
 def reassigned_each_round(x):
     for _ in range(3):
         x = ops.sin(x)
@@ -391,6 +392,6 @@ def while_not(x):
     return x**2
 
 
-@program([0.5, 0.25, 0.75])
+@program([0.5, 0.25, 0.75], traced=True)
 def sum_with_generator(x):
     return sum(v**2 for v in x) * sum(x[i] * i for i in range(3))

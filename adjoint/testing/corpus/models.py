@@ -16,13 +16,13 @@ def normal_cdf(x):
     return 0.5 * (1 + ops.erf(x / math.sqrt(2)))
 
 
-@program(0.6, 0.4)
+@program(0.6, 0.4, traced=True)
 def normal_log_likelihood(mean, log_scale):
     z = (DATA - mean) / ops.exp(log_scale)
     return -0.5 * (z**2).sum() - len(DATA) * log_scale
 
 
-@program(1.6, 0.9)
+@program(1.6, 0.9, traced=True)
 def gamma_log_likelihood(shape, rate):
     total = 0.0
     for v in DATA:
@@ -30,7 +30,7 @@ def gamma_log_likelihood(shape, rate):
     return total
 
 
-@program(2.6)
+@program(2.6, traced=True)
 def student_t_log_likelihood(nu):
     constant = ops.lgamma((nu + 1) / 2) - ops.lgamma(nu / 2) - 0.5 * ops.log(nu * math.pi)
     return (constant - (nu + 1) / 2 * ops.log1p(DATA**2 / nu)).sum()
@@ -45,7 +45,7 @@ def huber_regression(p):
     return total
 
 
-@program([0.4, -0.3])
+@program([0.4, -0.3], traced=True)
 def logistic_regression(w):
     features = np.array([[0.5, 1.0], [1.5, -0.3], [-0.7, 0.8]])
     labels = np.array([1.0, 0.0, 1.0])
@@ -63,7 +63,7 @@ def poisson_until_cumulated(rate):
     return total * k
 
 
-@program(0.4, 1.6, 0.3)
+@program(0.4, 1.6, 0.3, traced=True)
 def em_step_for_mixture(m1, m2, p):
     for _ in range(2):
         a = p * ops.exp(-0.5 * (DATA - m1) ** 2)
@@ -73,7 +73,7 @@ def em_step_for_mixture(m1, m2, p):
     return m1 * p + m2**2
 
 
-@program([0.7, 0.3, 0.4], [0.9, 0.2])
+@program([0.7, 0.3, 0.4], [0.9, 0.2], traced=True)
 def hmm_forward(moves, emits):
     transition = ops.stack([ops.stack([moves[0], 1 - moves[0]]), ops.stack([moves[1], 1 - moves[1]])])
     alpha = ops.stack([moves[2], 1 - moves[2]])
@@ -87,7 +87,7 @@ def hmm_forward(moves, emits):
     return log_likelihood
 
 
-@program([[0.2, 0.9], [0.7, 0.4], [0.3, 0.5]], [[0.1, 0.6], [0.4, 0.2]])
+@program([[0.2, 0.9], [0.7, 0.4], [0.3, 0.5]], [[0.1, 0.6], [0.4, 0.2]], traced=True)
 def viterbi_soft(scores, moves):
     best = scores[0]
     for t in range(1, 3):
@@ -95,7 +95,7 @@ def viterbi_soft(scores, moves):
     return ops.logsumexp(best, 0)
 
 
-@program([[0.2, 0.9], [0.7, 0.4], [0.3, 0.5]], [[0.1, 0.6], [0.4, 0.2]])
+@program([[0.2, 0.9], [0.7, 0.4], [0.3, 0.5]], [[0.1, 0.6], [0.4, 0.2]], traced=True)
 def viterbi_hard_with_backtracking(scores, moves):
     best, back = scores[0], []
     for t in range(1, 3):
@@ -110,7 +110,7 @@ def viterbi_hard_with_backtracking(scores, moves):
     return total
 
 
-@program(0.3, 0.9, 0.5)
+@program(0.3, 0.9, 0.5, traced=True)
 def kalman_filter_scalar(x, p, q):
     total = 0.0
     for y in DATA:
@@ -123,7 +123,7 @@ def kalman_filter_scalar(x, p, q):
     return total + x
 
 
-@program([0.3, 0.1], 0.2)
+@program([0.3, 0.1], 0.2, traced=True)
 def kalman_filter_matrix(state, noise):
     f, h = np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([1.0, 0.0])
     p = np.eye(2) * 0.5 + noise
@@ -138,7 +138,7 @@ def kalman_filter_matrix(state, noise):
     return state * np.array([1.0, 2.0])
 
 
-@program(1.0, 1.1, 0.5, 0.03, 0.25, also=((1.3, 1.1, 2.0, 0.03, 0.4),))
+@program(1.0, 1.1, 0.5, 0.03, 0.25, also=((1.3, 1.1, 2.0, 0.03, 0.4),), traced=True)
 def black_scholes(spot, strike, time, rate, vol):
     d1 = (ops.log(spot / strike) + (rate + 0.5 * vol**2) * time) / (vol * ops.sqrt(time))
     d2 = d1 - vol * ops.sqrt(time)
@@ -177,7 +177,7 @@ def binomial_tree_american_put(spot, vol):
     return values[0] + spot * vol
 
 
-@program(1.0, 0.3)
+@program(1.0, 0.3, traced=True)
 def monte_carlo_with_fixed_draws(spot, vol):
     draws = np.random.default_rng(3).normal(size=8)
     ends = spot * ops.exp(vol * draws - 0.5 * vol**2)
@@ -200,7 +200,7 @@ def bond_yield_by_newton(coupon):
     return rate
 
 
-@program([0.02, 0.03, 0.05])
+@program([0.02, 0.03, 0.05], traced=True)
 def progressive_tax(rates):
     income, tax = 70.0, 0.0
     for limit, rate in zip([10.0, 40.0, math.inf], rates):
@@ -213,19 +213,19 @@ def progressive_tax(rates):
     return tax
 
 
-@program([0.4, 0.7], also=(([1.4, -0.7],),))
+@program([0.4, 0.7], also=(([1.4, -0.7],),), traced=True)
 def rosenbrock(x):
     return (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
 
 
-@program([0.4, 0.7, -0.3])
+@program([0.4, 0.7, -0.3], traced=True)
 def entropy_and_divergence(x):
     p = ops.softmax(x)
     q = np.array([0.2, 0.5, 0.3])
     return -(p * ops.log(p)).sum() + 2 * (q * ops.log(q / p)).sum()
 
 
-@program([0.4, 0.7, 1.3], 0.6)
+@program([0.4, 0.7, 1.3], 0.6, traced=True)
 def gaussian_process_likelihood(x, scale):
     d = (x[:, None] - x[None, :]) / scale
     k = ops.exp(-0.5 * d**2) + 0.1 * np.eye(3)
@@ -234,7 +234,7 @@ def gaussian_process_likelihood(x, scale):
     return -0.5 * ops.dot(DATA[:3], alpha) - ops.log(ops.diag(l)).sum()
 
 
-@program(0.4, 0.3, 0.5)
+@program(0.4, 0.3, 0.5, traced=True)
 def garch_variance(omega, a, b):
     variance, total = omega, 0.0
     for r in DATA:
@@ -243,7 +243,7 @@ def garch_variance(omega, a, b):
     return total
 
 
-@program([0.6, 0.2], [0.3, 0.8, 0.5])
+@program([0.6, 0.2], [0.3, 0.8, 0.5], traced=True)
 def autoregression(phi, y):
     total = 0.0
     for t in range(2, 3 + 2):

@@ -78,12 +78,12 @@ class Repeat(ad.nn.Cell):
 DENSE, MLP, GATE, REPEAT = Dense(2, 3, ops.sin), Mlp(), Gate(), Repeat()
 
 
-@program([0.3, -0.8])
+@program([0.3, -0.8], traced=True)
 def dense_cell(x):
     return DENSE(x)
 
 
-@program([[0.3, -0.8], [0.5, 0.1]])
+@program([[0.3, -0.8], [0.5, 0.1]], traced=True)
 def mlp_of_cells(x):
     return MLP(x)
 
@@ -98,18 +98,18 @@ def cell_with_while(x):
     return REPEAT(x)
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def parameter_as_constant(s):
     return (DENSE.weight * s).sum() + ops.sin(GATE.scale * s)
 
 
-@program({"w1": [[0.3, 0.5], [-0.2, 0.7]], "b1": [0.1, -0.1], "w2": [0.8, -0.6]}, [0.4, 0.9])
+@program({"w1": [[0.3, 0.5], [-0.2, 0.7]], "b1": [0.1, -0.1], "w2": [0.8, -0.6]}, [0.4, 0.9], traced=True)
 def mlp_from_dict(p, x):
     hidden = ops.tanh(x @ p["w1"] + p["b1"])
     return ops.dot(hidden, p["w2"])
 
 
-@program([0.4, 0.9], [[0.3, 0.5], [-0.2, 0.7]])
+@program([0.4, 0.9], [[0.3, 0.5], [-0.2, 0.7]], traced=True)
 def layers_in_list(x, w):
     layers = [(w, ops.tanh), (w.T, ops.relu), (w @ w, None)]
     for matrix, activation in layers:
@@ -118,7 +118,7 @@ def layers_in_list(x, w):
     return x
 
 
-@program(SEQUENCE, [[0.3, 0.5], [-0.2, 0.7]])
+@program(SEQUENCE, [[0.3, 0.5], [-0.2, 0.7]], traced=True)
 def rnn_over_sequence(xs, w):
     h = ops.zeros(2, ad.float64)
     for x in xs:
@@ -126,7 +126,7 @@ def rnn_over_sequence(xs, w):
     return h
 
 
-@program(SEQUENCE, [0.1, -0.2], order2=True)
+@program(SEQUENCE, [0.1, -0.2], order2=True, traced=True)
 def lstm_over_sequence(xs, h):
     w, u = weights(2, 8, seed=11), weights(2, 8, seed=12)
     c = ops.zeros_like(h)
@@ -138,7 +138,7 @@ def lstm_over_sequence(xs, h):
     return h * c
 
 
-@program(SEQUENCE, [0.1, -0.2])
+@program(SEQUENCE, [0.1, -0.2], traced=True)
 def gru_collecting_states(xs, h):
     w, u = weights(2, 6, seed=13), weights(2, 6, seed=14)
     states = []
@@ -160,7 +160,7 @@ def rnn_with_early_stop(xs):
     return h * 2
 
 
-@program(SEQUENCE)
+@program(SEQUENCE, traced=True)
 def rnn_with_mask(xs):
     keep = [True, False, True]
     h = np.zeros(2)
@@ -169,13 +169,13 @@ def rnn_with_mask(xs):
     return h
 
 
-@program([[0.2, 0.9], [0.5, -0.4]], SEQUENCE)
+@program([[0.2, 0.9], [0.5, -0.4]], SEQUENCE, traced=True)
 def attention(q, kv):
     scores = q @ kv.T / np.sqrt(2.0)
     return ops.softmax(scores, -1) @ kv
 
 
-@program(SEQUENCE)
+@program(SEQUENCE, traced=True)
 def causal_attention_by_loops(x):
     rows = []
     for t in range(3):
@@ -185,7 +185,7 @@ def causal_attention_by_loops(x):
     return ops.stack(rows)
 
 
-@program([[0.2, 0.9, 0.4, -0.3], [0.5, -0.4, 0.1, 0.8]])
+@program([[0.2, 0.9, 0.4, -0.3], [0.5, -0.4, 0.1, 0.8]], traced=True)
 def multi_head_attention(x):
     heads = x.reshape(2, 2, 2).transpose(1, 0, 2)
     scores = ops.matmul(heads, heads.transpose(0, 2, 1))
@@ -193,14 +193,14 @@ def multi_head_attention(x):
     return mixed.transpose(1, 0, 2).reshape(2, 4)
 
 
-@program([[0.2, 0.9, 0.4], [0.5, -0.4, 0.1]], [1.1, 0.9, 0.8])
+@program([[0.2, 0.9, 0.4], [0.5, -0.4, 0.1]], [1.1, 0.9, 0.8], traced=True)
 def layer_norm(x, gain):
     mean = x.mean(-1, keepdims=True)
     variance = ((x - mean) ** 2).mean(-1, keepdims=True)
     return gain * (x - mean) / ops.sqrt(variance + 1e-3)
 
 
-@program([[0.2, 0.9], [0.5, -0.4]])
+@program([[0.2, 0.9], [0.5, -0.4]], traced=True)
 def batch_norm_by_mode(x, training=True):
     if training:
         mean, var = x.mean(0), x.var(0)
@@ -209,20 +209,20 @@ def batch_norm_by_mode(x, training=True):
     return ((x - mean) / ops.sqrt(var + 0.1)) ** 3
 
 
-@program([[0.2, 0.9], [0.5, -0.4]])
+@program([[0.2, 0.9], [0.5, -0.4]], traced=True)
 def residual_blocks(x):
     for k in range(3):
         x = x + ops.gelu(x @ weights(2, 2, seed=20 + k))
     return x
 
 
-@program([[0.2, 0.9, -0.1], [0.5, -0.4, 0.3]])
+@program([[0.2, 0.9, -0.1], [0.5, -0.4, 0.3]], traced=True)
 def cross_entropy(logits):
     labels = np.array([1, 0])
     return -ops.log_softmax(logits, -1)[np.arange(2), labels].mean()
 
 
-@program([0.4, -0.7])
+@program([0.4, -0.7], traced=True)
 def per_example_gradients(w):
     xs, ys = np.array([[0.3, 0.5], [1.0, -0.2]]), np.array([0.1, 0.4])
     loss = lambda w, x, y: (ops.tanh(ops.dot(w, x)) - y) ** 2  # noqa: E731
@@ -238,7 +238,7 @@ def clipped_gradient_step(w):
     return w - 0.1 * g
 
 
-@program([0.4, -0.7])
+@program([0.4, -0.7], traced=True)
 def maml_inner_loop(w):
     def task_loss(v, shift):
         return ((ops.sin(v) - shift) ** 2).sum()
@@ -252,7 +252,7 @@ def maml_inner_loop(w):
     return total
 
 
-@program([0.4, -0.7, 0.2])
+@program([0.4, -0.7, 0.2], traced=True)
 def physics_informed_residual(w):
     def u(t):
         return w[0] * ops.tanh(w[1] * t) + w[2] * t
@@ -263,7 +263,7 @@ def physics_informed_residual(w):
     return total
 
 
-@program(0.3, 0.8)
+@program(0.3, 0.8, traced=True)
 def mixture_of_experts(x, gate):
     experts = [ops.sin, ops.exp, lambda v: v * v]
     scores = ops.softmax(ops.stack([gate * x, x + gate, -gate]))
@@ -280,7 +280,7 @@ def hard_routing(x):
     return (x**3).sum()
 
 
-@program([0.3, 0.8], [0.5, 0.2])
+@program([0.3, 0.8], [0.5, 0.2], traced=True)
 def normalizing_flow(z, u):
     log_det = 0.0
     for k in range(3):

@@ -30,7 +30,7 @@ def newton_kepler(mean_anomaly, eccentricity):
     return e
 
 
-@program([0.8, 1.3])
+@program([0.8, 1.3], traced=True)
 def newton_in_two_dimensions(p):
     z = ops.ones_like(p)
     for _ in range(7):
@@ -130,7 +130,7 @@ def arithmetic_geometric_mean(a, b):
     return a
 
 
-@program([1.0, -0.5, 0.25, 2.0], 0.7)
+@program([1.0, -0.5, 0.25, 2.0], 0.7, traced=True)
 def horner(c, x):
     y = 0.0
     for i in range(3, -1, -1):
@@ -138,7 +138,7 @@ def horner(c, x):
     return y
 
 
-@program([1.0, -0.5, 0.25, 2.0], 0.7)
+@program([1.0, -0.5, 0.25, 2.0], 0.7, traced=True)
 def clenshaw(c, x):
     b1, b2 = 0.0, 0.0
     for k in range(3, 0, -1):
@@ -156,7 +156,7 @@ def taylor_until_small(x):
     return total
 
 
-@program(0.7)
+@program(0.7, traced=True)
 def continued_fraction(x):
     y = 0.0
     for k in range(8, 0, -1):
@@ -178,7 +178,7 @@ def lentz_tangent(x):
     return x / f
 
 
-@program(0.4, 1.9)
+@program(0.4, 1.9, traced=True)
 def simpson_with_loops(a, b):
     n = 6
     h = (b - a) / n
@@ -189,7 +189,7 @@ def simpson_with_loops(a, b):
     return total * h / 3
 
 
-@program(0.4, 1.9)
+@program(0.4, 1.9, traced=True)
 def romberg(a, b):
     h = b - a
     rows = [[0.5 * h * (ops.sin(a * a) + ops.sin(b * b))]]
@@ -237,7 +237,7 @@ def adaptive_simpson_by_recursion(a):
     return adapt(0.0, 2.0, 3)
 
 
-@program([0.8, 0.3])
+@program([0.8, 0.3], traced=True)
 def gauss_legendre(p):
     nodes, weights = np.polynomial.legendre.leggauss(4)
     total = 0.0
@@ -254,7 +254,7 @@ def linear_interpolation(y, t):
     return y[i] + (t - i) * (y[i + 1] - y[i])
 
 
-@program([0.3, 0.9, 0.4, 1.2], 1.6, also=(([0.3, 0.9, 0.4, 1.2], 2.7),))
+@program([0.3, 0.9, 0.4, 1.2], 1.6, also=(([0.3, 0.9, 0.4, 1.2], 2.7),), traced=True)
 def catmull_rom_with_where(y, t):
     total = 0.0
     for i in range(3):
@@ -268,7 +268,7 @@ def catmull_rom_with_where(y, t):
     return total
 
 
-@program([0.2, 0.7, 1.1], [0.5, 0.9, 0.1], 0.4)
+@program([0.2, 0.7, 1.1], [0.5, 0.9, 0.1], 0.4, traced=True)
 def lagrange_interpolation(xs, ys, t):
     total = 0.0
     for i in range(3):
@@ -280,11 +280,11 @@ def lagrange_interpolation(xs, ys, t):
     return total
 
 
-@program([0.5, 1.1, 0.9, 1.6], 0.3)
+@program([0.5, 1.1, 0.9, 1.6], 0.3, traced=True)
 def de_casteljau(points, t):
     layer = list(points)
     while len(layer) > 1:
-        layer = [(1 - t) * a + t * b for a, b in zip(layer, layer[1:])]
+        layer = [(1 - t) * a + t * b for a, b in zip(layer, layer[1:])]  # noqa: RUF007
     return layer[0]
 
 
@@ -307,7 +307,7 @@ def mandelbrot_escape(cx, cy):
     return ops.log(1 + x * x + y * y) + n
 
 
-@program(3.2, 0.4)
+@program(3.2, 0.4, traced=True)
 def logistic_map(r, x):
     orbit = []
     for _ in range(5):
@@ -316,7 +316,7 @@ def logistic_map(r, x):
     return ops.stack(orbit)
 
 
-@program(0.9, 1.4)
+@program(0.9, 1.4, traced=True)
 def richardson_of_difference(x, a):
     def d(h):
         return (ops.sin(a * (x + h)) - ops.sin(a * (x - h))) / (2 * h)
@@ -324,7 +324,7 @@ def richardson_of_difference(x, a):
     return (4 * d(0.05) - d(0.1)) / 3
 
 
-@program([0.5, 0.9, 1.1], 0.3)
+@program([0.5, 0.9, 1.1], 0.3, traced=True)
 def aitken_acceleration(c, q):
     partial = [c[0], c[0] + c[1] * q, c[0] + c[1] * q + c[2] * q * q]
     s0, s1, s2 = partial

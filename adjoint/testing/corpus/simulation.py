@@ -9,14 +9,14 @@ from adjoint import ops
 from adjoint.testing.corpus.program import program
 
 
-@program(0.8, 0.5)
+@program(0.8, 0.5, traced=True)
 def euler_decay(y, k):
     for _ in range(6):
         y = y - 0.1 * k * y * (1 + 0.1 * y)
     return y
 
 
-@program([0.8, 0.1], 1.3)
+@program([0.8, 0.1], 1.3, traced=True)
 def rk4_pendulum(y, g):
     def f(s):
         return ops.stack([s[1], -g * ops.sin(s[0])])
@@ -31,7 +31,7 @@ def rk4_pendulum(y, g):
     return y
 
 
-@program(1.0, 0.2)
+@program(1.0, 0.2, traced=True)
 def leapfrog_oscillator(q, p):
     h = 0.15
     for _ in range(5):
@@ -69,7 +69,7 @@ def adaptive_step_smooth_control(y, k):
     return y + t
 
 
-@program([1.0, 0.5], [0.6, 0.4, 0.5])
+@program([1.0, 0.5], [0.6, 0.4, 0.5], traced=True)
 def lotka_volterra(populations, rates):
     prey, hunters = populations
     a, b, c = rates
@@ -78,7 +78,7 @@ def lotka_volterra(populations, rates):
     return prey * hunters
 
 
-@program([0.1, 0.9, 0.4, 0.3, 0.6], 0.2)
+@program([0.1, 0.9, 0.4, 0.3, 0.6], 0.2, traced=True)
 def heat_equation_stencil(u, alpha):
     for _ in range(4):
         inside = u[1:-1] + alpha * (u[2:] - 2 * u[1:-1] + u[:-2])
@@ -86,7 +86,7 @@ def heat_equation_stencil(u, alpha):
     return u**2
 
 
-@program([0.1, 0.9, 0.4, 0.3, 0.6])
+@program([0.1, 0.9, 0.4, 0.3, 0.6], traced=True)
 def heat_equation_in_place(u):
     for _ in range(3):
         old = u.copy()
@@ -95,7 +95,7 @@ def heat_equation_in_place(u):
     return u**2
 
 
-@program([0.1, 0.9, 0.4, 0.3])
+@program([0.1, 0.9, 0.4, 0.3], traced=True)
 def wave_equation_periodic(u):
     previous = u
     for _ in range(4):
@@ -115,7 +115,7 @@ def burgers_upwind(u):
     return u**2
 
 
-@program([[0.1, 0.8, 0.3], [0.7, 0.2, 0.6], [0.4, 0.5, 0.9]])
+@program([[0.1, 0.8, 0.3], [0.7, 0.2, 0.6], [0.4, 0.5, 0.9]], traced=True)
 def soft_game_of_life(a):
     for _ in range(2):
         around = 0.0
@@ -181,7 +181,7 @@ def ray_sphere_closed_form(origin, radius):
     return t if t > 0 else -b + ops.sqrt(disc)
 
 
-@program([1.0, 0.0, 0.0, 1.1], 1.0)
+@program([1.0, 0.0, 0.0, 1.1], 1.0, traced=True)
 def kepler_orbit_symplectic(state, mass):
     x, y, vx, vy = state
     for _ in range(5):
@@ -191,7 +191,7 @@ def kepler_orbit_symplectic(state, mass):
     return x * x + y * y
 
 
-@program([[0.0, 0.1], [1.0, -0.2], [0.3, 1.2]])
+@program([[0.0, 0.1], [1.0, -0.2], [0.3, 1.2]], traced=True)
 def n_body_forces(points):
     total = 0.0
     for i in range(3):
@@ -215,7 +215,7 @@ def sir_until_peak(beta, infected):
     return infected + r * t
 
 
-@program([0.3, 0.8])
+@program([0.3, 0.8], traced=True)
 def implicit_euler(p):
     y = p[0]
     for _ in range(3):
@@ -227,7 +227,7 @@ def implicit_euler(p):
     return y
 
 
-@program([1.0, 1.1, 0.9], 0.2)
+@program([1.0, 1.1, 0.9], 0.2, traced=True)
 def lorenz(state, h):
     history = ops.zeros((3, 3), ad.float64)
     for k in range(3):
@@ -248,7 +248,7 @@ def random_walk_with_fixed_noise(x, drift):
     return ops.stack(path) ** 2
 
 
-@program([0.3, 0.6, 0.2], 0.4)
+@program([0.3, 0.6, 0.2], 0.4, traced=True)
 def traffic_following(gaps, headway):
     speeds = [1.0, 0.9, 0.8]
     for _ in range(4):
