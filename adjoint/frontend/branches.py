@@ -211,4 +211,3 @@ def guarded(condition: Any, block: Block, frame: Frame, site: Site) -> None:
     """Run a block if a graph value holds: a round of an unrolled loop after a `break`."""
     as_if = replace(site, kind="if", first=frozenset(site.names))
     Branches(condition, block, _nothing, frame, as_if).run()
-

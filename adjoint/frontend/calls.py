@@ -31,7 +31,7 @@ _FOREIGN = {
 }  # fmt: skip
 _STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
 _INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
-_OWN_CONVERTED = (PACKAGE + "nn" + os.sep,)  # networks run the user's `construct`
+_OWN_CONVERTED = (PACKAGE + "nn" + os.sep, PACKAGE + "testing" + os.sep)  # networks run the user's `construct`
 
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -143,7 +143,9 @@ def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **options: Any) -> Any:
         if callable(options.get("key")):
             options["key"] = functools.partial(call, options["key"])
-        return python(*(functools.partial(call, a) if type(a) in (FunctionType, MethodType) else a for a in args), **options)
+        return python(
+            *(functools.partial(call, a) if type(a) in (FunctionType, MethodType) else a for a in args), **options
+        )
 
     return called
 

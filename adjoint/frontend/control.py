@@ -102,7 +102,8 @@ class Control(Expressions):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         node.body = [
-            self.visit_FunctionDef(s, in_class=True) if isinstance(s, ast.FunctionDef) else s for s in node.body  # type: ignore[misc]
+            self.visit_FunctionDef(s, in_class=True) if isinstance(s, ast.FunctionDef) else s
+            for s in node.body  # type: ignore[misc]
         ]
         return node
 
@@ -152,7 +153,9 @@ class Control(Expressions):
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         k = self.number()
-        assign: ast.stmt = ast.copy_location(ast.Assign([node.target], ast.copy_location(ast.Name(ITEM, ast.Load()), node.iter)), node.target)
+        assign: ast.stmt = ast.copy_location(
+            ast.Assign([node.target], ast.copy_location(ast.Name(ITEM, ast.Load()), node.iter)), node.target
+        )
         block = [assign, *node.body]
         cells = self._cells(block)
         site = self.site("for", node, **self._facts(block, self.live.head[node]))
@@ -192,7 +195,9 @@ class Control(Expressions):
 
     def _cells(self, nodes: Sequence[ast.AST]) -> ast.expr:
         """`lambda: (x, y)`: never called, its closure is the way to the variables that the code uses."""
-        used = sorted(((bound(nodes) | read(nodes) | self.shared) & self.scope.visible) - self.scope.outer_global - {ITEM})
+        used = sorted(
+            ((bound(nodes) | read(nodes) | self.shared) & self.scope.visible) - self.scope.outer_global - {ITEM}
+        )
         return thunk(ast.Tuple([ast.Name(n, ast.Load()) for n in used], ast.Load()))
 
     def _visit_block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
@@ -219,4 +224,3 @@ class Control(Expressions):
 
 def _raises(body: Sequence[ast.stmt]) -> bool:
     return bool(body) and isinstance(body[-1], ast.Raise)
-

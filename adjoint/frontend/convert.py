@@ -20,6 +20,7 @@ from adjoint.frontend.source import Source, find_source
 #: Holds the functions that converted code calls; filled in by the package.
 runtime_cell = CellType()
 
+_ROOT = "_ad_converted"
 _FUTURE_FLAGS = 0x1FF0000  # `from __future__ import annotations` and its kin, in co_flags
 _converted: weakref.WeakKeyDictionary[FunctionType, FunctionType] = weakref.WeakKeyDictionary()
 _compiled: dict[int, tuple[CodeType, _Compiled]] = {}
@@ -52,7 +53,10 @@ def convert_function(fn: FunctionType) -> FunctionType:
 def _build(fn: FunctionType) -> FunctionType:
     held = _compiled.get(id(fn.__code__))
     if held is None:
-        held = _compiled[id(fn.__code__)] = (fn.__code__, _compile(fn))  # the code is kept, so that its id stays its own
+        held = _compiled[id(fn.__code__)] = (
+            fn.__code__,
+            _compile(fn),
+        )  # the code is kept, so that its id stays its own
     compiled = held[1]
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     cells |= {RUNTIME: runtime_cell, SITES: CellType(compiled.sites)}
@@ -71,7 +75,7 @@ def _compile(fn: FunctionType) -> _Compiled:
     tree, sites = transformed(source, fn.__code__)
     flags = fn.__code__.co_flags & _FUTURE_FLAGS
     module = compile(tree, source.filename, "exec", flags, dont_inherit=True)
-    found = next(c for c in _codes(module) if c.co_name == fn.__code__.co_name)
+    found = next(c for c in _codes(module) if c.co_name == _ROOT)
     return _Compiled(_renamed(found, fn.__code__.co_name, fn.__qualname__), sites)
 
 
@@ -80,15 +84,17 @@ def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site,
     node = _definition(copy.deepcopy(source.node))
     rewriter = Control(source.filename)
     rewriter.function(node, set(code.co_freevars) | local(node), "__class__" in code.co_freevars)
-    node.decorator_list, node.returns = [], None
+    node.name, node.decorator_list, node.returns = _ROOT, [], None
     node.args.defaults = []
     node.args.kw_defaults = [None] * len(node.args.kwonlyargs)
     for a in ast.walk(node.args):
         if isinstance(a, ast.arg):
             a.annotation = None
     inner: ast.stmt = node
-    if source.owner:  # names like `__x` take the class's name
-        inner = ast.copy_location(ast.ClassDef(source.owner, [], [], [node], []), node)
+    if (
+        source.owner
+    ):  # names like `__x` take the class's name, less its underscores: so this one hides no name of the user's
+        inner = ast.copy_location(ast.ClassDef(f"_______{source.owner}", [], [], [node], []), node)
     free = [n for n in code.co_freevars if n != "__class__"]
     around = ast.FunctionDef("_ad_around", arguments(*free, RUNTIME, SITES), [inner], [])
     for made in (around, inner):
@@ -124,7 +130,7 @@ def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
     consts = []
     for c in code.co_consts:
         if isinstance(c, CodeType):
-            ours = c.co_name.startswith("_ad_") or c.co_name == name == "<lambda>"
+            ours = c.co_name.startswith("_ad_")
             c = _renamed(c, name if ours else c.co_name, qualname if ours else f"{qualname}.<locals>.{c.co_name}")
         consts.append(c)
     changes: dict[str, Any] = {"co_name": name, "co_consts": tuple(consts)}

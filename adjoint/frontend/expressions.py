@@ -87,7 +87,9 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if not lazy:
             return node
-        return runtime_call("choose", [node.test, thunk(node.body), thunk(node.orelse), self.site("ternary", at)], [], node)
+        return runtime_call(
+            "choose", [node.test, thunk(node.body), thunk(node.orelse), self.site("ternary", at)], [], node
+        )
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         lazy = not any(map(binds_or_suspends, node.values[1:]))

@@ -26,15 +26,24 @@ def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.s
     """Problems of a function whose enclosing converted functions own the names `around`."""
     body = body_of(fn)
     if isinstance(fn, ast.AsyncFunctionDef):
-        yield fn, "an `async` function cannot become a graph: write the numerical part as a plain function and call that"
+        yield (
+            fn,
+            "an `async` function cannot become a graph: write the numerical part as a plain function and call that",
+        )
         return
     nodes = list(own_nodes(body))
     for node in nodes:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
-            yield node, "`yield` makes this function a generator, which cannot become a graph: collect the values in a list and return it"
+            yield (
+                node,
+                "`yield` makes this function a generator, which cannot become a graph: collect the values in a list and return it",
+            )
         elif isinstance(node, _ASYNC) or (isinstance(node, ast.comprehension) and node.is_async):
             at = node.target if isinstance(node, ast.comprehension) else node
-            yield at, "`await` and `async` cannot become part of a graph: await the value before, and pass it as an argument"
+            yield (
+                at,
+                "`await` and `async` cannot become part of a graph: await the value before, and pass it as an argument",
+            )
     outside = declared(body, ast.Global)
     foreign = declared(body, ast.Nonlocal) - around
     for node in nodes:
@@ -70,7 +79,9 @@ def _located(node: ast.AST, default: Function) -> ast.expr | ast.stmt:
 def _suspends(fn: Function) -> bool:
     """Whether a function inside the converted one is a generator or async: it stays Python."""
     nodes = own_nodes(body_of(fn))
-    return isinstance(fn, ast.AsyncFunctionDef) or any(isinstance(n, (ast.Yield, ast.YieldFrom, *_ASYNC)) for n in nodes)
+    return isinstance(fn, ast.AsyncFunctionDef) or any(
+        isinstance(n, (ast.Yield, ast.YieldFrom, *_ASYNC)) for n in nodes
+    )
 
 
 def _deletions(body: Sequence[ast.AST], inside: bool) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

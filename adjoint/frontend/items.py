@@ -57,7 +57,9 @@ def graph_range(*bounds: Any) -> Items:
         raise ValueError("range() arg 3 must not be zero")
     for bound in (start, stop, step):
         if isinstance(bound, state.ARRAYS) and (bound.dtype.kind not in "iu" or bound.shape != ()):
-            raise ArgumentError(f"range() needs whole numbers, this is {state.described(bound)}: cast it first{called_at()}")
+            raise ArgumentError(
+                f"range() needs whole numbers, this is {state.described(bound)}: cast it first{called_at()}"
+            )
     if isinstance(step, int):
         rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
     else:

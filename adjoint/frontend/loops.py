@@ -39,7 +39,11 @@ def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Sit
         if ended or not going:
             return
         rounds += 1
-        if rounds == FEW + 1 and _counts(frame, site) and _attempt(_GraphLoop(frame, site, body, test=test, stop=stop, strict=True)):
+        if (
+            rounds == FEW + 1
+            and _counts(frame, site)
+            and _attempt(_GraphLoop(frame, site, body, test=test, stop=stop, strict=True))
+        ):
             return
         body()
 
@@ -225,7 +229,9 @@ class _GraphLoop:
                 raise ControlFlowError(f"`{place.name}` is deleted in the {self._where}")
             old, new = Flat.of(start), Flat.of(now)
             if old.shape != new.shape:
-                raise self._changes(place.name, state.described(start), state.described(now), isinstance(place, Contents))
+                raise self._changes(
+                    place.name, state.described(start), state.described(now), isinstance(place, Contents)
+                )
             came = Flat.of(entered[i]).leaves
             for j, (x, was, y) in enumerate(zip(old.leaves, came, new.leaves, strict=True)):
                 if not self._is_carried(i, j, x):
@@ -277,5 +283,9 @@ class _GraphLoop:
 
     def _changes(self, name: str, before: Any, after: Any, grows: bool = False) -> ControlFlowError:
         what = "the returned value" if name == RESULT else f"`{name}`"
-        fix = "fill a Tensor by x[i] = v instead of growing a container" if grows else "give it its final shape and dtype before the loop"
+        fix = (
+            "fill a Tensor by x[i] = v instead of growing a container"
+            if grows
+            else "give it its final shape and dtype before the loop"
+        )
         return ControlFlowError(f"{what} changes from {before} to {after} in the {self._where}: {fix}")

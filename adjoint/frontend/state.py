@@ -22,7 +22,9 @@ ARRAYS = (Value, np.ndarray, np.generic)
 
 def is_graph_value(x: Any) -> bool:
     """Whether a value is known only when the graph runs; a Parameter may stand for one."""
-    return isinstance(x, Value) and trace.is_graph_value(resolve(x, for_backward=False) if isinstance(x, Parameter) else x)
+    return isinstance(x, Value) and trace.is_graph_value(
+        resolve(x, for_backward=False) if isinstance(x, Parameter) else x
+    )
 
 
 class _Undefined:
@@ -212,7 +214,9 @@ class Snapshot:
                 continue
             now = vars(owner)
             for attribute in {**saved, **now}:
-                if (key, attribute) not in known and now.get(attribute, UNDEFINED) is not saved.get(attribute, UNDEFINED):
+                if (key, attribute) not in known and now.get(attribute, UNDEFINED) is not saved.get(
+                    attribute, UNDEFINED
+                ):
                     found.append(AttributeOf(owner, attribute, f"{name}.{attribute}"))
         return found
 

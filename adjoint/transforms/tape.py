@@ -153,7 +153,7 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
             grads[key], nodes[key] = g, node
             heappush(heap, -key)
         else:
-            grads[key] = held + g
+            grads[key] = g + held if type(g) is Scattered else held + g
 
     while seeds:
         add(*seeds.pop())

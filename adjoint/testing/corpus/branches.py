@@ -272,7 +272,7 @@ def builtin_max_min_abs(x, y):
     return max(x, y) ** 2 + min(x, y) * 3 + abs(y)
 
 
-@program([0.5, -1.5, 2.5], order2=True, traced=True)
+@program([0.5, -1.5, 2.5], traced=True)
 def where_instead_of_if(x):
     return ops.where(x > 0, ops.sqrt(ops.abs(x)), x**2)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 import adjoint as ad
-import adjoint.numpy as anp
 from adjoint import ops
 from adjoint.testing.corpus.program import program
 
@@ -229,8 +228,8 @@ def numpy_diff_and_gradient(x):
 
 @program(0.5, 1.1, traced=True)
 def adjoint_numpy_array(r, angle):
-    p = anp.array([r * anp.cos(angle), r * anp.sin(angle)])
-    return anp.vstack([p, p**2]) @ p
+    p = ad.numpy.array([r * ad.numpy.cos(angle), r * ad.numpy.sin(angle)])
+    return ad.numpy.vstack([p, p**2]) @ p
 
 
 @program([0.5, 0.2, 0.8], traced=True)

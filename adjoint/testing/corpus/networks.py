@@ -126,7 +126,7 @@ def rnn_over_sequence(xs, w):
     return h
 
 
-@program(SEQUENCE, [0.1, -0.2], order2=True, traced=True)
+@program(SEQUENCE, [0.1, -0.2], traced=True)
 def lstm_over_sequence(xs, h):
     w, u = weights(2, 8, seed=11), weights(2, 8, seed=12)
     c = ops.zeros_like(h)

@@ -99,7 +99,7 @@ def sinkhorn(a, b):
 def k_means(points):
     centres = [points[0], points[1]]
     for _ in range(2):
-        sums, counts = [0.0, 0.0], [0, 0]
+        sums, counts = [points[0] * 0, points[0] * 0], [0, 0]
         for i in range(4):
             near = [((points[i] - c) ** 2).sum() for c in centres]
             if near[0] < near[1]:
