@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
+from weakref import WeakSet
 
 import numpy as np
 
@@ -29,6 +30,7 @@ from adjoint.graph.trace import is_graph_value, trace
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, optimise
 
+_optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 SOURCE = True  # control flow is read from the source
 NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 
@@ -36,7 +38,7 @@ NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 @functools.lru_cache(maxsize=1024)
 def executable(graph: Graph) -> Callable[..., list[Any]]:
     """The compiled form of a graph, made once."""
-    return interpreter.compile(optimise(graph)[0])
+    return interpreter.compile(graph if graph in _optimised else optimise(graph)[0])
 
 
 verbs.executable, verbs.optimise = executable, optimise
@@ -199,6 +201,7 @@ class Jitted:
         graph, captured = trace(run, [spec_of(x) for x in leaves], name_of(self._fn))
         graph, order = _parameters_first(graph, len(leaves), parameters, captured)
         graph, reports = optimise(graph, self._off)
+        _optimised.add(graph)
         entry = _Entry(graph, order, structure[0], captured)
         reason = self._reason(split, key)
         self.compilations.append(Compilation(reason, graph, time.perf_counter() - start, tuple(reports)))

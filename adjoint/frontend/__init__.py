@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from adjoint.frontend import convert as _convert
 from adjoint.frontend import runtime as _runtime
+from adjoint.frontend.calls import call
+from adjoint.frontend.entry import convert
 from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
 
 _convert.runtime_cell.cell_contents = _runtime
 
-__all__ = ["ControlFlowError", "SourceError", "UnsupportedSyntaxError", "convert"]
-
-from adjoint.frontend.entry import convert
+__all__ = ["ControlFlowError", "SourceError", "UnsupportedSyntaxError", "call", "convert"]

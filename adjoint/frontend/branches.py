@@ -12,7 +12,7 @@ from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.logic import truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import UNDEFINED, Again, Box, Flat, Frame, Place, Snapshot
+from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Flat, Frame, Place, Snapshot
 from adjoint.graph import control
 from adjoint.ops.functional import logical_not
 
@@ -77,6 +77,11 @@ class Branches:
                 break
             except Again:
                 continue
+            except RecursionError:
+                raise ControlFlowError(
+                    f"a function calls itself in a branch of the `if` at {self.site.place}, whose condition is known only when the "
+                    f"graph runs, so the calls have no end. Write the recursion as a `while` loop"
+                ) from None
             except control.MismatchError as error:
                 raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
         outputs = list(outputs)
@@ -108,9 +113,9 @@ class Branches:
         out = []
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if not _agree(a, b):
-                if a is not UNDEFINED and self._free(place, b, side):
+                if a is not UNDEFINED and self._free(place, b, a, side):
                     b = self.second[i] = _stand_in(a)
-                elif b is not UNDEFINED and self._free(place, a, other) and (other, i) not in self.stand_ins:
+                elif b is not UNDEFINED and self._free(place, a, b, other) and (other, i) not in self.stand_ins:
                     self.stand_ins[other, i] = _stand_in(b)
                     raise Again
                 else:
@@ -119,10 +124,14 @@ class Branches:
                 out += [y for x, y in zip(Flat.of(a).leaves, Flat.of(b).leaves, strict=True) if state.is_dynamic(x)]
         return out
 
-    def _free(self, place: Place, value: Any, side: str) -> bool:
+    def _free(self, place: Place, value: Any, other: Any, side: str) -> bool:
         """Whether the value that a place has after a block is never used."""
         if place.name == RESULT:
             return value is UNDEFINED
+        if (
+            isinstance(place, AttributeOf) and value is UNDEFINED
+        ):  # an attribute that caches what does not depend on the graph
+            return not any(map(state.is_graph_value, Flat.of(other).leaves))
         return place.name[:4] != "_ad_" and side in self.site.abandoned
 
     # ------------------------------------------------------------ errors

@@ -12,8 +12,11 @@ from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
+import numpy as np
+
 from adjoint.core import tree
 from adjoint.core.errors import PACKAGE
+from adjoint.core.tensor import Tensor
 from adjoint.frontend import state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
@@ -38,7 +41,9 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)`."""
     kind = type(fn)
     if kind is FunctionType:
-        return followed(fn)(*_functions_too(fn, args), **kwargs)
+        if fn.__code__.co_filename.startswith(PACKAGE):
+            args, kwargs = tuple(map(_function_too, args)), {k: _function_too(v) for k, v in kwargs.items()}
+        return followed(fn)(*args, **kwargs)
     if kind is MethodType:
         inner = fn.__func__
         if type(inner) is FunctionType:
@@ -83,11 +88,20 @@ def is_users(filename: str) -> bool:
     return not filename.startswith((*_STDLIB, "<frozen", "<__array_function__"))
 
 
-def _functions_too(fn: FunctionType, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Functions of the user that he hands to adjoint (`grad(f)`, `vmap(f)`) are converted as well."""
-    if not fn.__code__.co_filename.startswith(PACKAGE):
-        return args
-    return tuple(followed(a) if type(a) is FunctionType else a for a in args)
+def _function_too(argument: Any) -> Any:
+    """A function of the user's that is handed to adjoint (`grad(f)`, `vmap(f)`) is converted as well."""
+    if type(argument) is FunctionType:
+        return followed(argument)
+    if type(argument) is MethodType and type(argument.__func__) is FunctionType:
+        return MethodType(followed(argument.__func__), argument.__self__)
+    return argument
+
+
+def item(container: Any, index: Any) -> Any:
+    """`container[index]`; a NumPy array can be indexed by a graph value too."""
+    if type(container) is np.ndarray and _any_graph(index if type(index) is tuple else (index,)):
+        container = Tensor(container)
+    return container[index]
 
 
 # ---------------------------------------------------------------- builtins
@@ -128,7 +142,7 @@ def _extreme(python: Callable[..., Any], pick: Callable[[Any, Any], Any]) -> Cal
     """`min` or `max`, which compare their arguments."""
 
     def chosen(*args: Any, **options: Any) -> Any:
-        values = list(args) if len(args) > 1 else args[0]
+        values: Any = list(args) if len(args) > 1 else args[0]
         if options or not (isinstance(values, (list, tuple)) and _any_graph(values)):
             single = len(args) == 1 and state.is_graph_value(values) and not options and len(values.shape) == 1
             return functools.reduce(pick, values) if single else python(*args, **options)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 from itertools import count
 
-from adjoint.frontend.expressions import Expressions, Scope, arguments, runtime_call, thunk
+from adjoint.frontend.expressions import Expressions, Scope, arguments, function_definition, runtime_call, thunk
 from adjoint.frontend.liveness import Liveness
 from adjoint.frontend.names import bound, declared, local, own_nodes, read, shared
 from adjoint.frontend.returns import Lowered, is_converted, lower
@@ -101,10 +101,8 @@ class Control(Expressions):
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        node.body = [
-            self.visit_FunctionDef(s, in_class=True) if isinstance(s, ast.FunctionDef) else s
-            for s in node.body  # type: ignore[misc]
-        ]
+        methods = {s: self.visit_FunctionDef(s, in_class=True) for s in node.body if isinstance(s, ast.FunctionDef)}
+        node.body = [methods.get(s, s) for s in node.body]  # type: ignore[call-overload, misc]
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
@@ -216,9 +214,7 @@ class Control(Expressions):
         if inside := sorted(binds - self.scope.outer_global):
             head.append(ast.Nonlocal(inside))
         body = self._visit_block(nodes)
-        made = ast.FunctionDef(name, arguments(*params), [*head, *body], [])
-        if "type_params" in made._fields:
-            made.type_params = []
+        made = function_definition(name, arguments(*params), [*head, *body])
         return ast.fix_missing_locations(ast.copy_location(made, at))
 
 

@@ -11,7 +11,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from adjoint.frontend.control import Control
-from adjoint.frontend.expressions import RUNTIME, SITES, arguments
+from adjoint.frontend.expressions import RUNTIME, SITES, arguments, function_definition
 from adjoint.frontend.fence import check
 from adjoint.frontend.names import local
 from adjoint.frontend.site import Site
@@ -45,7 +45,7 @@ def convert_function(fn: FunctionType) -> FunctionType:
     if is_converted(fn):
         return fn
     known = _converted.get(fn)
-    if known is None or known.__defaults__ != fn.__defaults__:
+    if known is None or known.__defaults__ is not fn.__defaults__:
         known = _converted[fn] = _build(fn)
     return known
 
@@ -94,12 +94,11 @@ def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site,
     if (
         source.owner
     ):  # names like `__x` take the class's name, less its underscores: so this one hides no name of the user's
-        inner = ast.copy_location(ast.ClassDef(f"_______{source.owner}", [], [], [node], []), node)
+        owner: Any = ast.ClassDef(f"_______{source.owner}", [], [], [node], [])
+        owner.type_params = []
+        inner = ast.copy_location(owner, node)
     free = [n for n in code.co_freevars if n != "__class__"]
-    around = ast.FunctionDef("_ad_around", arguments(*free, RUNTIME, SITES), [inner], [])
-    for made in (around, inner):
-        if "type_params" in made._fields:
-            made.type_params = []  # type: ignore[attr-defined]
+    around = function_definition("_ad_around", arguments(*free, RUNTIME, SITES), [inner])
     if not source.owner and "__class__" in code.co_freevars:
         around.args.args.append(ast.arg("__class__"))
     ast.copy_location(around, node)
@@ -111,10 +110,7 @@ def _definition(node: Any) -> ast.FunctionDef:
     if isinstance(node, ast.FunctionDef):
         return node
     answer = ast.copy_location(ast.Return(node.body), node.body)
-    made = ast.FunctionDef("<lambda>", node.args, [answer], [])
-    if "type_params" in made._fields:
-        made.type_params = []
-    return ast.copy_location(made, node)
+    return ast.copy_location(function_definition("<lambda>", node.args, [answer]), node)
 
 
 def _codes(code: CodeType) -> Any:

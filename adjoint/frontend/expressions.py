@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjoint.frontend.site import Site
 
@@ -26,6 +27,13 @@ def thunk(value: ast.expr) -> ast.Lambda:
 def arguments(*names: str) -> ast.arguments:
     """The parameters of a function of ours."""
     return ast.arguments(args=[ast.arg(n) for n in names], **_NO_ARGUMENTS)
+
+
+def function_definition(name: str, args: ast.arguments, body: list[ast.stmt]) -> ast.FunctionDef:
+    """`def name(args): body`, for every version of Python."""
+    made: Any = ast.FunctionDef(name, args, body, [])
+    made.type_params = []  # since Python 3.12
+    return made
 
 
 def runtime_call(name: str, args: list[ast.expr], keywords: list[ast.keyword], at: ast.AST) -> ast.Call:
@@ -108,8 +116,17 @@ class Expressions(ast.NodeTransformer):
         self.generic_visit(node)
         if not lazy:
             return node
-        signs = ast.Constant(tuple(_OPERATORS[type(op)] for op in node.ops))
+        signs: Any = ast.Constant(tuple(_OPERATORS[type(op)] for op in node.ops))  # type: ignore[arg-type]
         return runtime_call("compare", [signs, node.left, *map(thunk, node.comparators)], [], node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """`array[i]`, where i may be a graph value and the array one of NumPy's."""
+        sliced = any(isinstance(n, (ast.Slice, ast.Starred)) for n in (node.slice, *getattr(node.slice, "elts", ())))
+        fixed = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
+        self.generic_visit(node)
+        if sliced or fixed or not isinstance(node.ctx, ast.Load):
+            return node
+        return runtime_call("item", [node.value, node.slice], [], node)
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         self.generic_visit(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from adjoint.frontend.names import bound, captured, definitely_bound, read
 
@@ -76,7 +77,7 @@ class Liveness:
                 return head
             head = grown
 
-    def _try(self, node: ast.Try, after: set[str]) -> set[str]:
+    def _try(self, node: Any, after: set[str]) -> set[str]:
         after = self._block(node.finalbody, after)
         handlers = after.union(*(self._block(h.body, after) | read(h.type) for h in node.handlers))
         return self._protected([*node.body], self._protected(node.orelse, after, after), handlers)

@@ -6,6 +6,7 @@ of rounds; where it does not (the body indexes a list of layers, or a shape chan
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -72,7 +73,7 @@ def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, si
         return
     for item in iterable:
         if state.is_graph_value(stop()):
-            guarded(not_(stop()), lambda item=item: body(item), Frame(names), site)
+            guarded(not_(stop()), functools.partial(body, item), Frame(names), site)
         else:
             body(item)
         ended = stop()
@@ -89,13 +90,18 @@ def _counted_for(items: Items, body: Block, stop: Block | None, names: Block, si
         if not graph_stop and ended:
             return
         if k < 2 and items.count - k > FEW and frame.holds_graph_values():
-            rest = Items(items.count - k, lambda i, k=k: items.at(i + k if k else i))
+            rest = Items(items.count - k, functools.partial(_shifted, items, k))
             if _attempt(_GraphLoop(frame, site, body, items=rest, stop=stop)):
                 return
         if graph_stop:
-            guarded(not_(ended), lambda k=k: body(items.at(k)), frame, site)
+            guarded(not_(ended), functools.partial(body, items.at(k)), frame, site)
         else:
             body(items.at(k))
+
+
+def _shifted(items: Items, first: int, i: Any) -> Any:
+    """The item of round i of a loop that begins with item `first`."""
+    return items.at(i + first if first else i)
 
 
 def _attempt(loop: _GraphLoop) -> bool:

@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import Any
 
 RESULT, DONE = "_ad_result", "_ad_done"
 _STATIC_CALLS = {"isinstance", "issubclass", "hasattr", "callable"}
@@ -256,7 +257,7 @@ class _Lowering:
                 changed[name] = [self._part(part, loop, inside, flags) for part in value]
         if not changed:
             return [node], flags
-        fields = {name: changed.get(name, value) for name, value in ast.iter_fields(node)}
+        fields: dict[str, Any] = {name: changed.get(name, value) for name, value in ast.iter_fields(node)}
         return [ast.copy_location(type(node)(**fields), node)], flags
 
     def _part(self, part: ast.AST, loop: _Loop | None, inside: bool, flags: set[str]) -> ast.AST:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dis
-import itertools
 import linecache
 import sys
 from collections.abc import Iterator
@@ -135,16 +134,11 @@ def _same_instructions(found: _Found, code: CodeType) -> bool:
     outer = ast.FunctionDef("outer", args, [inner], [])
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1FF0000, dont_inherit=True)
-    return any(_signature(c) == _signature(code) for c in _codes(compiled) if c.co_name == code.co_name)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield constant
-            yield from _codes(constant)
+    (inside,) = (c for c in compiled.co_consts if isinstance(c, CodeType))
+    return any(_signature(c) == _signature(code) for c in inside.co_consts if isinstance(c, CodeType))
 
 
 def _signature(code: CodeType) -> tuple[Any, ...]:
     consts = tuple(_signature(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
-    return code.co_code, consts, code.co_names, code.co_varnames, tuple(itertools.chain(code.co_freevars))
+    here = tuple(c for c in consts if "<locals>" not in c)  # without the qualified names that Python 3.10 keeps there
+    return code.co_code, here, code.co_names, code.co_varnames, code.co_freevars

@@ -132,7 +132,7 @@ class Frame:
 
     def __init__(self, names: Callable[[], Any] | None) -> None:
         cells = zip(names.__code__.co_freevars, names.__closure__ or (), strict=True) if names else ()
-        self.variables = {name: Variable(name, cell) for name, cell in cells if not name.startswith("_ad_sites")}
+        self.variables = {name: Variable(name, cell) for name, cell in cells}
 
     def value(self, name: str) -> Any:
         found = self.variables.get(name)

@@ -256,9 +256,10 @@ def while_loop(
     for _ in range(3):  # a Python number takes the dtype that the body gives it
         (test, body), outside = traced_branches([lambda *s: [cond_fn(*s)], body_fn], [_settled(s) for s in specs])
         fresh = [_joined(i, s, b) for i, (s, b) in enumerate(zip(specs, body.specs, strict=True))]
-        if fresh == specs:
-            break
+        settled = [s.dtype == f.dtype for s, f in zip(specs, fresh, strict=True)]
         specs = fresh
+        if all(settled):
+            break
     body = _cast_outputs(body, [_settled(s) for s in specs])
     init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)

@@ -144,12 +144,17 @@ def test_static_value_gradient_and_tangent(name: str) -> None:
     """One graph serves all points, whichever branches they take, and gives what dynamic mode gives."""
     program = PROGRAMS[name]
     jitted, gradient = ad.jit(program.fn), ad.jit(ad.grad(program.fn, program.positions))
+    push = ad.jit(lambda inputs, along: ad.jvp(program.fn, inputs, along)[1])
     for flat in points(name):
         want, slope = arrays(program.fn(*flat.inputs(flat.xs))), flat.gradient(flat.xs)
         close(arrays(jitted(*flat.inputs(flat.xs))), want, 1e-9, f"{name}: jit(f)")
         close(flat.gradient(flat.xs, jitted), slope, 1e-9, f"{name}: grad(jit(f))")
         close(arrays(gradient(*flat.inputs(flat.xs))), slope, 1e-9, f"{name}: jit(grad(f))")
-        close(flat.pushed(jitted), flat.pushed(program.fn), 1e-9, f"{name}: jvp(jit(f))")
+        tangents = flat.pushed(program.fn)
+        close(flat.pushed(jitted), tangents, 1e-9, f"{name}: jvp(jit(f))")
+        if len(program.positions) == len(flat.point):
+            inputs, along = flat.inputs(flat.xs), flat.rebuild([ad.Tensor(t) for t in flat.direction])
+            close(inexact(push(inputs, along)), tangents, 1e-9, f"{name}: jit(jvp(f))")
     assert len(jitted.compilations) == 1 or len({repr(list(map(np.shape, p))) for p in program.points}) > 1, (
         f"{name}: compiled again: {[c.reason for c in jitted.compilations]}"
     )

@@ -52,7 +52,7 @@ def unbound_until_used(x):
 
 
 def loop_variable_after(n):
-    for i in range(n):
+    for i in range(n):  # noqa: B007
         pass
     return i
 
@@ -116,7 +116,7 @@ def walruses(xs):
     while (k := n - 1) > 0:
         n = k
     total = [y := v * 2 for v in range(3)]
-    return n, k, y, total, (z := 5) if xs else 6
+    return n, k, y, total, (z := 5) if xs else 6  # noqa: F841
 
 
 def try_and_finally(x):
@@ -189,7 +189,7 @@ def recursion(n):
 
 
 def comprehensions(n):
-    rows = [[i * j if i != j else -1 for j in range(n) if j % 2 or i] for i in range(n) if not i == 3]
+    rows = [[i * j if i != j else -1 for j in range(n) if j % 2 or i] for i in range(n) if not i == 3]  # noqa: SIM201
     return rows, {k: v for k, v in enumerate("abc") if k < n}, {i % 2 for i in range(n)}, sum(x for x in range(n) if x)
 
 
@@ -201,7 +201,7 @@ def containers(xs):
             d[k] += 1
         s.add(rest[-1])
     a, *b = xs
-    return d, sorted(s, key=lambda v: -v), a, b, max(xs), min(xs, key=abs), list(map(lambda v: v if v > 1 else 0, xs))
+    return d, sorted(s, key=lambda v: -v), a, b, max(xs), min(xs, key=abs), list(map(lambda v: v if v > 1 else 0, xs))  # noqa: C417
 
 
 def starred(*args, k=1, **more):
@@ -232,7 +232,7 @@ def raises(x):
 
 def annotations(x):
     y: int = 3
-    z: "undefined_name"
+    z: undefined_name  # noqa: F821, F842
     if x:
         y: float = x / 2
     return y

@@ -49,7 +49,7 @@ def ops_of(graph: Any) -> Iterator[Any]:
 
 
 def relu(x):
-    if x > 0:
+    if x > 0:  # noqa: SIM108
         y = x
     else:
         y = 0.0
@@ -133,7 +133,7 @@ def zip_and_enumerate(x):
 
 
 def ternaries(x):
-    return (x if x > 1 else -x) + (1.0 if x > 0 and not x > 3 or x < -10 else 2.0) if -5 < x < 5 else x
+    return (x if x > 1 else -x) + (1.0 if (x > 0 and not x > 3) or x < -10 else 2.0) if -5 < x < 5 else x
 
 
 def endless_with_break(x):
@@ -309,7 +309,7 @@ def test_values_known_on_both_ways_stay_known() -> None:
 
 
 def shapes_differ(x):
-    if x.sum() > 0:
+    if x.sum() > 0:  # noqa: SIM108
         y = x
     else:
         y = x[:2]
@@ -358,7 +358,7 @@ def ternary_of_shapes(x):
 
 
 def strings(x):
-    if x.sum() > 0:
+    if x.sum() > 0:  # noqa: SIM108
         name = "a"
     else:
         name = "b"

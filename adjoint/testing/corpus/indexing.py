@@ -123,6 +123,14 @@ def assign_at_argmax(x):
 def assign_with_mask(x):
     y = x * x
     y[x < 0] = 0.5
+    return y * x
+
+
+@program(
+    [0.3, -0.8, 1.4], static=False, reason="y[x > 1] on the right-hand side has a shape that depends on the values"
+)
+def update_with_mask(x):
+    y = x * x
     y[x > 1] *= 3.0
     return y
 

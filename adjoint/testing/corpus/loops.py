@@ -216,6 +216,7 @@ def for_break_and_continue(x):
 
 @program([0.3, 0.8, 0.9], also=(([0.3, 1.8, 0.9],),))
 def for_else(x):
+    found = 0.0
     for v in x:
         if v > 1:
             found = v
