@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench-eager clean
+.PHONY: demo test check fuzz bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -22,6 +22,9 @@ check: $(STAMP)  ## lint, format, types, import direction, sizes
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -q tests/test_architecture.py
+
+fuzz: $(STAMP)  ## compare the modes on 100,000 random programs
+	$(BIN)/python -W ignore -m adjoint.testing.fuzz 100000
 
 bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where they are installed
 	$(BIN)/python -m venv .venv-bench

@@ -273,7 +273,12 @@ class Jitted:
         """What compiling for these arguments did: why, each pass with its time, and the graph."""
         graph = self.graph(*args, **kwargs)
         made = next(c for c in reversed(self.compilations) if c.graph is graph)
-        lines = [f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms", *self.notes, *map(str, made.reports), str(graph)]
+        lines = [
+            f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
+            *self.notes,
+            *map(str, made.reports),
+            str(graph),
+        ]
         return "\n".join(lines)
 
 

@@ -1,6 +1,6 @@
 """Random programs: expressions, nested branches and loops, index updates. Every mode must agree on them.
 
-    python -m adjoint.testing.fuzz 100000          # or: make fuzz
+python -m adjoint.testing.fuzz 100000          # or: make fuzz
 """
 
 from __future__ import annotations

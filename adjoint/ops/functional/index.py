@@ -49,6 +49,10 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     >>> print(ops.setitem(Tensor([1.0, 2.0, 3.0]), slice(0, 2), 9.0))
     [9. 9. 3.]
     """
+    if isinstance(index, Value) and index.dtype.kind == "b" and index.shape == shape_of(x) and shape_of(value) == ():
+        return verbs.cast(
+            verbs.where(index, value, x), dtype_of(x)
+        )  # a mask needs no positions, so it may be a graph value
     items = _items(index)
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         value = verbs.array(value)
