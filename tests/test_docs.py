@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import re
 from pathlib import Path
 
@@ -25,8 +26,10 @@ def test_code_blocks(page):
             code, expected = match.groups()
             line = page.read_text()[: match.start()].count("\n") + 2
             printed = io.StringIO()
+            name = f"<{page.name}, line {line}>"
+            linecache.cache[name] = (len(code), None, code.splitlines(True), name)  # so that its source can be read
             with contextlib.redirect_stdout(printed):
-                exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
+                exec(compile(code, name, "exec"), namespace)
             if expected is not None:
                 assert printed.getvalue() == expected
     finally:

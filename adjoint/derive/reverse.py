@@ -23,7 +23,7 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...]) ->
 
     def pulled(*xs: Any) -> list[Any]:
         values = forward_values(graph, xs[:n])
-        seeds = {}
+        seeds: dict[Node, Any] = {}
         for i, g in zip(moving, xs[n:], strict=True):
             node = graph.outputs[i]
             seeds[node] = add_cotangents(seeds.get(node, ZERO), g)

@@ -106,7 +106,7 @@ class Writer:
         else:
             count = f"k{self.counters}"
             self.put(indent, f"{count} = a * 0.0")
-            self.put(indent, f"while {count} < {self.random.randint(1, 4)} + {self.scalar(0)}:")
+            self.put(indent, f"while {count} < {self.random.randint(1, 4)} + ops.tanh({self.scalar(0)}):")
             self.put(indent + 1, f"{count} = {count} + 1.0")
             self.block(indent + 1, depth - 1, True)
 

@@ -168,7 +168,9 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
             if keep is not None and node in keep:
                 results[node] = g
             if type(node.op) is GetItem and not isinstance(g, Value):
-                add(node.parents[0], Scattered(node.xs[0], node.op.key, g))
+                (source,) = node.parents
+                if source is not None:
+                    add(source, Scattered(node.xs[0], node.op.key, g))
             elif node.op is not None:
                 g = _filled(g, node.y) if type(node.y) is tuple else g
                 for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
