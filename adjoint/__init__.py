@@ -5,8 +5,8 @@
 7.0
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from adjoint import graph as graph
 from adjoint import nn as nn
@@ -54,7 +54,7 @@ from adjoint.ops import stop_gradient as stop_gradient
 from adjoint.ops.functional.random import set_seed as set_seed
 from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
-if TYPE_CHECKING:
+if _TYPE_CHECKING:
     from adjoint.api.jit import jit as jit
 
 __version__ = "0.1.0"
@@ -66,7 +66,7 @@ def __getattr__(name: str) -> object:
 
         return bfloat16()
     if name in ("numpy", "testing"):  # loaded when first used
-        return import_module(f"adjoint.{name}")
+        return _import_module(f"adjoint.{name}")
     if name == "jit":
-        return import_module("adjoint.api.jit").jit
+        return _import_module("adjoint.api.jit").jit
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
