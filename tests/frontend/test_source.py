@@ -132,8 +132,8 @@ def test_functions_registered_in_linecache_as_notebooks_do() -> None:
 
 def test_a_function_without_source_says_what_to_do() -> None:
     space: dict[str, Any] = {}
-    exec("def f(x):\n    return x\n", space)
-    with pytest.raises(SourceError, match=r"source of `f` is not available \(<string>\).*Write it to a file"):
+    exec(compile("def f(x):\n    return x\n", "<nowhere>", "exec"), space)
+    with pytest.raises(SourceError, match=r"source of `f` is not available \(<nowhere>\).*Write it to a file"):
         convert(space["f"])
     assert convert(lambda g: g(3))(space["f"]) == 3  # called from converted code, it stays Python
 
