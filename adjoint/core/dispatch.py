@@ -1,6 +1,6 @@
 """An op call finds its meaning: the innermost transform among its inputs, or plain evaluation.
 
-Every Tensor names its trace. `call` picks the one with the highest level and lets it apply the op; a transform computes
+Every Tensor names its trace. Calling an op picks the one with the highest level, which applies the op; a transform computes
 on the values one level below, by calling the op again. At the bottom the values are plain arrays.
 """
 
@@ -59,18 +59,6 @@ def make(value: Any, trace: Trace, extra: Any = None) -> Any:
     x = tensor_class.__new__(tensor_class)
     x._value, x._trace, x._extra = value, trace, extra
     return x
-
-
-def call(op: Any, xs: tuple[Any, ...]) -> Any:
-    """Apply `op` at the innermost level among its inputs."""
-    trace: Trace | None = None
-    level = -1.0
-    for x in xs:
-        if isinstance(x, Value):
-            its = x._trace
-            if its.level > level:
-                trace, level = its, its.level
-    return evaluate(op, xs) if trace is None else trace.apply(op, xs)
 
 
 def evaluate(op: Any, arrays: Any) -> Any:
