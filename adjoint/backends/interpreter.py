@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
+from adjoint.core.verbs import verbs
 from adjoint.graph.node import Const, Graph, Param, Pick
 
 
@@ -44,3 +45,14 @@ def compile(graph: Graph) -> Callable[..., list[Any]]:
         return [values[i] for i in outputs]
 
     return run
+
+
+def steps(graph: Graph) -> Callable[..., list[Any]]:
+    """The prepared steps of a graph inside control flow, made once."""
+    run = graph.__dict__.get("_steps")
+    if run is None:
+        run = graph.__dict__["_steps"] = compile(graph)
+    return run
+
+
+verbs.steps = steps

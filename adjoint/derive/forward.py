@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.derive.reverse import forward_values
+from adjoint.graph.control import silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 
@@ -17,6 +18,7 @@ from adjoint.graph.trace import trace
 @lru_cache(maxsize=1024)
 def jvp_graph(graph: Graph, moving: tuple[int, ...], kept: tuple[int, ...]) -> Graph:
     """The graph from (inputs, tangents of the `moving` inputs) to the tangents of the `kept` results."""
+    graph = silent(graph)  # the primal runs the effects
     n = len(graph.params)
 
     def pushed(*xs: Any) -> list[Any]:

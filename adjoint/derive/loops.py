@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -14,8 +15,8 @@ from adjoint.core.verbs import verbs
 from adjoint.derive.batch import vmap_graph
 from adjoint.derive.forward import jvp_graph
 from adjoint.derive.reverse import vjp_graph
-from adjoint.graph.control import Loop, _select, float_positions
-from adjoint.graph.node import Graph
+from adjoint.graph.control import Loop, _select, float_positions, silent
+from adjoint.graph.node import Builder, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
@@ -100,11 +101,12 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
     a, s = loop.carried, loop.stacked
     cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))
     yf = float_positions(loop.body.specs[a:])
-    kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
-    back = Loop(_back_body(loop, cf, sf, kf, yf), len(cf) + len(kf), a + 1 + s + len(yf), backwards=not loop.backwards)
+    took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
+    body = _back_body(loop, cf, sf, kf, yf)
+    back = Loop(body, len(cf) + len(kf), 1 + a + s + len(yf), backwards=not loop.backwards, guarded=True)
     found = back(
         *(gs[i] for i in cf), *(np.zeros(shape_of(constants[i]), dtype_of(constants[i])) for i in kf),
-        *kept, *stacked, *(gs[a + i] for i in yf),
+        took_place, *kept, *stacked, *(gs[a + i] for i in yf),
         *constants,
     )  # fmt: skip
     result: list[Any] = [ZERO] * len(xs)
@@ -116,13 +118,10 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
 
 @lru_cache(maxsize=1024)
 def _keeping(loop: Loop) -> Graph:
-    """The body that also puts out the state it began with, and that this round took place."""
-    body, a = loop.body, loop.carried
-
-    def keep(*xs: Any) -> list[Any]:
-        return [*replay(body, xs), *xs[:a], np.bool_(True)]
-
-    return trace(keep, _specs(body), f"{body.name}, keeping its state")[0]
+    """The body that also puts out that this round took place, and the state it began with."""
+    body = silent(loop.body)
+    took_place = Builder().const(np.bool_(True))
+    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried]))
 
 
 @lru_cache(maxsize=1024)
@@ -139,16 +138,15 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
         it = iter(xs)
         take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
         gc, gk = take(len(cf)), take(len(kf))
-        cs, took_place, ss, gy, ks = take(a), next(it), take(s), take(len(yf)), take(len(k))
+        _, cs, ss, gy, ks = next(it), take(a), take(s), take(len(yf)), take(len(k))
         found = replay(pull, [*cs, *ss, *ks, *gc, *gy])
         n, m = len(cf), len(cf) + len(kf)
-        fresh = [verbs.where(took_place, new, old) for new, old in zip(found[:n], gc, strict=True)]
-        sums = [old + verbs.where(took_place, new, 0) for new, old in zip(found[n:m], gk, strict=True)]
-        return [*fresh, *sums, *found[m:]]
+        sums = [old + new for old, new in zip(gk, found[n:m], strict=True)]
+        return [*found[:n], *sums, *found[m:]]
 
     inputs = [
         *(c[i] for i in cf), *(k[i] for i in kf),
-        *c, Spec((), bool_), *x, *(outs[a + i] for i in yf), *k,
+        Spec((), bool_), *c, *x, *(outs[a + i] for i in yf), *k,
     ]  # fmt: skip
     return trace(back, inputs, f"vjp of {body.name}")[0]
 
@@ -179,16 +177,21 @@ def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tupl
 def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     a, s = loop.carried, loop.stacked
     body = vmap_graph(loop.body, flags, size)
-    if loop.test is None:
-        return loop.with_body(body)
-    test = vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size)
     specs = _specs(body)
 
-    def guarded(*xs: Any) -> list[Any]:
-        going = replay(test, [*xs[:a], *xs[a + s :]])[0]
+    def masked(going: Any, xs: Sequence[Any]) -> list[Any]:
         ys = replay(body, xs)
         kept = [_select(going, new, old) for new, old in zip(ys[:a], xs[:a], strict=True)]
         return [*kept, *(_select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
+
+    if loop.test is None:
+        if not (loop.guarded and flags[a]):
+            return loop.with_body(body)
+        return loop.with_body(trace(lambda *xs: masked(xs[a], xs), specs)[0], guarded=False)
+    test = vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size)
+
+    def guarded(*xs: Any) -> list[Any]:
+        return masked(replay(test, [*xs[:a], *xs[a + s :]])[0], xs)
 
     def any_going(*xs: Any) -> list[Any]:
         return [verbs.any_of(replay(test, xs)[0])]

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.absent import add as add_cotangents
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.graph.control import silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import apply
@@ -19,6 +20,7 @@ from adjoint.graph.walk import apply
 @lru_cache(maxsize=1024)
 def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...]) -> Graph:
     """The graph from (inputs, cotangents of the `moving` results) to the cotangents of the `wanted` inputs."""
+    graph = silent(graph)  # the primal runs the effects
     n = len(graph.params)
 
     def pulled(*xs: Any) -> list[Any]:

@@ -16,11 +16,12 @@ from adjoint.core.absent import ZERO
 from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
 from adjoint.core.verbs import verbs
-from adjoint.graph.node import Graph
+from adjoint.graph.node import Builder, Graph, Node, Param
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
+from adjoint.ops.arithmetic import Cast
 from adjoint.ops.broadcast import batch_front
-from adjoint.ops.card import Op
+from adjoint.ops.card import Op, card
 
 UNKNOWN = -1
 
@@ -40,8 +41,35 @@ class Control(Op):
     def samples(cls, draw: Any) -> Any:
         yield from ()
 
+    def graphs(self) -> dict[str, Graph]:
+        """The graphs that it holds, by their fields."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Graph)}
+
+    @property
+    def effect(self) -> bool:  # type: ignore[override]
+        return any(graph.effects for graph in self.graphs().values())
+
+    def mapped(self, change: Callable[[Graph], Graph]) -> Any:
+        """The same op on changed graphs; itself if none changes."""
+        old = self.graphs()
+        new = {name: change(graph) for name, graph in old.items()}
+        return self if new == old else replace(self, **new)  # type: ignore[type-var]
+
     def __repr__(self) -> str:
         return type(self).__name__
+
+
+def silent(graph: Graph) -> Graph:
+    """The graph without its effects, and without those of the graphs inside."""
+    if not graph.effects:
+        return graph
+    builder = Builder()
+    found: dict[Node, Node] = {p: p for p in graph.params}
+    for node in Graph(graph.params, graph.outputs).nodes:
+        if node not in found:
+            op = node.op.mapped(silent) if isinstance(node.op, Control) else node.op
+            found[node] = builder.keep(node, op, tuple([found[i] for i in node.inputs]))
+    return Graph(graph.params, tuple([found[n] for n in graph.outputs]), graph.name)
 
 
 def float_positions(specs: Sequence[Any]) -> tuple[int, ...]:
@@ -60,7 +88,7 @@ class Cond(Control):
         return tuple(Spec(a.shape, a.dtype) for a in self.true.specs)
 
     def eval(self, xp, chosen, *xs):
-        return tuple(replay(self.true if chosen else self.false, xs))
+        return tuple(verbs.steps(self.true if chosen else self.false)(*xs))
 
     def vjp(self, gs, ys, chosen, *xs):
         wanted, moving = float_positions(xs), float_positions(ys)
@@ -109,6 +137,8 @@ class Loop(Control):
     The body takes the carry, a slice of each stacked input and the constants, and returns the new carry and a slice of each
     stacked result. `test`, on carry and constants, decides whether there is another round; without it there are `length`
     rounds, or as many as the stacked inputs have slices. `backwards` takes and puts the slices from the last to the first.
+    If it is `guarded`, the first stacked input says of each round whether it takes place; one that does not leaves the carry
+    as it is and puts out zeros.
     """
 
     body: Graph
@@ -117,6 +147,7 @@ class Loop(Control):
     test: Graph | None = None
     length: int | None = None
     backwards: bool = False
+    guarded: bool = False
 
     def parts(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Carry, stacked inputs, constants."""
@@ -141,15 +172,19 @@ class Loop(Control):
         carry, stacked, constants = self.parts(xs)
         carry = [xp.asarray(c, s.dtype) for c, s in zip(carry, self.body.specs, strict=False)]
         results: list[list[Any]] = [[] for _ in self.body.outputs[self.carried :]]
-        n = self.rounds(stacked)
-        k = 0
-        while k < n or (self.test is not None and bool(replay(self.test, [*carry, *constants])[0])):
+        n, k = self.rounds(stacked), 0
+        step, test = verbs.steps(self.body), None if self.test is None else verbs.steps(self.test)
+        while k < n or (test is not None and test(*carry, *constants)[0]):
             at = n - 1 - k if self.backwards else k
-            out = replay(self.body, [*carry, *(s[at] for s in stacked), *constants])
+            k += 1
+            if self.guarded and not stacked[0][at]:
+                out = [*carry, *(xp.zeros(s.shape, s.dtype) for s in self.body.specs[self.carried :])]
+            else:
+                slices = [s[at] for s in stacked]
+                out = step(*carry, *slices, *constants)
             carry = out[: self.carried]
             for kept, y in zip(results, out[self.carried :], strict=True):
                 kept.append(y)
-            k += 1
         specs = self.body.specs[self.carried :]
         return (*carry, *(self._stack(xp, kept, s) for kept, s in zip(results, specs, strict=True)))
 
@@ -202,15 +237,12 @@ def traced_branches(
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
     graphs, captured = zip(*(trace(fn, specs) for fn in fns), strict=True)
     outside: dict[int, Any] = {id(x): x for values in captured for x in values}
+    n = len(specs)
     common = []
     for graph, values in zip(graphs, captured, strict=True):
-        places = [list(outside).index(id(x)) for x in values]
-
-        def with_all(*xs: Any, graph: Graph = graph, places: list[int] = places) -> list[Any]:
-            n = len(specs)
-            return replay(graph, [*xs[:n], *(xs[n + p] for p in places)])
-
-        common.append(trace(with_all, [*specs, *map(spec_of, outside.values())])[0])
+        own = dict(zip(map(id, values), graph.params[n:], strict=True))
+        extra = [own[i] if i in own else Node(Param(n + k), (), spec_of(x)) for k, (i, x) in enumerate(outside.items())]
+        common.append(replace(graph, params=(*graph.params[:n], *extra)))
     return common, list(outside.values())
 
 
@@ -226,14 +258,9 @@ def unified(graphs: Sequence[Graph]) -> list[Graph]:
 
 
 def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
-    if all(a == b for a, b in zip(graph.specs, targets, strict=True)):
-        return graph
-
-    def cast(*xs: Any) -> list[Any]:
-        ys = replay(graph, xs)
-        return [y if spec_of(y) == t else verbs.cast(y, t.dtype) for y, t in zip(ys, targets, strict=True)]
-
-    return trace(cast, [n.spec for n in graph.params])[0]
+    pairs = zip(graph.outputs, targets, strict=True)
+    outputs = tuple([y if y.spec == t else Builder().build(card(Cast, t.dtype), [y]) for y, t in pairs])
+    return graph if outputs == graph.outputs else replace(graph, outputs=outputs)
 
 
 def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[], Sequence[Any]]) -> list[Any]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,8 @@ class Node:
 class Param:
     """An input of a graph."""
 
+    effect: ClassVar[bool] = False
+
     index: int
     name: str = ""
 
@@ -47,12 +49,16 @@ class Param:
 class Pick:
     """One of several results of a call."""
 
+    effect: ClassVar[bool] = False
+
     index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Const:
     """A number or array known when the graph is built. Small ones are equal by value."""
+
+    effect: ClassVar[bool] = False
 
     value: Any
 
@@ -96,13 +102,23 @@ class Builder:
 
     def build(self, op: Any, inputs: Sequence[Node]) -> Node:
         """The application of an op."""
-        return self._interned(op, tuple(inputs), lambda: _inferred(op, inputs))
+        return self._interned(op, tuple(inputs), lambda: inferred(op, tuple([n.spec for n in inputs])))
 
     def pick(self, call: Node, index: int) -> Node:
         """One result of a call with several."""
         return self._interned(Pick(index), (call,), lambda: call.spec[index])
 
+    def keep(self, node: Node, op: Any, inputs: tuple[Node, ...]) -> Node:
+        """A node of another graph with these inputs (and this form of its op): itself if nothing changed."""
+        if op is node.op and inputs == node.inputs:
+            return node if op.effect else self._known.setdefault((op, tuple(map(id, inputs))), node)
+        if isinstance(op, Pick):
+            return self.pick(inputs[0], op.index)
+        return self.build(op, inputs)
+
     def _interned(self, op: Any, inputs: tuple[Node, ...], infer: Any) -> Node:
+        if op.effect:  # what it does is done each time
+            return Node(op, inputs, infer())
         key = (op, tuple(map(id, inputs)))
         node = self._known.get(key)
         if node is None:
@@ -110,25 +126,32 @@ class Builder:
         return node
 
 
-def _inferred(op: Any, inputs: Sequence[Node]) -> Any:
+def inferred(op: Any, specs: tuple[Spec, ...]) -> Any:
+    """The Spec of an op's result; worked out once for equal calls."""
     try:
-        return op.infer(*(n.spec for n in inputs))
+        return op.infer(*specs) if op.opaque else _inferred(op, specs)
     except AdjointError as error:
         raise located(error) from None
 
 
+@lru_cache(maxsize=16384)
+def _inferred(op: Any, specs: tuple[Spec, ...]) -> Any:
+    return op.infer(*specs)
+
+
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A program: inputs, results, and the nodes between them."""
+    """A program: inputs, results, and the nodes between them. `effects` (prints, checks) run though no result needs them."""
 
     params: tuple[Node, ...]
     outputs: tuple[Node, ...]
     name: str = "graph"
+    effects: tuple[Node, ...] = ()
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """Every node that the results need, and all inputs, each after the nodes it needs itself."""
-        return tuple(ordered([*self.params, *self.outputs]))
+        """Every node that results and effects need, and all inputs, each after the nodes it needs itself."""
+        return tuple(ordered([*self.params, *self.effects, *self.outputs]))
 
     @property
     def calls(self) -> list[Node]:

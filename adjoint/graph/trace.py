@@ -26,6 +26,7 @@ class Tracer(Trace):
         self.level = context.new_level()
         self.builder = Builder()
         self.captured: list[Any] = []  # values from outside, in the order of their params
+        self.effects: list[Node] = []
         self._inside: dict[int, Node] = {}
         self.ended = False
 
@@ -58,6 +59,8 @@ class Tracer(Trace):
         if (clean := gathered(xs)) is not None:
             return op(*clean)
         node = self.builder.build(op, [self.node(x) for x in xs])
+        if op.effect:
+            self.effects.append(node)
         if isinstance(node.spec, tuple):
             return tuple(make(self.builder.pick(node, i), self) for i in range(len(node.spec)))
         return make(node, self)
@@ -91,4 +94,4 @@ def trace(
         outputs = [tracer.node(y) for y in fn(*inputs)]
     finally:
         tracer.ended = True
-    return Graph(tuple(tracer.builder.params), tuple(outputs), name), tracer.captured
+    return Graph(tuple(tracer.builder.params), tuple(outputs), name, tuple(tracer.effects)), tracer.captured

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from adjoint.core.spec import Spec
-from adjoint.graph.node import Const, Graph, Param, Pick
+from adjoint.graph.control import Control
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
-def problem(graph: Graph, like: Graph | None = None) -> str | None:
-    """What is wrong with a graph (compared with the one it was made from), or None."""
+def problem(graph: Graph, like: Graph | None = None, checked: set[Node] | None = None) -> str | None:
+    """What is wrong with a graph (compared with the one it was made from), or None. Nodes found good are `checked`."""
     if not graph.outputs:
         return "no output"
-    seen = set()
+    checked = set() if checked is None else checked
+    seen = set(graph.params)
     for node in graph.nodes:
         for i in node.inputs:
             if i not in seen:
@@ -19,19 +21,31 @@ def problem(graph: Graph, like: Graph | None = None) -> str | None:
         if isinstance(node.op, Param):
             if node not in graph.params:
                 return f"{node.op} is not among the inputs"
-        elif isinstance(node.op, Pick):
-            if not isinstance(node.inputs[0].spec, tuple):
-                return f"{node.op} of a call with one result"
-        elif not isinstance(node.op, Const):
-            found = node.op.infer(*(i.spec for i in node.inputs))
-            if _plain(found) != _plain(node.spec):
-                return f"{node.op} is said to be {node.spec}, but infers {found}"
-    if like is None:
+        elif node not in checked:
+            if wrong := _wrong(node, checked):
+                return wrong
+            checked.add(node)
+    return None if like is None else _difference(graph, like)
+
+
+def _wrong(node: Node, checked: set[Node]) -> str | None:
+    """What is wrong with one node."""
+    if isinstance(node.op, Pick):
+        return None if isinstance(node.inputs[0].spec, tuple) else f"{node.op} of a call with one result"
+    if isinstance(node.op, Const):
         return None
+    if isinstance(node.op, Control):
+        for name, inner in node.op.graphs().items():
+            if wrong := problem(inner, None, checked):
+                return f"in `{name}` of {node.op}: {wrong}"
+    found = node.op.infer(*(i.spec for i in node.inputs))
+    return None if _plain(found) == _plain(node.spec) else f"{node.op} is said to be {node.spec}, but infers {found}"
+
+
+def _difference(graph: Graph, like: Graph) -> str | None:
     if [_plain(p.spec) for p in graph.params] != [_plain(p.spec) for p in like.params]:
         return "the inputs differ"
-    pairs = zip(graph.outputs, like.outputs, strict=True)
-    for k, (a, b) in enumerate(pairs):
+    for k, (a, b) in enumerate(zip(graph.outputs, like.outputs, strict=True)):
         if _plain(a.spec) != _plain(b.spec):
             return f"output {k} was {b.spec} and is {a.spec}"
     return None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from math import prod
 
 import numpy as np
 
-from adjoint.core.dispatch import Value
 from adjoint.graph.control import Control
-from adjoint.graph.node import Const, Graph, Node, Pick
+from adjoint.graph.node import Builder, Const, Graph, Node, Pick
 from adjoint.passes.rewrite import rebuild
 
 #: Results larger than this are left to the program: a graph should not carry big tables.
@@ -21,18 +19,12 @@ def fold(graph: Graph) -> Graph:
     return rebuild(graph, _folded)
 
 
-def _folded(node: Node, inputs: Sequence[Any]) -> Any:
-    if not inputs or isinstance(node.op, (Pick, Control)) or isinstance(node.spec, tuple):
+def _folded(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    op = node.op
+    if not inputs or not all(isinstance(i.op, Const) for i in inputs):
         return None
-    values = [_constant(x) for x in inputs]
-    if any(v is None for v in values) or int(np.prod(node.spec.shape)) > LARGEST:
+    if op.effect or isinstance(op, (Pick, Control)) or isinstance(node.spec, tuple) or prod(node.spec.shape) > LARGEST:
         return None
     with np.errstate(all="ignore"):
-        return np.asarray(node.op.eval(np, *values), node.spec.dtype)
-
-
-def _constant(x: Any) -> Any:
-    if not isinstance(x, Value):
-        return x
-    node = x._value
-    return node.op.value if isinstance(node, Node) and isinstance(node.op, Const) else None
+        value = np.asarray(op.eval(np, *(i.op.value for i in inputs)), node.spec.dtype)
+    return builder.const(value.item() if node.spec.weak else value)
