@@ -2,56 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
 from adjoint.core.verbs import verbs
-from adjoint.graph.node import Const, Graph, Param, Pick
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
 def compile(graph: Graph) -> Callable[..., list[Any]]:
-    """A function from arrays to the arrays of the results. A value is let go of after its last use."""
-    slots = {node: i for i, node in enumerate(graph.nodes)}
-    template: list[Any] = [None] * len(slots)
-    last: dict[int, int] = {}
-    steps: list[tuple[Any, tuple[int, ...], int]] = []
-    for node in graph.nodes:
-        if isinstance(node.op, Const):
-            template[slots[node]] = node.op.value
-        elif not isinstance(node.op, Param):
-            steps.append((node.op, tuple(slots[i] for i in node.inputs), slots[node]))
-            last.update((slots[i], len(steps) - 1) for i in node.inputs)
-    outputs = [slots[n] for n in graph.outputs]
-    kept = {*outputs, *(slots[n] for n in graph.nodes if isinstance(n.op, Const))}
-    plan = [
-        (op, reads, write, tuple({i for i in reads if last[i] == k and i not in kept}))
-        for k, (op, reads, write) in enumerate(steps)
-    ]
-    inputs = [slots[p] for p in graph.params]
+    """A function from arrays to the arrays of the results."""
+    return Steps(graph)
 
-    def run(*arrays: Any) -> list[Any]:
-        values = list(template)
-        for slot, array in zip(inputs, arrays, strict=True):
+
+class Steps:
+    """The steps of a graph. A value is let go of after its last use, or overwritten if nothing else holds it."""
+
+    def __init__(self, graph: Graph) -> None:
+        order = updates_last(graph)
+        slots = {node: i for i, node in enumerate(order)}
+        self.template = [node.op.value if isinstance(node.op, Const) else None for node in order]
+        self.inputs = [slots[p] for p in graph.params]
+        self.outputs = [slots[n] for n in graph.outputs]
+        steps = [n for n in order if not isinstance(n.op, (Param, Const))]
+        last = {slots[i]: k for k, node in enumerate(steps) for i in node.inputs}
+        kept = {*self.outputs, *(slots[n] for n in order if isinstance(n.op, Const))}
+        self.plan = []
+        for k, node in enumerate(steps):
+            reads = tuple([slots[i] for i in node.inputs])
+            done = tuple({i for i in reads if last[i] == k and i not in kept})
+            takes_over = isinstance(node.op, InPlace) and reads[0] in done and reads[0] not in reads[1:]
+            op = node.op.op if isinstance(node.op, InPlace) and not takes_over else node.op
+            self.plan.append((op, reads, slots[node], done, takes_over))
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        return self.run(self._filled(arrays))
+
+    def advance(self, state: list[Any], others: Sequence[Any]) -> list[Any]:
+        """The results for a state that is given up: the list is emptied, so that updates may overwrite it."""
+        values = self._filled((*state, *others))
+        state.clear()
+        return self.run(values)
+
+    def _filled(self, arrays: Sequence[Any]) -> list[Any]:
+        values = list(self.template)
+        for slot, array in zip(self.inputs, arrays, strict=True):
             values[slot] = array
+        return values
+
+    def run(self, values: list[Any]) -> list[Any]:
+        """Fill in the values, step by step."""
         with np.errstate(all="ignore"):
-            for op, reads, write, done in plan:
-                xs = [values[i] for i in reads]
-                values[write] = xs[0][op.index] if type(op) is Pick else evaluate(op, xs)
+            for op, reads, write, done, takes_over in self.plan:
+                if type(op) is Pick:
+                    values[write] = values[reads[0]][op.index]
+                elif takes_over and _alone(values, reads[0]):
+                    values[write] = op.update(*[values[i] for i in reads])
+                else:
+                    values[write] = evaluate(op, [values[i] for i in reads])
                 for i in done:
                     values[i] = None
-        return [values[i] for i in outputs]
-
-    return run
+        return [values[i] for i in self.outputs]
 
 
-def steps(graph: Graph) -> Callable[..., list[Any]]:
+def _holders(values: list[Any], i: int) -> int:
+    return sys.getrefcount(values[i])
+
+
+_ONE_HOLDER = _holders([np.empty(1)], 0)
+
+
+def _alone(values: list[Any], i: int) -> bool:
+    """Whether an array's memory belongs to this list alone: no other name, no view, no Tensor of the user's."""
+    x = values[i]
+    if type(x) is not np.ndarray or not (x.flags.owndata and x.flags.writeable):
+        return False
+    del x
+    return _holders(values, i) == _ONE_HOLDER
+
+
+def updates_last(graph: Graph) -> list[Node]:
+    """The nodes in an order in which an update comes after the other uses of what it overwrites, where that is possible."""
+    nodes = graph.nodes
+    if graph.effects or not any(isinstance(n.op, InPlace) for n in nodes):
+        return list(nodes)  # effects keep the program's order
+    place = {n: k for k, n in enumerate(nodes)}
+    missing = {n: len(set(n.inputs)) for n in nodes}
+    users: dict[Node, list[Node]] = {n: [] for n in nodes}
+    for n in nodes:
+        for i in dict.fromkeys(n.inputs):
+            users[i].append(n)
+    pending = {n: len(users[n]) for n in nodes}
+    ready = [(0, k) for k, n in enumerate(nodes) if not n.inputs]
+    order: list[Node] = []
+    while ready:
+        waits, k = heappop(ready)
+        node = nodes[k]
+        if not waits and isinstance(node.op, InPlace) and pending[node.inputs[0]] > 1:
+            heappush(ready, (1, k))  # others still read what it would overwrite
+            continue
+        order.append(node)
+        for i in dict.fromkeys(node.inputs):
+            pending[i] -= 1
+        for user in users[node]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (0, place[user]))
+    return order
+
+
+def steps(graph: Graph) -> Steps:
     """The prepared steps of a graph inside control flow, made once."""
     run = graph.__dict__.get("_steps")
     if run is None:
-        run = graph.__dict__["_steps"] = compile(graph)
+        run = graph.__dict__["_steps"] = Steps(graph)
     return run
 
 

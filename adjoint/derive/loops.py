@@ -14,6 +14,7 @@ from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.derive.batch import vmap_graph
 from adjoint.derive.forward import jvp_graph
+from adjoint.derive.residuals import worth_keeping
 from adjoint.derive.reverse import vjp_graph
 from adjoint.graph.control import Loop, _select, float_positions, silent
 from adjoint.graph.node import Builder, Graph
@@ -103,7 +104,7 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
     yf = float_positions(loop.body.specs[a:])
     took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
     body = _back_body(loop, cf, sf, kf, yf)
-    back = Loop(body, len(cf) + len(kf), 1 + a + s + len(yf), backwards=not loop.backwards, guarded=True)
+    back = Loop(body, len(cf) + len(kf), 1 + len(kept) + s + len(yf), backwards=not loop.backwards, guarded=True)
     found = back(
         *(gs[i] for i in cf), *(np.zeros(shape_of(constants[i]), dtype_of(constants[i])) for i in kf),
         took_place, *kept, *stacked, *(gs[a + i] for i in yf),
@@ -118,10 +119,10 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
 
 @lru_cache(maxsize=1024)
 def _keeping(loop: Loop) -> Graph:
-    """The body that also puts out that this round took place, and the state it began with."""
+    """The body that also puts out that this round took place, the state it began with, and what is dear to compute again."""
     body = silent(loop.body)
     took_place = Builder().const(np.bool_(True))
-    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried]))
+    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body)))
 
 
 @lru_cache(maxsize=1024)
@@ -129,7 +130,8 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
     body, a, s = loop.body, loop.carried, loop.stacked
     wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
     moving = (*cf, *(a + i for i in yf))
-    pull = vjp_graph(body, wanted, moving)
+    kept = worth_keeping(silent(body))
+    pull = vjp_graph(body, wanted, moving, kept)
     specs = _specs(body)
     c, x, k = specs[:a], specs[a : a + s], specs[a + s :]
     outs = [Spec(o.spec.shape, o.spec.dtype) for o in body.outputs]
@@ -138,15 +140,15 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
         it = iter(xs)
         take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
         gc, gk = take(len(cf)), take(len(kf))
-        _, cs, ss, gy, ks = next(it), take(a), take(s), take(len(yf)), take(len(k))
-        found = replay(pull, [*cs, *ss, *ks, *gc, *gy])
+        _, cs, rs, ss, gy, ks = next(it), take(a), take(len(kept)), take(s), take(len(yf)), take(len(k))
+        found = replay(pull, [*cs, *ss, *ks, *rs, *gc, *gy])
         n, m = len(cf), len(cf) + len(kf)
         sums = [old + new for old, new in zip(gk, found[n:m], strict=True)]
         return [*found[:n], *sums, *found[m:]]
 
     inputs = [
         *(c[i] for i in cf), *(k[i] for i in kf),
-        Spec((), bool_), *c, *x, *(outs[a + i] for i in yf), *k,
+        Spec((), bool_), *c, *(Spec(n.spec.shape, n.spec.dtype) for n in kept), *x, *(outs[a + i] for i in yf), *k,
     ]  # fmt: skip
     return trace(back, inputs, f"vjp of {body.name}")[0]
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,21 +19,21 @@ from adjoint.graph.walk import apply
 
 
 @lru_cache(maxsize=1024)
-def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...]) -> Graph:
-    """The graph from (inputs, cotangents of the `moving` results) to the cotangents of the `wanted` inputs."""
+def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...], kept: tuple[Node, ...] = ()) -> Graph:
+    """The graph from (inputs, `kept` values, cotangents of the `moving` results) to the cotangents of the `wanted` inputs."""
     graph = silent(graph)  # the primal runs the effects
-    n = len(graph.params)
+    n, m = len(graph.params), len(graph.params) + len(kept)
 
     def pulled(*xs: Any) -> list[Any]:
-        values = forward_values(graph, xs[:n])
+        values = forward_values(graph, xs[:n], dict(zip(kept, xs[n:m], strict=True)))
         seeds: dict[Node, Any] = {}
-        for i, g in zip(moving, xs[n:], strict=True):
+        for i, g in zip(moving, xs[m:], strict=True):
             node = graph.outputs[i]
             seeds[node] = add_cotangents(seeds.get(node, ZERO), g)
         found = sweep_back(graph, values, seeds, {graph.params[i] for i in wanted})
         return [_cotangent(found.get(graph.params[i], ZERO), xs[i]) for i in wanted]
 
-    specs = [p.spec for p in graph.params] + [_strong(graph.outputs[i].spec) for i in moving]
+    specs = [p.spec for p in graph.params] + [_strong(k.spec) for k in (*kept, *(graph.outputs[i] for i in moving))]
     return trace(pulled, specs, f"vjp of {graph.name}", "grad")[0]
 
 
@@ -44,9 +45,11 @@ def _cotangent(g: Any, x: Any) -> Any:
     return np.zeros(shape_of(x), dtype_of(x)) if g is ZERO else g
 
 
-def forward_values(graph: Graph, inputs: Sequence[Any]) -> dict[Node, Any]:
-    """The value of every node."""
-    values: dict[Node, Any] = dict(zip(graph.params, inputs, strict=True))
+def forward_values(
+    graph: Graph, inputs: Sequence[Any], known: Mapping[Node, Any] = MappingProxyType({})
+) -> dict[Node, Any]:
+    """The value of every node; some may be known already."""
+    values: dict[Node, Any] = {**known, **dict(zip(graph.params, inputs, strict=True))}
     for node in graph.nodes:
         if node not in values:
             values[node] = apply(node, [values[i] for i in node.inputs])

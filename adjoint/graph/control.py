@@ -180,10 +180,9 @@ class Loop(Control):
             if self.guarded and not stacked[0][at]:
                 out = [*carry, *(xp.zeros(s.shape, s.dtype) for s in self.body.specs[self.carried :])]
             else:
-                slices = [s[at] for s in stacked]
-                out = step(*carry, *slices, *constants)
-            carry = out[: self.carried]
-            for kept, y in zip(results, out[self.carried :], strict=True):
+                out = step.advance(carry, [*(s[at] for s in stacked), *constants])
+            carry, out = out[: self.carried], out[self.carried :]
+            for kept, y in zip(results, out, strict=True):
                 kept.append(y)
         specs = self.body.specs[self.carried :]
         return (*carry, *(self._stack(xp, kept, s) for kept, s in zip(results, specs, strict=True)))

@@ -152,6 +152,8 @@ class ScatterSet(Scatter):
 
     def vjp(self, g, y, x, v, *indices):
         rest = (ZERO,) * len(indices)
+        if all(ndim(i) == 0 for i in indices):  # one place: nothing is replaced
+            return lambda: self(g, 0, *indices), lambda: match(Gather()(g, *indices), v), *rest
         return lambda: self(g, 0, *indices), lambda: match(self._winners(x, indices) * Gather()(g, *indices), v), *rest
 
     def _winners(self, x, indices):

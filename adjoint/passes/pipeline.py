@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from adjoint.graph.node import Graph, Node
 from adjoint.graph.verify import problem
 from adjoint.passes.algebra import algebra
+from adjoint.passes.dead import dead
 from adjoint.passes.fold import fold
+from adjoint.passes.inplace import inplace
+from adjoint.passes.merge import merge
 from adjoint.passes.rewrite import rebuild
 
 Pass = Callable[[Graph], Graph]
@@ -20,12 +23,14 @@ def cse(graph: Graph) -> Graph:
     return rebuild(graph)
 
 
-def dead(graph: Graph) -> Graph:
-    """Nodes that no result needs are left out: only what the results reach is built."""
-    return rebuild(graph)
-
-
-PASSES: tuple[tuple[str, Pass], ...] = (("cse", cse), ("fold", fold), ("algebra", algebra), ("dead", dead))
+PASSES: tuple[tuple[str, Pass], ...] = (
+    ("cse", cse),
+    ("merge", merge),
+    ("dead", dead),
+    ("fold", fold),
+    ("algebra", algebra),
+    ("inplace", inplace),
+)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,27 @@
+"""What a loop keeps of each round for the way back, and what it computes again."""
+
+from __future__ import annotations
+
+from math import prod
+
+from adjoint.graph.control import Control
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.ops.arithmetic import Div, Pow
+
+#: Modules of ops that cost more than reading a kept result.
+DEAR = ("transcendental", "special", "contract", "linalg", "decompose", "determinant", "fourier", "conv", "pool")
+
+
+def worth_keeping(body: Graph) -> tuple[Node, ...]:
+    """Results that are dear to compute again, or small ones of large inputs. What the way back does not need is dropped later."""
+    return tuple(n for n in body.nodes if _is_kept(n))
+
+
+def _is_kept(node: Node) -> bool:
+    op = node.op
+    if isinstance(op, Pick):
+        return isinstance(node.inputs[0].op, Control) and all(n >= 0 for n in node.spec.shape)
+    if isinstance(op, (Param, Const, Control)) or isinstance(node.spec, tuple):
+        return False
+    dear = isinstance(op, (Div, Pow)) or type(op).__module__.rpartition(".")[2] in DEAR
+    return dear or any(prod(i.spec.shape) > 4 * (1 + prod(node.spec.shape)) for i in node.inputs)

@@ -1,0 +1,45 @@
+"""Work in place: sums of scattered values become updates, and updates overwrite what nothing needs any more.
+
+So a loop that writes or reads one element a round costs the same each round, forward and backward, whatever the array's size.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from adjoint.graph.inplace import UPDATES, InPlace
+from adjoint.graph.node import Builder, Const, Graph, Node
+from adjoint.ops.arithmetic import Add
+from adjoint.ops.card import card
+from adjoint.ops.index import ScatterAdd
+from adjoint.ops.movement import GetItem, PutItem, SetItem
+from adjoint.passes.rewrite import rebuild
+
+
+def inplace(graph: Graph) -> Graph:
+    """Add scattered values where they belong, and let updates overwrite their first input."""
+    return rebuild(rebuild(graph, _accumulated), _overwriting)
+
+
+def _accumulated(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    if not isinstance(node.op, Add) or any(i.spec != node.spec for i in inputs):
+        return None
+    for whole, part in (inputs, inputs[::-1]):
+        if isinstance(part.op, ScatterAdd) and _zero(part.inputs[0]):
+            return builder.build(part.op, (whole, *part.inputs[1:]))
+        if isinstance(part.op, PutItem):
+            old = builder.build(card(GetItem, part.op.index), (whole,))
+            return builder.build(card(SetItem, part.op.index), (whole, builder.build(node.op, (old, part.inputs[0]))))
+    return None
+
+
+def _zero(node: Node) -> bool:
+    return isinstance(node.op, Const) and not np.any(node.op.value)
+
+
+def _overwriting(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    if type(node.op) not in UPDATES or node.spec.shape == () or inputs[0].spec != node.spec:
+        return None
+    if isinstance(inputs[0].op, Const):
+        return None
+    return builder.build(card(InPlace, node.op), inputs)
