@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
-
 from adjoint import derive as derive  # fills the verbs that control flow speaks
+from adjoint.api.arguments import NUMBERS, Call, Key, Signature
+from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
+from adjoint.api.symbolic import NotSymbolicError, Template, fitted, probes
 from adjoint.backends import interpreter
 from adjoint.core import context, tree
-from adjoint.core.dispatch import Value, lift, wrap
-from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.dispatch import wrap
+from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert
 from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
+from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
-from adjoint.graph.trace import is_graph_value, trace
+from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, optimise
 
 _optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
-SOURCE = True  # control flow is read from the source
-NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -57,49 +56,19 @@ class Compilation:
 class _TracedParameters(dict):
     """While a graph is built, each Parameter stands for an input of it."""
 
-    def __init__(self, outer: dict | None) -> None:
+    def __init__(self, outer: dict | None, tracer: Tracer) -> None:
         super().__init__()
         self.outer = outer or {}
+        self.tracer = tracer
         self.order: list[Parameter] = []
-        self.make: Callable[[Spec, str], Any] = lambda spec, name: None
 
     def __contains__(self, p: object) -> bool:
         return True
 
     def __missing__(self, p: Parameter) -> Any:
         self.order.append(p)
-        self[p] = value = self.make(spec_of(self.outer.get(p, p._value)), p.name)
+        self[p] = value = self.tracer.param(spec_of(self.outer.get(p, p._value)), p.name)
         return value
-
-
-@dataclass(frozen=True)
-class _Key:
-    """What a graph was built for."""
-
-    shape: Any
-    numeric: tuple[bool, ...]
-    specs: tuple[Spec, ...]
-    statics: tuple[Any, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class _Split:
-    """A call's arguments, the numbers taken out."""
-
-    whole: tuple[tuple[Any, ...], dict[str, Any]]
-    rebuild: Callable[[list[Any]], Any]
-    numeric: list[bool]
-    statics: list[Any]
-
-    def filled(self, numbers: Sequence[Any]) -> Any:
-        """The arguments with other numbers."""
-        moving, still = iter(numbers), iter(self.statics)
-        return self.rebuild([next(moving) if yes else next(still) for yes in self.numeric])
-
-    def paths(self, numeric: bool) -> list[str]:
-        """Where the numbers, or the static values, stand."""
-        found = tree.paths(self.whole)
-        return [path for (path, _), yes in zip(found, self.numeric, strict=True) if yes == numeric]
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,36 +79,55 @@ class _Entry:
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
+    template: Template | None = None  # for other batch sizes
+    sizes: dict[int, Graph] = field(default_factory=dict)
+
+    def at(self, size: int | None) -> Graph:
+        """The graph for a batch size."""
+        if self.template is None or size is None:
+            return self.graph
+        graph = self.sizes.get(size)
+        if graph is None:
+            graph = self.sizes[size] = self.template.at(size)
+            _optimised.add(graph)
+        return graph
 
 
 class Jitted:
     """A function that runs as a graph. Made by `jit`."""
 
-    def __init__(self, fn: Callable[..., Any], static_argnames: Sequence[str], passes_off: Iterable[str]) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        static: Sequence[str],
+        dynamic: Sequence[str],
+        donate: Sequence[str],
+        off: Iterable[str],
+    ) -> None:
         self._fn = fn
-        self._static = frozenset(static_argnames)
-        self._off = tuple(passes_off)
+        self._static, self._dynamic, self._donate = frozenset(static), frozenset(dynamic), frozenset(donate)
+        self._off = tuple(off)
+        if unknown := set(self._off) - {name for name, _ in PASSES}:
+            known = ", ".join(name for name, _ in PASSES)
+            raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
         self._entries: dict[Any, _Entry] = {}
         self.compilations: list[Compilation] = []
-        self.notes: list[str] = []  # functions whose source could not be read
-        self._last: tuple[_Split, _Key] | None = None
+        self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
+        self._last: Key | None = None
+        self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
-        self._signature = _signature(fn)
-        if missing := self._static - set(self._signature.parameters if self._signature else ()):
-            raise ArgumentError(
-                f"jit: static_argnames names {sorted(missing)}, which {name_of(fn)} does not take{called_at()}"
-            )
+        self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
 
     @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        leaves, split, key = self._sorted(args, kwargs)
-        entry = self._entries.get(key)
-        if entry is None:
-            entry = self._compile(leaves, split, key)
-        inputs = [*leaves, *(resolve(p) for p in entry.parameters), *entry.captured]
+        made, entry, size = self._prepared(args, kwargs)
+        inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *entry.captured]
+        graph = entry.at(size)
         if any(is_graph_value(x) for x in inputs):
-            return entry.rebuild(replay(entry.graph, inputs))
-        return entry.rebuild([wrap(y) for y in GraphCall(entry.graph)(*inputs)])
+            return entry.rebuild(replay(graph, inputs))
+        if self._donate:
+            return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
+        return entry.rebuild([wrap(y) for y in GraphCall(graph)(*inputs)])
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -147,48 +135,96 @@ class Jitted:
     def __repr__(self) -> str:
         return f"jit({name_of(self._fn)})"
 
-    # ------------------------------------------------------------ inputs
+    # ------------------------------------------------------------ from a call to its graph
 
-    def _sorted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], _Split, Any]:
-        """Numbers apart from what is static, and the key under which the graph is kept."""
-        whole = self._bound(args, kwargs) if self._static else (args, kwargs)
-        leaves, rebuild = tree.flatten(whole)
-        numeric = [isinstance(x, NUMBERS) for x in leaves]
-        if self._static:
-            paths = [p for p, _ in tree.paths(whole)]
-            numeric = [yes and not self._is_static(p) for yes, p in zip(numeric, paths, strict=True)]
-        numbers = [_value(x) for x, yes in zip(leaves, numeric, strict=True) if yes]
-        statics = [x for x, yes in zip(leaves, numeric, strict=True) if not yes]
-        key = _Key(tree.shape(whole), tuple(numeric), tuple(map(spec_of, numbers)), tuple(map(_static_key, statics)))
-        return numbers, _Split(whole, rebuild, numeric, statics), key
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, _Entry, int | None]:
+        """The call, a graph that fits it, and the batch size if that may vary."""
+        special = bool(self._static or self._dynamic or self._donate)
+        made = self._signature.split(args, kwargs, self._static, special)
+        key, size = made.key(), None
+        if self._dynamic:
+            batched = [self._signature.belongs(path, self._dynamic) for path in made.paths()]
+            size = self._batch_size(made, batched)
+            if size > 1:  # a batch of one broadcasts, an empty one may be refused: those are programs of their own
+                open_key = replace(
+                    key, specs=tuple(_open(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
+                )
+                if (entry := self._entries.get(open_key)) is not None:
+                    return made, entry, size
+                if (
+                    open_key not in self._closed
+                    and (entry := self._symbolic(made, batched, open_key, size)) is not None
+                ):
+                    return made, entry, size
+        entry = self._entries.get(key) or self._compile(made, key)
+        return made, entry, size
 
-    def _bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments in the order of the signature, however they were passed."""
-        if self._signature is None:
-            return args, kwargs
-        bound = self._signature.bind(*args, **kwargs)
-        return bound.args, bound.kwargs
+    def _batch_size(self, made: Call, batched: list[bool]) -> int:
+        """The size that the named arguments have in common."""
+        found = {
+            self._signature.describe(path): spec_of(x).shape[:1]
+            for path, x, yes in zip(made.paths(), made.numbers, batched, strict=True)
+            if yes
+        }
+        if len(set(found.values())) != 1 or () in found.values():
+            shown = ", ".join(f"{name} {size[0] if size else 'no axis'}" for name, size in found.items()) or "no array"
+            raise ShapeError(
+                f"jit: the dynamic arguments must share the size of their first axis; found {shown}{called_at()}"
+            )
+        return next(iter(found.values()))[0]
 
-    def _is_static(self, path: str) -> bool:
-        if not self._static or self._signature is None:
-            return False
-        names = list(self._signature.parameters)
-        for name in self._static:
-            if path.startswith(f"[0][{names.index(name)}]") or path.startswith(f"[1][{name!r}]"):
-                return True
-        return False
+    def _giving_up(self, made: Call, graph: Graph, inputs: list[Any]) -> list[Any]:
+        """Run with the donated arguments' memory free to be overwritten."""
+        leaves = tree.leaves(made.whole)
+        numbers = [leaf for leaf, yes in zip(leaves, made.numeric, strict=True) if yes]
+        mine = [self._signature.belongs(path, self._donate) for path in made.paths()]
+        given = [x for x, yes in zip(numbers, mine, strict=True) if yes]
+        made.numbers.clear()
+        del leaves, numbers
+        give_up(given, repr(self))
+        return executable(graph).advance(inputs, ())  # type: ignore[attr-defined]
 
     # ------------------------------------------------------------ compiling
 
-    def _compile(self, leaves: list[Any], split: _Split, key: _Key) -> _Entry:
+    def _compile(self, made: Call, key: Key) -> _Entry:
         start = time.perf_counter()
-        parameters = _TracedParameters(context.bindings.get())
-        structure: list[Any] = []
+        entry, reports = self._traced(made, [spec_of(x) for x in made.numbers])
+        return self._kept(entry, reports, made, key, start)
 
-        def run(*values: Any) -> list[Any]:
-            tracer = values[0]._trace if values else None
-            parameters.make = lambda spec, name: _new_param(tracer, spec, name)
-            args, kwargs = split.filled(values)
+    def _symbolic(self, made: Call, batched: list[bool], key: Key, size: int) -> _Entry | None:
+        """A graph for every batch size; None, with a note, if the program does not allow it."""
+        start = time.perf_counter()
+        sizes = probes(size)
+        found = []
+        for n in sizes:
+            specs = [
+                replace(spec_of(x), shape=(n, *spec_of(x).shape[1:])) if yes else spec_of(x)
+                for x, yes in zip(made.numbers, batched, strict=True)
+            ]
+            found.append(self._traced(made, specs))
+        (entry, reports), *_ = found
+        try:
+            template = fitted([e.graph for e, _ in found], sizes)
+        except NotSymbolicError as error:
+            self._closed.add(key)
+            self.notes.append(f"{self!r} compiles anew for each batch size: {error}")
+            return None
+        return self._kept(replace(entry, template=template), reports, made, key, start)
+
+    def _kept(self, entry: _Entry, reports: list[Report], made: Call, key: Key, start: float) -> _Entry:
+        reason = self._signature.reason(made, key, self._last)
+        self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
+        if not entry.captured:  # a value of an outer transform belongs to this call alone
+            self._entries[key] = entry
+        self._last = key
+        return entry
+
+    def _traced(self, made: Call, specs: Sequence[Spec]) -> tuple[_Entry, list[Report]]:
+        """The optimised graph of the function for such inputs."""
+        tracer = Tracer("jit")
+        parameters = _TracedParameters(context.bindings.get(), tracer)
+        try:
+            args, kwargs = made.filled([tracer.param(s) for s in specs])
             with context.setting(context.bindings, parameters), context.setting(context.reader, self._read):
                 out = context.readable(self._fn)(*args, **kwargs)
             ys, rebuild = tree.flatten(out)
@@ -196,31 +232,16 @@ class Jitted:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
-            return self._outputs(ys, rebuild, structure)
-
-        graph, captured = trace(run, [spec_of(x) for x in leaves], name_of(self._fn))
-        graph, order = _parameters_first(graph, len(leaves), parameters, captured)
+            numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
+            outputs = tuple([tracer.node(y) for y, yes in zip(ys, numeric, strict=True) if yes])
+        finally:
+            tracer.ended = True
+        params = _in_order(tracer, len(specs), parameters)
+        graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
         graph, reports = optimise(graph, self._off)
         _optimised.add(graph)
-        entry = _Entry(graph, order, structure[0], captured)
-        reason = self._reason(split, key)
-        self.compilations.append(Compilation(reason, graph, time.perf_counter() - start, tuple(reports)))
-        if not captured:  # a value of an outer transform belongs to this call alone
-            self._entries[key] = entry
-        self._last = split, key
-        return entry
-
-    def _outputs(self, ys: list[Any], rebuild: Any, structure: list[Any]) -> list[Any]:
-        """The numbers among the results; anything else is kept as it is."""
-        numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-
-        def put_together(values: list[Any]) -> Any:
-            moving, others = iter(values), iter(still)
-            return rebuild([next(moving) if yes else next(others) for yes in numeric])
-
-        structure.append(put_together)
-        return [y for y, yes in zip(ys, numeric, strict=True) if yes]
+        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured), reports
 
     def _read(self, fn: Any) -> Any:
         """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""
@@ -233,94 +254,57 @@ class Jitted:
                 return fn
         return functools.partial(call, fn)
 
-    def _reason(self, split: _Split, key: _Key) -> str:
-        """Why the graphs made before do not fit."""
-        if self._last is None:
-            return "first call"
-        old = self._last[1]
-        if key.shape != old.shape or key.numeric != old.numeric:
-            return "the arguments have another structure"
-        for path, new, was in zip(split.paths(True), key.specs, old.specs, strict=True):
-            if new.shape != was.shape:
-                return f"shape of {self._name(path)} changed from {was.shape} to {new.shape}"
-            if new != was:
-                return f"dtype of {self._name(path)} changed from {was.dtype} to {new.dtype}"
-        for path, new, was in zip(split.paths(False), key.statics, old.statics, strict=True):
-            if new != was:
-                return f"static value of {self._name(path)} changed from {was[1]!r} to {new[1]!r}"
-        return "a value of an outer transform is used"
-
-    def _name(self, path: str) -> str:
-        """The argument's name for a path like [0][1]['w']."""
-        kind, rest = path[1], path[3:]
-        if kind == "1":
-            name, _, tail = rest[2:].partition("']")
-            return f"`{name}{tail}`"
-        index, _, tail = rest[1:].partition("]")
-        names = list(self._signature.parameters) if self._signature else []
-        name = names[int(index)] if int(index) < len(names) else f"argument {index}"
-        return f"`{name}{tail}`"
-
     # ------------------------------------------------------------ looking inside
 
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph for these arguments."""
-        leaves, split, key = self._sorted(args, kwargs)
-        entry = self._entries.get(key) or self._compile(leaves, split, key)
-        return entry.graph
+        _, entry, size = self._prepared(args, kwargs)
+        return entry.at(size)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """What compiling for these arguments did: why, each pass with its time, and the graph."""
-        graph = self.graph(*args, **kwargs)
-        made = next(c for c in reversed(self.compilations) if c.graph is graph)
+        """What compiling for these arguments did: why, each pass with its time, and the graph.
+
+        The graph before and after one pass: `print(f.compilations[-1].reports[0].shown())`.
+        """
+        _, entry, size = self._prepared(args, kwargs)
+        made = next(c for c in reversed(self.compilations) if c.graph is entry.graph)
         lines = [
             f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
             *self.notes,
             *map(str, made.reports),
-            str(graph),
+            str(entry.at(size)),
         ]
         return "\n".join(lines)
 
 
-def _value(x: Any) -> Any:
-    return resolve(x) if isinstance(x, Parameter) else lift(x)
+def _open(spec: Spec) -> Spec:
+    return replace(spec, shape=(UNKNOWN, *spec.shape[1:]))
 
 
-def _static_key(x: Any) -> Any:
-    try:
-        hash(x)
-        return type(x), x
-    except TypeError:
-        return type(x), id(x)
+def _put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callable[[list[Any]], Any]:
+    """The function's result again: its numbers as computed, anything else as it was when the graph was built."""
+
+    def put(values: list[Any]) -> Any:
+        moving, others = iter(values), iter(still)
+        return rebuild([next(moving) if yes else next(others) for yes in numeric])
+
+    return put
 
 
-def _signature(fn: Any) -> inspect.Signature | None:
-    try:
-        return inspect.signature(fn.construct if hasattr(fn, "construct") else fn)
-    except (TypeError, ValueError):
-        return None
-
-
-def _new_param(tracer: Any, spec: Spec, name: str) -> Any:
-    if tracer is None:
-        raise ArgumentError(f"jit: a function without array inputs cannot use Parameters yet{called_at()}")
-    return tracer.param(spec, name)
-
-
-def _parameters_first(
-    graph: Graph, count: int, parameters: _TracedParameters, captured: list[Any]
-) -> tuple[Graph, list[Parameter]]:
-    """The graph with its inputs in order: arguments, Parameters, values from outside."""
-    if not parameters.order:
-        return graph, []
-    mine = {id(v._value) for v in (parameters[p] for p in parameters.order)}
-    rest = graph.params[count:]
-    order = [*graph.params[:count], *(n for n in rest if id(n) in mine), *(n for n in rest if id(n) not in mine)]
-    return Graph(tuple(order), graph.outputs, graph.name), parameters.order
+def _in_order(tracer: Tracer, count: int, parameters: _TracedParameters) -> tuple[Any, ...]:
+    """The graph's inputs: arguments, Parameters, values from outside."""
+    mine = {parameters[p]._value for p in parameters.order}
+    arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
+    return (*arguments, *(n for n in rest if n in mine), *(n for n in rest if n not in mine))
 
 
 def jit(
-    fn: Callable[..., Any] | None = None, *, static_argnames: str | Sequence[str] = (), passes_off: Iterable[str] = ()
+    fn: Callable[..., Any] | None = None,
+    *,
+    static_argnames: str | Sequence[str] = (),
+    dynamic: str | Sequence[str] = (),
+    donate: str | Sequence[str] = (),
+    passes_off: Iterable[str] = (),
 ) -> Any:
     """A function that runs as an optimised graph, built once for each set of input shapes and dtypes.
 
@@ -328,6 +312,9 @@ def jit(
         fn: a function or Cell; without it, a decorator is returned.
         static_argnames: arguments that are part of the program rather than inputs: a new value makes a new graph.
             Whole numbers, strings and other things that are not arrays or floats are static anyway.
+        dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one. A program that
+            cannot be written for every size is compiled for each, and `notes` says why.
+        donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
 
     The result composes with every transform: `grad(jit(f))`, `jit(grad(f))`, `vmap(jit(f))`, `jit` inside `jit`. Its
@@ -339,12 +326,19 @@ def jit(
     [0. 0.] 0.0
     >>> [c.reason for c in f.compilations]
     ['first call', 'shape of `x` changed from (2,) to ()']
+    >>> g = ad.jit(lambda x: ad.ops.mean(x), dynamic="x")
+    >>> [float(g(ad.ops.ones(n))) for n in (2, 3, 50)], len(g.compilations)
+    ([1.0, 1.0, 1.0], 1)
     """
-    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    static, free, given = (_names(names) for names in (static_argnames, dynamic, donate))
     if fn is None:
-        return lambda f: jit(f, static_argnames=names, passes_off=passes_off)
+        return lambda f: jit(f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off)
     check_function("jit", fn)
-    return Jitted(fn, names, passes_off)
+    return Jitted(fn, static, free, given, (passes_off,) if isinstance(passes_off, str) else passes_off)
+
+
+def _names(names: str | Sequence[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from adjoint.graph.control import Control
 from adjoint.graph.node import Graph, Node
 from adjoint.graph.verify import problem
 from adjoint.passes.algebra import algebra
@@ -33,6 +34,12 @@ PASSES: tuple[tuple[str, Pass], ...] = (
 )
 
 
+def size(graph: Graph) -> int:
+    """The number of steps, with those inside branches and loops."""
+    inside = sum(size(g) for n in graph.calls if isinstance(n.op, Control) for g in n.op.graphs().values())
+    return len(graph.calls) + inside
+
+
 @dataclass(frozen=True)
 class Report:
     """What one pass did."""
@@ -41,6 +48,12 @@ class Report:
     before: int
     after: int
     seconds: float
+    graphs: tuple[Graph, Graph] = field(repr=False, compare=False)
+
+    def shown(self) -> str:
+        """The graph before and after."""
+        old, new = self.graphs
+        return f"before {self.name}:\n{old}\nafter {self.name}:\n{new}"
 
     def __str__(self) -> str:
         return f"{self.name:<10} {self.before:>6} -> {self.after:<6} nodes  {self.seconds * 1e3:8.2f} ms"
@@ -55,10 +68,10 @@ def optimise(
     for name, step in passes:
         if name in off:
             continue
-        start, before = time.perf_counter(), len(graph.calls)
+        start = time.perf_counter()
         better = step(graph)
         if wrong := problem(better, graph, checked):
             raise AssertionError(f"pass {name} broke the graph: {wrong}")
+        reports.append(Report(name, size(graph), size(better), time.perf_counter() - start, (graph, better)))
         graph = better
-        reports.append(Report(name, before, len(graph.calls), time.perf_counter() - start))
     return graph, reports

@@ -1,0 +1,138 @@
+"""The arguments of a compiled function: numbers apart from what is part of the program, and names for both."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.inputs import name_of
+from adjoint.core import tree
+from adjoint.core.dispatch import Value, lift
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.spec import Spec, spec_of
+from adjoint.graph.control import UNKNOWN
+
+NUMBERS = (Value, np.ndarray, np.generic, float, complex)
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a graph was built for."""
+
+    shape: Any
+    numeric: tuple[bool, ...]
+    specs: tuple[Spec, ...]
+    statics: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Call:
+    """The arguments of one call, the numbers taken out."""
+
+    whole: tuple[tuple[Any, ...], dict[str, Any]]
+    rebuild: Callable[[list[Any]], Any]
+    numeric: list[bool]
+    numbers: list[Any]
+    statics: list[Any]
+
+    def filled(self, numbers: Sequence[Any]) -> Any:
+        """The arguments with other numbers."""
+        moving, still = iter(numbers), iter(self.statics)
+        return self.rebuild([next(moving) if yes else next(still) for yes in self.numeric])
+
+    def paths(self, numeric: bool = True) -> list[str]:
+        """Where the numbers, or the static values, stand."""
+        found = tree.paths(self.whole)
+        return [path for (path, _), yes in zip(found, self.numeric, strict=True) if yes == numeric]
+
+    def key(self) -> Key:
+        """What a graph for this call is kept under."""
+        return Key(
+            tree.shape(self.whole), tuple(self.numeric),
+            tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)),
+        )  # fmt: skip
+
+
+class Signature:
+    """How a function takes its arguments, and which of them are special."""
+
+    def __init__(self, fn: Callable[..., Any], **named: Sequence[str]) -> None:
+        self.name = name_of(fn)
+        try:
+            self.parameters = inspect.signature(fn.construct if hasattr(fn, "construct") else fn)
+        except (TypeError, ValueError):
+            self.parameters = None
+        self.names = list(self.parameters.parameters) if self.parameters else []
+        for what, names in named.items():
+            if missing := set(names) - set(self.names):
+                raise ArgumentError(
+                    f"jit: {what} names {sorted(missing)}, which {self.name} does not take{called_at()}"
+                )
+
+    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[str], in_order: bool) -> Call:
+        """The numbers of a call and what is static; with `in_order`, arguments are put in the order of the signature."""
+        if in_order and self.parameters is not None:
+            bound = self.parameters.bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
+        whole = (args, kwargs)
+        leaves, rebuild = tree.flatten(whole)
+        numeric = [isinstance(x, NUMBERS) for x in leaves]
+        if static:
+            paths = [p for p, _ in tree.paths(whole)]
+            numeric = [yes and not self.belongs(p, static) for yes, p in zip(numeric, paths, strict=True)]
+        numbers = [_value(x) for x, yes in zip(leaves, numeric, strict=True) if yes]
+        statics = [x for x, yes in zip(leaves, numeric, strict=True) if not yes]
+        return Call(whole, rebuild, numeric, numbers, statics)
+
+    def belongs(self, path: str, names: frozenset[str]) -> bool:
+        """Whether a path leads into one of the named arguments."""
+        return any(
+            path.startswith(f"[0][{self.names.index(name)}]") or path.startswith(f"[1][{name!r}]") for name in names
+        )
+
+    def describe(self, path: str) -> str:
+        """The argument's name for a path like [0][1]['w']."""
+        kind, rest = path[1], path[3:]
+        if kind == "1":
+            name, _, tail = rest[2:].partition("']")
+            return f"`{name}{tail}`"
+        index, _, tail = rest[1:].partition("]")
+        name = self.names[int(index)] if int(index) < len(self.names) else f"argument {index}"
+        return f"`{name}{tail}`"
+
+    def reason(self, call: Call, key: Key, last: Key | None) -> str:
+        """Why the graph made last does not fit a call."""
+        if last is None:
+            return "first call"
+        if key.shape != last.shape or key.numeric != last.numeric:
+            return "the arguments have another structure"
+        for path, new, was in zip(call.paths(), key.specs, last.specs, strict=True):
+            if new.shape != was.shape:
+                return f"shape of {self.describe(path)} changed from {_shown(was.shape)} to {_shown(new.shape)}"
+            if new != was:
+                return f"dtype of {self.describe(path)} changed from {was.dtype} to {new.dtype}"
+        for path, new_value, old in zip(call.paths(False), key.statics, last.statics, strict=True):
+            if new_value != old:
+                return f"static value of {self.describe(path)} changed from {old[1]!r} to {new_value[1]!r}"
+        return "a value of an outer transform is used"
+
+
+def _shown(shape: tuple[int, ...]) -> str:
+    return str(shape).replace(str(UNKNOWN), "any")
+
+
+def _value(x: Any) -> Any:
+    return resolve(x) if isinstance(x, Parameter) else lift(x)
+
+
+def _static_key(x: Any) -> Any:
+    try:
+        hash(x)
+        return type(x), x
+    except TypeError:
+        return type(x), id(x)

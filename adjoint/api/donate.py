@@ -1,0 +1,53 @@
+"""Giving an argument's memory to the function that takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from adjoint.core.dispatch import EAGER, HALF, Trace, Value
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
+
+
+class DonatedError(AdjointError, RuntimeError):
+    """A Tensor whose memory was given to a compiled function was used again."""
+
+
+class _Gone:
+    """What a donated Tensor holds."""
+
+    def __init__(self, message: str) -> None:
+        self.__dict__["message"] = message
+
+    def __getattr__(self, name: str) -> Any:
+        raise DonatedError(self.__dict__["message"])
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise DonatedError(self.__dict__["message"])
+
+
+class _Donated(Trace):
+    """Any op on a donated Tensor is an error, whatever else it is given."""
+
+    level = float("inf")
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        raise DonatedError(self.message)
+
+    def below(self, x: Any) -> Any:
+        raise DonatedError(self.message)
+
+
+def give_up(values: Sequence[Any], to: str) -> None:
+    """Take the arrays out of these Tensors, which cannot be used again."""
+    for x in values:
+        if not isinstance(x, Value):
+            raise ArgumentError(f"{to}: a donated argument must be a Tensor, not {type(x).__name__}{called_at()}")
+        if x._trace is not EAGER and x._trace is not HALF:
+            raise ArgumentError(f"{to}: a Tensor that a transform follows cannot be donated{called_at()}")
+    message = f"this Tensor was donated to {to}, which may have overwritten it: use the result instead.{called_at()}"
+    for x in values:
+        x._value, x._trace, x._extra = _Gone(message), _Donated(message), None

@@ -1,0 +1,137 @@
+"""One graph for every batch size: what changes with the size is written as a formula of it.
+
+The function is traced at three sizes. Where the three graphs differ, each difference must be a formula that fits all three:
+a size `k * n + r`, a number `c / n`, an array filled with one number or counting upwards. Then any size is filled in
+without tracing again. What fits no formula cannot be symbolic, and is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import AdjointError
+from adjoint.core.spec import Spec
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.ops.card import Op
+
+Formula = Callable[[int], Any]
+
+
+class NotSymbolicError(AdjointError):
+    """A graph that depends on the batch size in a way no formula says."""
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A graph for any size."""
+
+    steps: tuple[tuple[Formula, tuple[int, ...], Formula], ...]  # op, places of the inputs, spec
+    params: tuple[int, ...]
+    outputs: tuple[int, ...]
+    effects: tuple[int, ...]
+    name: str
+
+    def at(self, size: int) -> Graph:
+        """The graph for one size."""
+        nodes: list[Node] = []
+        for op, inputs, spec in self.steps:
+            nodes.append(Node(op(size), tuple([nodes[i] for i in inputs]), spec(size)))
+        params, outputs, effects = (
+            tuple([nodes[i] for i in part]) for part in (self.params, self.outputs, self.effects)
+        )
+        return Graph(params, outputs, self.name, effects)
+
+
+def probes(size: int) -> tuple[int, int, int]:
+    """The sizes at which a function is traced."""
+    return size, size + 1, 2 * size + 3
+
+
+def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> Template:
+    """The template that gives these graphs at these sizes."""
+    first = graphs[0]
+    if len({len(g.nodes) for g in graphs}) > 1:
+        raise NotSymbolicError(
+            "the program itself changes with the batch size (a branch on it, or a loop that is unrolled)"
+        )
+    place = [{n: k for k, n in enumerate(g.nodes)} for g in graphs]
+    steps = []
+    for nodes in zip(*(g.nodes for g in graphs), strict=True):
+        inputs = [tuple([at[i] for i in n.inputs]) for at, n in zip(place, nodes, strict=True)]
+        if any(i != inputs[0] for i in inputs):
+            raise NotSymbolicError("the program itself changes with the batch size")
+        steps.append((_formula([n.op for n in nodes], sizes), inputs[0], _formula([n.spec for n in nodes], sizes)))
+    ends = [[place[0][n] for n in part] for part in (first.params, first.outputs, first.effects)]
+    return Template(tuple(steps), *map(tuple, ends), first.name)  # type: ignore[arg-type]
+
+
+def _formula(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
+    """How a value follows from the size."""
+    first = values[0]
+    if any(type(v) is not type(first) for v in values):
+        raise NotSymbolicError(f"{first!r} becomes {values[-1]!r} with another batch size")
+    if isinstance(first, Graph):
+        return fitted(values, sizes).at
+    if isinstance(first, Const):
+        value = _formula([v.value for v in values], sizes)
+        return lambda n: Const(value(n))
+    if isinstance(first, np.ndarray):
+        return _array(values, sizes)
+    if isinstance(first, tuple):
+        return _tuple(values, sizes)
+    if isinstance(first, (Op, Spec)) and is_dataclass(first):
+        return _record(values, sizes)
+    if all(v == first for v in values) or isinstance(first, (Param, Pick)):
+        return lambda n: first
+    if isinstance(first, (int, float, np.integer, np.floating)) and not isinstance(first, bool):
+        return _number(values, sizes)
+    raise NotSymbolicError(f"{first!r} becomes {values[-1]!r} with another batch size")
+
+
+def _record(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
+    """An op or a Spec: field by field."""
+    first = values[0]
+    if all(v == first for v in values):
+        return lambda n: first
+    names = [f.name for f in fields(first)]
+    parts = {name: _formula([getattr(v, name) for v in values], sizes) for name in names}
+    return lambda n: replace(first, **{name: part(n) for name, part in parts.items()})
+
+
+def _tuple(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
+    if len({len(v) for v in values}) > 1:
+        raise NotSymbolicError(f"{values[0]!r} becomes {values[-1]!r} with another batch size")
+    parts = [_formula(vs, sizes) for vs in zip(*values, strict=True)]
+    return lambda n: tuple([part(n) for part in parts])
+
+
+def _number(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
+    """k * n + r, or c / n."""
+    kind = type(values[0])
+    if len(set(sizes)) > 1:
+        k = (values[1] - values[0]) / (sizes[1] - sizes[0])
+        r = values[0] - k * sizes[0]
+        if all(np.isclose(k * n + r, v, rtol=1e-12, atol=0) for n, v in zip(sizes, values, strict=True)):
+            return lambda n: kind(round(k * n + r) if isinstance(values[0], (int, np.integer)) else k * n + r)
+        c = values[0] * sizes[0]
+        if all(np.isclose(c, v * n, rtol=1e-6, atol=0) for n, v in zip(sizes, values, strict=True)):
+            return lambda n: kind(c / n)
+    raise NotSymbolicError(f"the number {values[0]!r} becomes {values[-1]!r} with another batch size")
+
+
+def _array(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
+    """An array that stays the same, is filled with one number, or counts upwards."""
+    first = values[0]
+    if all(v.shape == first.shape and v.tobytes() == first.tobytes() for v in values):
+        return lambda n: first
+    shape, dtype = _tuple([v.shape for v in values], sizes), first.dtype
+    if all(v.size and (v == v.flat[0]).all() for v in values):
+        fill = _formula([v.flat[0].item() for v in values], sizes)
+        return lambda n: np.full(shape(n), fill(n), dtype)
+    if all(v.ndim == 1 and np.array_equal(v, first[0] + np.arange(len(v))) for v in values):
+        return lambda n: (first[0] + np.arange(shape(n)[0])).astype(dtype)
+    raise NotSymbolicError(f"an array of shape {first.shape} depends on the batch size")
