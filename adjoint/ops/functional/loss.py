@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.core.errors import ArgumentError, called_at
+import numpy as np
+
+from adjoint.core.dispatch import EAGER, Value
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.verbs import verbs
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import equal, where
 from adjoint.ops.entropy import bce_with_logits as _bce
+from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp
+from adjoint.ops.functional.joining import array
+from adjoint.ops.functional.movement import take, take_along_axis
 from adjoint.ops.functional.reduction import mean, sum
 
 
@@ -79,3 +87,83 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     from adjoint.ops.arithmetic import abs_
 
     return reduced(abs_(input - target), reduction)
+
+
+def cross_entropy(
+    input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """Cross-entropy of softmax(input) against classes, given as whole numbers, or against probabilities.
+
+    The classes are axis 1 of the input (the only one of a single sample). `weight` scales each class; samples of the
+    class `ignore_index` count nothing, and the mean is over the weights of the others. `label_smoothing` mixes the target
+    with equal probabilities.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.cross_entropy(Tensor([[0.0, 0.0], [1.0, 1.0]]), Tensor([0, 1])))
+    0.6931472
+    """
+    axis, target = _class_axis("cross_entropy", input), array(target)
+    logs = log_softmax(input, axis)
+    if dtype_of(target).kind in "iu":
+        return nll_loss(logs, target, weight, ignore_index, reduction, label_smoothing)
+    shape = shape_of(input)
+    if shape_of(target) != shape:
+        raise ShapeError(
+            f"cross_entropy: probabilities must have the shape of the input, {shape}, not {shape_of(target)}{called_at()}"
+        )
+    if label_smoothing:
+        target = (1.0 - label_smoothing) * target + label_smoothing / shape[axis]
+    loss = -sum(_by_class(weight, shape, axis) * target * logs, axis)
+    return reduced(loss, reduction)
+
+
+def nll_loss(
+    inputs: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Any:  # fmt: skip
+    """The negative logarithm of the probability of each class of `target`; see `cross_entropy`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.nll_loss(ops.log(Tensor([[0.25, 0.75], [0.5, 0.5]])), Tensor([0, 1]), reduction="none"))
+    [1.3862944 0.6931472]
+    """
+    axis, shape = _class_axis("nll_loss", inputs), shape_of(inputs)
+    target = array(target)
+    if shape_of(target) != shape[:axis] + shape[axis + 1 :]:
+        raise ShapeError(
+            f"nll_loss: the input has shape {shape} with the classes on axis {axis}; the target must have the others, "
+            f"not {shape_of(target)}{called_at()}"
+        )
+    _check_classes(target, ignore_index, shape[axis])
+    ignored = equal(target, ignore_index)
+    label = where(ignored, 0, target)
+    column = verbs.reshape(label, (*shape[:axis], 1, *shape[axis + 1 :]))
+    loss = -verbs.reshape(take_along_axis(inputs, column, axis), shape_of(target))
+    share = where(ignored, 0, np.ones((), dtype_of(inputs)) if weight is None else take(weight, label, 0))
+    loss = share * loss
+    if label_smoothing:
+        even = where(ignored, 0, -sum(_by_class(weight, shape, axis) * inputs, axis))
+        loss = (1.0 - label_smoothing) * loss + label_smoothing / shape[axis] * even
+    return sum(loss) / sum(share) if reduction == "mean" else reduced(loss, reduction)
+
+
+def _class_axis(what: str, x: Any) -> int:
+    if not shape_of(x):
+        raise ShapeError(f"{what}: the input has no axis of classes{called_at()}")
+    return min(len(shape_of(x)) - 1, 1)
+
+
+def _by_class(weight: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """The weight of each class, in a shape that meets the input."""
+    return 1.0 if weight is None else verbs.reshape(weight, (shape[axis], *(1,) * (len(shape) - axis - 1)))
+
+
+def _check_classes(target: Any, ignore_index: int, classes: int) -> None:
+    """Refuse a class that does not exist, which indexing would take from the end, wherever the values are known."""
+    if isinstance(target, Value) and target._trace is not EAGER:
+        return
+    values = target.asnumpy() if isinstance(target, Value) else np.asarray(target)
+    wrong = values[(values != ignore_index) & ((values < 0) | (values >= classes))]
+    if wrong.size:
+        raise ArgumentError(f"nll_loss: class {wrong.flat[0]} is not one of 0 to {classes - 1}{called_at()}")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from scipy import special as sp
 
 from adjoint import ops
@@ -47,7 +48,73 @@ def table(row: Any) -> list[Any]:
             M, M, V, V,
             domain=(0.2, 0.8),
         ),
+        row("cross_entropy", lambda x: ops.cross_entropy(x, CLASSES), lambda x: np.mean(picked(x, CLASSES)), (3, 4)),
+        row(
+            "cross_entropy",
+            lambda x, w: ops.cross_entropy(x, CLASSES, w, ignore_index=1, label_smoothing=0.1),
+            lambda x, w: smoothed(x, w, CLASSES, 1, 0.1),
+            (3, 4), (4,),
+            domain=(0.5, 2.0),
+        ),
+        row(
+            "cross_entropy",
+            lambda x, q, w: ops.cross_entropy(x, q, w, reduction="none", label_smoothing=0.2),
+            lambda x, q, w: -np.sum(w[:, None] * (0.8 * q + 0.05) * sp.log_softmax(x, 1), 1),
+            (2, 4, 2), (2, 4, 2), (4,),
+        ),
+        row("nll_loss", lambda x: ops.nll_loss(x, CLASSES), lambda x: -np.mean(picked_from(x, CLASSES)), (3, 4)),
+        row("nll_loss", lambda x: ops.nll_loss(x, [[1, 0]], reduction="sum"), lambda x: -(x[0, 1, 0] + x[0, 0, 1]), (1, 4, 2)),
+        row("nll_loss", lambda x: ops.nll_loss(x, 2), lambda x: -x[2], (4,)),
     ]  # fmt: skip
+
+
+CLASSES = np.array([2, 0, 1])
+
+
+def picked_from(x: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """x at the class of each row, one by one."""
+    if len(x) != len(classes):
+        raise ValueError
+    return np.stack([x[i, c] for i, c in enumerate(classes)])
+
+
+def picked(x: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    return -picked_from(sp.log_softmax(x, 1), classes)
+
+
+def smoothed(x: np.ndarray, w: np.ndarray, classes: np.ndarray, ignored: int, share: float) -> np.ndarray:
+    """Cross-entropy against smoothed labels, sample by sample."""
+    logs, total, weights = sp.log_softmax(x, 1), np.float64(0), np.float64(0)
+    picked_from(x, classes)
+    for row, c in zip(logs, classes, strict=True):
+        if c != ignored:
+            total -= (1 - share) * w[c] * row[c] + share * np.mean(w * row)
+            weights += w[c]
+    return total / weights
+
+
+def test_cross_entropy_of_large_numbers_is_exact() -> None:
+    x = np.array([[1000.0, 0.0], [0.0, -1000.0]])
+    assert ops.cross_entropy(x, [0, 0], reduction="none").tolist() == [0.0, 0.0]
+    assert ops.cross_entropy(x, [1, 1], reduction="none").tolist() == [1000.0, 1000.0]
+    assert ops.cross_entropy(x, [[1.0, 0.0], [0.5, 0.5]], reduction="none").tolist() == [0.0, 500.0]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda x: ops.cross_entropy(x, [0, 4]), "class 4 is not one of 0 to 3"),
+        (lambda x: ops.cross_entropy(x, [0, -1]), "class -1 is not one of 0 to 3"),
+        (lambda x: ops.cross_entropy(x, [0]), "the target must have the others, not (1,)"),
+        (lambda x: ops.cross_entropy(x, np.ones((4, 2))), "probabilities must have the shape of the input, (2, 4)"),
+        (lambda x: ops.cross_entropy(x, [0, 1], reduction="max"), "reduction must be 'mean', 'sum' or 'none'"),
+        (lambda x: ops.cross_entropy(1.0, [0]), "the input has no axis of classes"),
+    ],
+)
+def test_refusals(call: Callable[[Any], Any], words: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        call(ops.ones((2, 4)))
+    assert words in str(caught.value) and "called at test_loss.py" in str(caught.value)
 
 
 def test_function(verify: Callable[[], None]) -> None:

@@ -1,0 +1,82 @@
+"""Attention, and tables of vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
+from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.compare import equal, greater, where
+from adjoint.ops.contract import matmul, swap_last
+from adjoint.ops.functional.activation import softmax
+from adjoint.ops.functional.movement import _index_array, take
+from adjoint.ops.functional.random import dropout
+from adjoint.ops.functional.reduction import any
+
+
+def scaled_dot_product_attention(
+    query: Any, key: Any, value: Any, attn_mask: Any = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: float | None = None,
+) -> Any:  # fmt: skip
+    """For each query (..., L, E), the mean of the values (..., S, V) weighted by softmax(query @ key.T * scale).
+
+    `attn_mask` (..., L, S) is true where a key may be looked at, or holds numbers to add to the products; with `is_causal`
+    query i looks at the keys up to i. A query that may look at no key gets zeros. `scale` is 1 / sqrt(E) if not given.
+
+    >>> from adjoint import ops, Tensor
+    >>> x = Tensor([[1.0, 0.0], [0.0, 1.0]])
+    >>> print(ops.scaled_dot_product_attention(x, x, x, is_causal=True)[0])
+    [1. 0.]
+    """
+    shapes = shape_of(query), shape_of(key), shape_of(value)
+    fit = min(map(len, shapes)) >= 2 and shapes[0][-1] == shapes[1][-1] and shapes[1][-2] == shapes[2][-2]
+    if not fit:
+        raise ShapeError(
+            f"scaled_dot_product_attention: query (..., L, E), key (..., S, E) and value (..., S, V) are needed, not the "
+            f"shapes {', '.join(map(str, shapes))}{called_at()}"
+        )
+    width = shapes[0][-1]
+    scale = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
+    products = matmul(query * scale, swap_last(key))
+    allowed: Any = np.tri(shapes[0][-2], shapes[1][-2], dtype=bool) if is_causal else None
+    if attn_mask is not None:
+        may = attn_mask
+        if dtype_of(attn_mask).kind != "b":
+            may = greater(attn_mask, -np.inf)
+            products = products + verbs.cast(where(may, attn_mask, 0), dtype_of(products))
+        allowed = may if allowed is None else verbs.bitwise_and(allowed, may)
+    weights = softmax(products) if allowed is None else _masked_softmax(products, allowed)
+    return matmul(dropout(weights, dropout_p), value)
+
+
+def _masked_softmax(x: Any, allowed: Any) -> Any:
+    """softmax along the last axis over the allowed elements; zeros, and no derivative, in a row that has none."""
+    some = any(allowed, -1, keepdims=True)
+    return where(some, softmax(where(verbs.bitwise_or(allowed, verbs.logical_not(some)), x, -np.inf)), 0)
+
+
+def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
+    """The rows of a table at these whole numbers; the row `padding_idx` gets no gradient.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.embedding(Tensor([2, 0]), Tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])))
+    [[4. 5.]
+     [0. 1.]]
+    """
+    input = _index_array(input)
+    if dtype_of(input).kind not in "iu":
+        raise DtypeError(f"embedding: the input must hold whole numbers, not {dtype_of(input)}{called_at()}")
+    if len(shape_of(weight)) != 2:
+        raise ShapeError(f"embedding: the weight must be a table of rows, not of shape {shape_of(weight)}{called_at()}")
+    rows = take(weight, input, 0)
+    if padding_idx is None:
+        return rows
+    size = shape_of(weight)[0]
+    if not -size <= padding_idx < size:
+        raise ArgumentError(f"embedding: padding_idx {padding_idx} is outside a table of {size} rows{called_at()}")
+    padded = verbs.expand_last(equal(input, padding_idx % size))
+    return where(padded, verbs.stop_gradient(rows), rows)
