@@ -63,10 +63,11 @@ class Signature:
 
     def __init__(self, fn: Callable[..., Any], **named: Sequence[str]) -> None:
         self.name = name_of(fn)
+        self.parameters: inspect.Signature | None = None
         try:
             self.parameters = inspect.signature(fn.construct if hasattr(fn, "construct") else fn)
-        except (TypeError, ValueError):
-            self.parameters = None
+        except (TypeError, ValueError):  # a builtin has none
+            pass
         self.names = list(self.parameters.parameters) if self.parameters else []
         for what, names in named.items():
             if missing := set(names) - set(self.names):

@@ -65,8 +65,8 @@ def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> Template:
         if any(i != inputs[0] for i in inputs):
             raise NotSymbolicError("the program itself changes with the batch size")
         steps.append((_formula([n.op for n in nodes], sizes), inputs[0], _formula([n.spec for n in nodes], sizes)))
-    ends = [[place[0][n] for n in part] for part in (first.params, first.outputs, first.effects)]
-    return Template(tuple(steps), *map(tuple, ends), first.name)  # type: ignore[arg-type]
+    ends = [tuple([place[0][n] for n in part]) for part in (first.params, first.outputs, first.effects)]
+    return Template(tuple(steps), ends[0], ends[1], ends[2], first.name)
 
 
 def _formula(values: Sequence[Any], sizes: Sequence[int]) -> Formula:

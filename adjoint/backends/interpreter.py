@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
 from adjoint.core.verbs import verbs
-from adjoint.graph.inplace import InPlace
-from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.graph.inplace import InPlace, updates_last
+from adjoint.graph.node import Const, Graph, Param, Pick
 
 
 def compile(graph: Graph) -> Callable[..., list[Any]]:
@@ -37,7 +36,7 @@ class Steps:
             reads = tuple([slots[i] for i in node.inputs])
             done = tuple({i for i in reads if last[i] == k and i not in kept})
             takes_over = isinstance(node.op, InPlace) and reads[0] in done and reads[0] not in reads[1:]
-            op = node.op.op if isinstance(node.op, InPlace) and not takes_over else node.op
+            op: Any = node.op.op if isinstance(node.op, InPlace) and not takes_over else node.op
             self.plan.append((op, reads, slots[node], done, takes_over))
 
     def __call__(self, *arrays: Any) -> list[Any]:
@@ -84,36 +83,6 @@ def _alone(values: list[Any], i: int) -> bool:
         return False
     del x
     return _holders(values, i) == _ONE_HOLDER
-
-
-def updates_last(graph: Graph) -> list[Node]:
-    """The nodes in an order in which an update comes after the other uses of what it overwrites, where that is possible."""
-    nodes = graph.nodes
-    if graph.effects or not any(isinstance(n.op, InPlace) for n in nodes):
-        return list(nodes)  # effects keep the program's order
-    place = {n: k for k, n in enumerate(nodes)}
-    missing = {n: len(set(n.inputs)) for n in nodes}
-    users: dict[Node, list[Node]] = {n: [] for n in nodes}
-    for n in nodes:
-        for i in dict.fromkeys(n.inputs):
-            users[i].append(n)
-    pending = {n: len(users[n]) for n in nodes}
-    ready = [(0, k) for k, n in enumerate(nodes) if not n.inputs]
-    order: list[Node] = []
-    while ready:
-        waits, k = heappop(ready)
-        node = nodes[k]
-        if not waits and isinstance(node.op, InPlace) and pending[node.inputs[0]] > 1:
-            heappush(ready, (1, k))  # others still read what it would overwrite
-            continue
-        order.append(node)
-        for i in dict.fromkeys(node.inputs):
-            pending[i] -= 1
-        for user in users[node]:
-            missing[user] -= 1
-            if not missing[user]:
-                heappush(ready, (0, place[user]))
-    return order
 
 
 def steps(graph: Graph) -> Steps:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
 from adjoint.graph.control import Control
+from adjoint.graph.node import Graph, Node
 from adjoint.ops.arithmetic import Add, Mul, Sub
 from adjoint.ops.card import Op
 from adjoint.ops.index import ScatterAdd, ScatterSet
@@ -72,3 +74,33 @@ class InPlace(Control):
 
     def __repr__(self) -> str:
         return f"InPlace({self.op!r})"
+
+
+def updates_last(graph: Graph) -> list[Node]:
+    """The nodes in an order in which an update comes after the other uses of what it overwrites, where that is possible."""
+    nodes = graph.nodes
+    if graph.effects or not any(isinstance(n.op, InPlace) for n in nodes):
+        return list(nodes)  # effects keep the program's order
+    place = {n: k for k, n in enumerate(nodes)}
+    missing = {n: len(set(n.inputs)) for n in nodes}
+    users: dict[Node, list[Node]] = {n: [] for n in nodes}
+    for n in nodes:
+        for i in dict.fromkeys(n.inputs):
+            users[i].append(n)
+    pending = {n: len(users[n]) for n in nodes}
+    ready = [(0, k) for k, n in enumerate(nodes) if not n.inputs]
+    order: list[Node] = []
+    while ready:
+        waits, k = heappop(ready)
+        node = nodes[k]
+        if not waits and isinstance(node.op, InPlace) and pending[node.inputs[0]] > 1:
+            heappush(ready, (1, k))  # others still read what it would overwrite
+            continue
+        order.append(node)
+        for i in dict.fromkeys(node.inputs):
+            pending[i] -= 1
+        for user in users[node]:
+            missing[user] -= 1
+            if not missing[user]:
+                heappush(ready, (0, place[user]))
+    return order

@@ -1,17 +1,34 @@
-"""A graph as text, one step a line, and back."""
+"""A graph as text, one step a line, and back.
+
+Everything that a graph computes with is in its text: graphs inside control flow follow as blocks of their own, numbers are
+written exactly, effects are listed at the end of their block. What is read is data, never code.
+"""
 
 from __future__ import annotations
 
+import ast
+import dataclasses
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 import numpy as np
 
-from adjoint.core.spec import Spec
-from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
-from adjoint.ops.card import REGISTRY
+from adjoint.core.errors import AdjointError
+from adjoint.core.spec import Spec, bfloat16
+from adjoint.graph.control import Control
+from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
+from adjoint.ops.card import REGISTRY, Op
 
-NUMBERS = {"inf": np.inf, "nan": np.nan, "nanj": complex(0, np.nan), "infj": complex(0, np.inf)}
+#: Arrays with more elements are written as the hexadecimal digits of their bytes.
+LISTED = 64
+
+
+class GraphTextError(AdjointError, ValueError):
+    """A text that is not a graph; the message names the line."""
+
+
+# ---------------------------------------------------------------- graph -> text
 
 
 def show(graph: Graph) -> str:
@@ -27,52 +44,81 @@ def show(graph: Graph) -> str:
       %2: float64[] = const 2.0 weak
       %3: float64[3] = Mul() %1 %2
     """
-    names: dict[int, str] = {}
-    blocks: list[str] = []
-    pending = [graph]
-    while pending:
-        current = pending.pop(0)
-        blocks.append(_block(current, names, pending))
+    names: dict[Graph, str] = {}
+    blocks = [_block("graph", graph, names)]
+    while len(blocks) <= len(names):
+        inner = list(names)[len(blocks) - 1]
+        blocks.append(_block(names[inner], inner, names))
     return "\n".join(blocks)
 
 
-def _block(graph: Graph, names: dict[int, str], pending: list[Graph]) -> str:
+def _block(head: str, graph: Graph, names: dict[Graph, str]) -> str:
     number = {node: f"%{i}" for i, node in enumerate(graph.nodes)}
-    params = ", ".join(f"{number[p]}: {p.spec}" for p in graph.params)
-    head = names.get(id(graph), "graph")
+    params = ", ".join(f"{number[p]}: {p.spec}{' weak' if p.spec.weak else ''}" for p in graph.params)
     lines = [f"{head} ({params}) -> {' '.join(number[o] for o in graph.outputs)}"]
     for node in graph.nodes:
-        if isinstance(node.op, Param):
-            continue
-        spec = ", ".join(map(str, node.spec)) if isinstance(node.spec, tuple) else str(node.spec)
-        what = _op(node, names, pending)
-        lines.append(f"  {number[node]}: {spec} = {what}{''.join(' ' + number[i] for i in node.inputs)}")
+        if not isinstance(node.op, Param):
+            spec = ", ".join(map(str, node.spec)) if isinstance(node.spec, tuple) else str(node.spec)
+            inputs = "".join(" " + number[i] for i in node.inputs)
+            lines.append(f"  {number[node]}: {spec} = {_step(node, names)}{inputs}")
+    if graph.effects:
+        lines.append("  effects " + " ".join(number[n] for n in graph.effects))
     return "\n".join(lines)
 
 
-def _op(node: Node, names: dict[int, str], pending: list[Graph]) -> str:
-    if isinstance(node.op, Pick):
-        return f"pick {node.op.index}"
-    if isinstance(node.op, Const):
-        value = node.op.value
-        return f"const {np.asarray(value).tolist()!r}{' weak' if node.spec.weak else ''}"
-    inside = [f"{k}={_name(v, names, pending)}" for k, v in vars(node.op).items() if isinstance(v, Graph)]
-    return f"{node.op!r}" + (f"[{', '.join(inside)}]" if inside else "")
+def _step(node: Node, names: dict[Graph, str]) -> str:
+    op = node.op
+    if isinstance(op, Pick):
+        return f"pick {op.index}"
+    if isinstance(op, Const):
+        return f"const {_number(op.value)}{' weak' if node.spec.weak else ''}"
+    if not dataclasses.is_dataclass(op):
+        return repr(op)
+    # Control flow has many fields that are seldom used; those of other ops are all shown.
+    shown = [f for f in dataclasses.fields(op) if not isinstance(op, Control) or getattr(op, f.name) != f.default]
+    fields = ", ".join(f"{f.name}={_field(getattr(op, f.name), names)}" for f in shown)
+    return f"{type(op).__name__}({fields})"
 
 
-def _name(graph: Graph, names: dict[int, str], pending: list[Graph]) -> str:
-    if id(graph) not in names:
-        names[id(graph)] = f"@{len(names)}"
-        pending.append(graph)
-    return names[id(graph)]
+def _number(value: Any) -> str:
+    """A constant's value, exactly."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        if value.size > LISTED:
+            return f"hex {np.ascontiguousarray(value).tobytes().hex()}"
+        value = value.tolist()
+    return _field(value, {})
 
 
-LINE = re.compile(r"\s*(%\d+): (.*?) = (const .*|pick \d+|\w+\(.*\))((?: %\d+)*)$")
+def _field(value: Any, names: dict[Graph, str]) -> str:
+    """The value of a field, or a number, in a form that reads back."""
+    if isinstance(value, Graph):
+        return names.setdefault(value, f"@{len(names)}")
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, complex):
+        return f"complex({value.real!r}, {value.imag!r})"
+    if isinstance(value, np.dtype):
+        return f"dtype('{value}')"
+    if isinstance(value, slice):
+        return f"slice({_field(value.start, names)}, {_field(value.stop, names)}, {_field(value.step, names)})"
+    if isinstance(value, list):
+        return f"[{', '.join(_field(v, names) for v in value)}]"
+    if type(value) is tuple:
+        return f"({', '.join(_field(v, names) for v in value)}{',' if len(value) == 1 else ''})"
+    return "..." if value is Ellipsis else repr(value)
+
+
+# ---------------------------------------------------------------- text -> graph
+
+HEAD = re.compile(r"(graph|@\d+) \((.*)\) -> (.*)")
+PARAM = re.compile(r"(%\d+): (\w+)\[([-\d, ]*)\]( weak)?")
+LINE = re.compile(r"  (%\d+): (.*?) = (const .*|pick \d+|\w+\(.*\))((?: %\d+)*)")
 SPEC = re.compile(r"(\w+)\[([-\d, ]*)\]")
+INNER = re.compile(r"@(\d+)")
 
 
 def read(text: str) -> Graph:
-    """The graph that `show` printed. Graphs with control flow hold functions of their own and are not read back yet.
+    """The graph that `show` printed: the same text, the same results.
 
     >>> from adjoint import ops
     >>> from adjoint.core.spec import Spec
@@ -80,45 +126,167 @@ def read(text: str) -> Graph:
     >>> graph = trace(lambda x: [ops.exp(x).sum()], [Spec((3,))])[0]
     >>> str(read(str(graph))) == str(graph)
     True
+    >>> read("graph (%0: float64[3]) -> %1")
+    Traceback (most recent call last):
+    adjoint.graph.text.GraphTextError: line 1: %1 is not defined: 'graph (%0: float64[3]) -> %1'
     """
-    head, *lines = text.strip().splitlines()
-    builder = Builder()
-    found: dict[str, Node] = {}
-    inputs, outputs = re.fullmatch(r"graph \((.*)\) -> (.*)", head).groups()  # type: ignore[union-attr]
-    for name, dtype, shape in re.findall(r"(%\d+): (\w+)\[([-\d, ]*)\]", inputs):
-        found[name] = builder.param(_spec(dtype, shape))
-    for line in lines:
-        match = LINE.match(line)
-        if match is None:
-            raise ValueError(f"not a line of a graph: {line!r}")
-        name, spec, what, args = match.groups()
-        found[name] = _node(builder, spec, what, [found[a] for a in args.split()])
-    return Graph(tuple(builder.params), tuple(found[o] for o in outputs.split()))
+    return _Reader(text).graph("graph")
 
 
-def _spec(dtype: str, shape: str) -> Spec:
-    return Spec(tuple(int(n) for n in shape.split(",") if n.strip()), np.dtype(dtype))
+class _Reader:
+    """Reads the blocks of a text, each when it is first needed."""
+
+    def __init__(self, text: str) -> None:
+        self.lines = text.rstrip().split("\n")
+        self.blocks: dict[str, range] = {}
+        self.known: dict[str, Graph] = {}
+        self.open: set[str] = set()
+        self.at = 0
+        self.ops = {**REGISTRY, **{c.__name__: c for c in _subclasses(Control)}}
+        starts = [i for i, line in enumerate(self.lines) if not line.startswith(" ")]
+        for start, end in zip(starts, [*starts[1:], len(self.lines)], strict=True):
+            self.at = start
+            name = self._match(HEAD, "not the head of a graph").group(1)
+            if name in self.blocks:
+                self._fail(f"a second graph {name}")
+            self.blocks[name] = range(start, end)
+        if not starts or starts[0] or "graph" not in self.blocks:
+            self.at = 0
+            self._fail("a text begins with `graph (inputs) -> results`")
+
+    def _fail(self, why: str) -> NoReturn:
+        raise GraphTextError(f"line {self.at + 1}: {why}: {self.lines[self.at][:200]!r}") from None
+
+    def _match(self, pattern: re.Pattern[str], why: str) -> re.Match[str]:
+        return pattern.fullmatch(self.lines[self.at]) or self._fail(why)
+
+    def graph(self, name: str) -> Graph:
+        """The graph of a block."""
+        if name in self.known:
+            return self.known[name]
+        if name not in self.blocks:
+            self._fail(f"there is no graph {name}")
+        if name in self.open:
+            self._fail(f"the graph {name} holds itself")
+        self.open.add(name)
+        back, rows = self.at, self.blocks[name]
+        self.at = rows[0]
+        _, inputs, outputs = self._match(HEAD, "not the head of a graph").groups()
+        found: dict[str, Node] = {}
+        for k, one in enumerate(re.split(r", (?=%)", inputs) if inputs else []):
+            match = PARAM.fullmatch(one) or self._fail(f"not an input: {one}")
+            found[match[1]] = Node(Param(k), (), Spec(self._shape(match[3]), self._dtype(match[2]), bool(match[4])))
+        params = tuple(found.values())
+        effects: tuple[Node, ...] = ()
+        for self.at in rows[1:]:
+            if self.lines[self.at].startswith("  effects "):
+                effects = self._nodes(found, self.lines[self.at][10:])
+                continue
+            key, spec, what, args = self._match(LINE, "not a step of a graph").groups()
+            if key in found:
+                self._fail(f"{key} is defined twice")
+            found[key] = self._node(spec, what, self._nodes(found, args))
+        self.at = rows[0]
+        self.known[name] = Graph(params, self._nodes(found, outputs), effects=effects)
+        self.at = back
+        self.open.discard(name)
+        return self.known[name]
+
+    def _nodes(self, found: dict[str, Node], names: str) -> tuple[Node, ...]:
+        for name in names.split():
+            if name not in found:
+                self._fail(f"{name} is not defined")
+        return tuple([found[name] for name in names.split()])
+
+    def _shape(self, text: str) -> tuple[int, ...]:
+        return tuple(int(n) for n in text.split(",") if n.strip())
+
+    def _dtype(self, name: str) -> np.dtype:
+        try:
+            return bfloat16() if name == "bfloat16" else np.dtype(name)
+        except TypeError:
+            self._fail(f"no dtype is called {name}")
+
+    def _node(self, spec: str, what: str, inputs: tuple[Node, ...]) -> Node:
+        if what.startswith("const "):
+            return self._const(spec, what[6:])
+        if what.startswith("pick "):
+            index = int(what[5:])
+            if len(inputs) != 1 or not isinstance(inputs[0].spec, tuple) or index >= len(inputs[0].spec):
+                self._fail("a pick of a result that is not there")
+            return Node(Pick(index), inputs, inputs[0].spec[index])
+        op = self._parsed(INNER.sub(r"_inner\1", what) if "=@" in what else what, self._op)
+        try:
+            made = inferred(op, tuple([i.spec for i in inputs]))
+        except Exception as error:
+            self._fail(f"{type(error).__name__}: {error}")
+        if (said := ", ".join(map(str, made)) if isinstance(made, tuple) else str(made)) != spec:
+            self._fail(f"{spec} is written, {said} comes out")
+        return Node(op, inputs, made)
+
+    def _const(self, spec: str, text: str) -> Node:
+        match = SPEC.fullmatch(spec) or self._fail(f"not a shape and dtype: {spec}")
+        dtype, shape = self._dtype(match[1]), self._shape(match[2])
+        try:
+            if text.endswith(" weak"):
+                value = self._parsed(text[:-5], self._value)
+                if type(value) not in (bool, int, float, complex):
+                    self._fail("only one Python number can be weak")
+                return Node(Const(value), (), Spec((), dtype, weak=True))
+            if text.startswith("hex "):
+                array = np.frombuffer(bytearray.fromhex(text[4:]), dtype).reshape(shape)
+            else:
+                array = np.array(self._parsed(text, self._value), dtype).reshape(shape)
+        except (ValueError, TypeError, OverflowError) as error:
+            if isinstance(error, GraphTextError):
+                raise
+            self._fail(str(error))
+        return Node(Const(array), (), Spec(shape, dtype))
+
+    # ------------------------------------------------------------ values
+
+    def _parsed(self, text: str, reader: Callable[[ast.expr], Any]) -> Any:
+        try:
+            return reader(ast.parse(text, mode="eval").body)
+        except (SyntaxError, RecursionError, MemoryError):
+            self._fail("not a part of a graph")
+
+    def _op(self, tree: ast.expr) -> Op:
+        """`Name(field=value, ...)`."""
+        if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+            self._fail("not an op")
+        kind = self.ops.get(tree.func.id)
+        if kind is None:
+            self._fail(f"no op is called {tree.func.id}")
+        if tree.args or any(k.arg is None for k in tree.keywords):
+            self._fail("fields are written as name=value")
+        try:
+            return kind(**{str(k.arg): self._value(k.value) for k in tree.keywords})
+        except TypeError as error:
+            self._fail(str(error))
+
+    def _value(self, tree: ast.expr) -> Any:
+        """A number, name or container."""
+        match tree:
+            case ast.Constant(value):
+                return value
+            case ast.Name("nan" | "inf" as name):
+                return float(name)
+            case ast.Name(name) if name.startswith("_inner"):
+                return self.graph("@" + name[6:])
+            case ast.UnaryOp(ast.USub(), operand):
+                value = self._value(operand)
+                return -value if isinstance(value, (int, float, complex)) else self._fail("a minus before no number")
+            case ast.Tuple(items):
+                return tuple([self._value(i) for i in items])
+            case ast.List(items):
+                return [self._value(i) for i in items]
+            case ast.Call(ast.Name("complex" | "slice" | "dtype" as name), args, []):
+                values = [self._value(a) for a in args]
+                make = {"complex": complex, "slice": slice, "dtype": self._dtype}[name]
+                return make(*values)  # type: ignore[operator]
+        self._fail(f"neither a number nor the name of one: {ast.unparse(tree)}")
 
 
-def _node(builder: Builder, spec: str, what: str, inputs: list[Node]) -> Node:
-    if what.startswith("pick "):
-        return builder.pick(inputs[0], int(what[5:]))
-    if what.startswith("const "):
-        dtype, _ = SPEC.match(spec).groups()  # type: ignore[union-attr]
-        text, weak = (what[6:-5], True) if what.endswith(" weak") else (what[6:], False)
-        value = _literal(text, {})
-        return builder.const(value if weak else np.array(value, dtype))
-    return builder.build(_literal(what, {**REGISTRY, "dtype": np.dtype}), inputs)
-
-
-def _literal(text: str, names: dict[str, Any]) -> Any:
-    """An op or number as Python prints it: names of ops and numbers alone, no other code."""
-    import ast
-
-    tree = ast.parse(text, mode="eval")
-    allowed = (ast.Expression, ast.Call, ast.Name, ast.Load, ast.Constant, ast.Tuple, ast.List, ast.keyword, ast.UnaryOp, ast.USub,
-               ast.BinOp, ast.Add, ast.Sub)  # fmt: skip
-    for node in ast.walk(tree):
-        if not isinstance(node, allowed) or (isinstance(node, ast.Name) and node.id not in {**names, **NUMBERS}):
-            raise ValueError(f"not a part of a graph: {text!r}")
-    return eval(compile(tree, "<graph>", "eval"), {"__builtins__": {}}, {**NUMBERS, **names})
+def _subclasses(kind: type[Op]) -> list[type[Op]]:
+    return [*kind.__subclasses__(), *(c for child in kind.__subclasses__() for c in _subclasses(child))]

@@ -1,0 +1,1 @@
+"""Graph -> machine code for the CPU, through LLVM."""

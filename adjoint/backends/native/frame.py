@@ -1,0 +1,307 @@
+"""A graph as straight code: registers for scalars, places in the arena for arrays, a call for each nest and kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native import kernels, threads
+from adjoint.backends.native.code import Code, Module, literal
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer, is_view
+from adjoint.backends.native.lanes import Lanes
+from adjoint.backends.native.nest import Fold, NestFunction, combine, fill, neutral
+from adjoint.backends.native.plan import Kernel, Nest, Plan, Unit, parts_of, same_memory
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Const, Graph, Node, Pick
+from adjoint.ops.movement import Reshape
+
+ALIGN = 64
+
+
+class Arena:
+    """Memory for what is not a result, planned while the code is written: places are used again when free."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[tuple[int, int]] = []  # (offset, size), apart from each other
+
+    def take(self, size: int) -> tuple[int, int]:
+        """A place of so many bytes: the smallest free one that fits, else at the end."""
+        size = -(-max(size, 1) // ALIGN) * ALIGN
+        fitting = [(n, offset) for offset, n in self._free if n >= size]
+        if fitting:
+            n, offset = min(fitting)
+            self._free.remove((offset, n))
+            if n > size:
+                self._free.append((offset + size, n - size))
+            return offset, size
+        self.size += size
+        return self.size - size, size
+
+    def give(self, place: tuple[int, int]) -> None:
+        """Let a place be used again, joined with its free neighbours."""
+        offset, size = place
+        for other in [p for p in self._free if p[0] + p[1] == offset or p[0] == offset + size]:
+            self._free.remove(other)
+            offset, size = min(offset, other[0]), size + other[1]
+        self._free.append((offset, size))
+
+
+class Frame:
+    """The code of one graph inside a function. Graphs inside control flow have frames of their own in the same function."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        graph: Graph,
+        inputs: Sequence[str],
+        targets: Mapping[int, str],
+        owned: frozenset[Node] = frozenset(),
+    ) -> None:
+        self.shared, self.graph, self.code = shared, graph, shared.code
+        self.plan = Plan(graph, kernels)
+        self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
+        self.results: dict[Node, list[str]] = {}  # of calls with several
+        self.lengths: dict[tuple[Node, int], str] = {}  # rounds of loops, known at run time
+        self.owned = owned  # inputs that may be overwritten
+        self.places: dict[Node, list[tuple[int, int]]] = {}
+        self.picks = {(n.inputs[0], n.op.index): n for n in graph.nodes if isinstance(n.op, Pick)}
+        self.targets: dict[Node, str] = {}
+        for k, pointer in targets.items():
+            self.targets.setdefault(graph.outputs[k], pointer)
+        self.last = self._last_uses()
+        self.now = 0
+
+    # ------------------------------------------------------------ values
+
+    def value(self, node: Node) -> str:
+        """The register of a scalar, the address of an array."""
+        if node in self.values:
+            return self.values[node]
+        if isinstance(node.op, Const):
+            if not node.shape:
+                found = literal(node.op.value, node.spec.dtype)
+            else:
+                found = self.shared.module.constant(np.asarray(node.op.value, node.spec.dtype))
+        elif isinstance(node.op, Pick):
+            found = self.results[node.inputs[0]][node.op.index]
+        elif isinstance(node.op, Reshape) and not (is_view(node) and node in self.plan.stored):
+            found = self.value(node.inputs[0])
+        else:
+            raise AssertionError(f"{node.op} has not been computed")
+        self.values[node] = found
+        return found
+
+    def place(self, node: Node) -> str:
+        """Memory for an array: a result's own, or one in the arena."""
+        if node in self.targets:
+            return self.targets[node]
+        where = self.shared.arena.take(prod(node.shape) * node.spec.dtype.itemsize)
+        self.places[node] = [where]
+        return self.shared.address(where)
+
+    def keep(self, call: Node, index: int, where: tuple[int, int]) -> None:
+        """Memory that holds one of several results."""
+        pick = self.picks.get((call, index))
+        if pick is None:
+            self._temporary.append(where)
+        else:
+            self.places.setdefault(pick, []).append(where)
+
+    def scratch(self, size: int) -> str:
+        """Memory until the end of the unit."""
+        where = self.shared.arena.take(size)
+        self._temporary.append(where)
+        return self.shared.address(where)
+
+    def dies_here(self, node: Node) -> bool:
+        """Whether an array may be overwritten by the unit being written: it is ours, and nothing reads it later."""
+        memory = same_memory(node)
+        mine = memory in self.places or memory in self.owned
+        return mine and memory not in self.targets and self.last.get(memory, -1) <= self.now
+
+    # ------------------------------------------------------------ order and lifetimes
+
+    def _reads(self, unit: Unit) -> set[Node]:
+        if isinstance(unit, Nest):
+            return unit.parts()[0]
+        if isinstance(unit, Kernel):
+            return set(kernels.reads(unit.node))
+        return parts_of([self._scalar_expression(unit.node)])[0]
+
+    def _last_uses(self) -> dict[Node, int]:
+        last: dict[Node, int] = {}
+        for k, unit in enumerate(self.plan.units):
+            for node in self._reads(unit):
+                last[same_memory(node)] = k
+        for node in self.graph.outputs:
+            last[same_memory(node)] = len(self.plan.units)
+        return last
+
+    def run(self) -> list[str]:
+        """Write everything; gives the values of the results, arrays at their targets if they have one."""
+        for k, unit in enumerate(self.plan.units):
+            self.now = k
+            self._temporary: list[tuple[int, int]] = []
+            if isinstance(unit, Nest):
+                self._nest(unit)
+            elif isinstance(unit, Kernel):
+                self._kernel(unit.node)
+            else:
+                self.values[unit.node] = self._scalar(unit.node)
+            over = [n for n in self.places if self.last.get(n, -1) <= k]
+            for where in (*self._temporary, *(w for n in over for w in self.places.pop(n))):
+                self.shared.arena.give(where)
+        found = []
+        for node in self.graph.outputs:
+            value = self.value(node)
+            if node.shape and (target := self.targets.get(node)) not in (None, value):
+                self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
+                value = self.values[node] = target  # type: ignore[assignment]
+            found.append(value)
+        for where in (w for group in self.places.values() for w in group):
+            self.shared.arena.give(where)
+        return found
+
+    def updates_in_place(self, node: Node, param: Node) -> bool:
+        """Whether a node is a chain of updates of an input."""
+        while isinstance(node.op, InPlace):
+            node = node.inputs[0]
+        return node is param
+
+    def _kernel(self, node: Node) -> None:
+        made = kernels.write(self, node)
+        if isinstance(node.spec, tuple):
+            self.results[node] = made
+        else:
+            self.values[node] = made
+
+    # ------------------------------------------------------------ scalars
+
+    def _scalar_expression(self, node: Node) -> Expr:
+        writer = Writer((), lambda n: n is not node and self.plan.in_memory(n))
+        return writer.expression(node, ())
+
+    def _scalar(self, node: Node) -> str:
+        return self._evaluated(self._scalar_expression(node))
+
+    def _evaluated(self, e: Expr) -> str:
+        lanes = Lanes(self.code, 1)
+        if isinstance(e, Number):
+            return lanes.number(e.value, e.dtype)
+        if isinstance(e, Load):
+            address = self.code.element(self.value(e.leaf), e.offset, e.leaf.spec.dtype)
+            return self.code.load(address, e.leaf.spec.dtype)
+        if isinstance(e, Apply):
+            return lanes.apply(e.node, [self._evaluated(a) for a in e.args])
+        return self.value(e.leaf)
+
+    # ------------------------------------------------------------ nests
+
+    def _nest(self, nest: Nest) -> None:
+        code = self.code
+        if not prod(nest.space):
+            self._empty(nest)
+            return
+        function = NestFunction(self.shared.module, nest, self.shared.bits)
+        for root in function.stores:
+            self.values[root] = self.place(root)
+        sums: dict[Fold, str] = {}
+        for fold in function.folds:
+            if fold.partial:
+                sums[fold] = self.scratch(function.chunks * fold.size * fold.dtype.itemsize)
+            else:
+                self.values[fold.node] = self.place(fold.node)
+                if any(fold.gone[:-1]) or not fold.gone[-1]:
+                    fill(code, self.values[fold.node], fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
+        context = self.shared.alloca(f"[{len(function.slots)} x i64]")
+        for k, slot in enumerate(function.slots):
+            address = code.put(f"getelementptr i64, ptr {context}, i64 {k}")
+            if isinstance(slot, Node) and not slot.shape:
+                code.store(self.value(slot), address, slot.spec.dtype)
+            else:
+                pointer = sums[slot] if slot in sums else self.value(slot.node if isinstance(slot, Fold) else slot)
+                code.do(f"store ptr {pointer}, ptr {address}")
+        if function.chunks > 1:
+            self.shared.parallel = True
+            self.shared.module.declarations[threads.DECLARE] = None
+            code.do(f"call void @{threads.SYMBOL}(ptr @{function.name}, ptr {context}, i64 {function.chunks})")
+        else:
+            code.do(f"call void @{function.name}(ptr {context}, i64 0)")
+        for fold, pointer in sums.items():
+            self._together(fold, pointer, function.chunks)
+
+    def _together(self, fold: Fold, parts: str, chunks: int) -> None:
+        """The partial sums of all chunks, in order."""
+        code, lanes = self.code, Lanes(self.code, 1)
+        if fold.node.shape:
+            self.values[fold.node] = target = self.place(fold.node)
+            with code.loop(0, fold.size) as at:
+                first = code.load(code.element(parts, at.i, fold.dtype), fold.dtype)
+                total = self._over_chunks(fold, parts, at.i, chunks, first)
+                code.store(
+                    lanes.cast(total, fold.dtype, fold.node.spec.dtype),
+                    code.element(target, at.i, fold.node.spec.dtype),
+                    fold.node.spec.dtype,
+                )
+        else:
+            total = self._over_chunks(fold, parts, 0, chunks, code.load(parts, fold.dtype))
+            self.values[fold.node] = lanes.cast(total, fold.dtype, fold.node.spec.dtype)
+
+    def _over_chunks(self, fold: Fold, parts: str, at: Any, chunks: int, first: str) -> str:
+        code, lanes = self.code, Lanes(self.code, 1)
+        if chunks == 1:
+            return first
+        with code.loop(1, chunks, 1, [(lanes.type(fold.dtype), first)]) as turn:
+            place = code.element(parts, code.add(code.mul(turn.i, fold.size), at), fold.dtype)
+            turn.next = [combine(lanes, fold.kind, fold.dtype, turn.values[0], code.load(place, fold.dtype))]
+        return turn.results[0]
+
+    def _empty(self, nest: Nest) -> None:
+        """A nest over nothing: its reductions are what they start with."""
+        for root in nest.roots:
+            if not root.shape:
+                kind = kernels.REDUCTIONS[type(root.op)]
+                self.values[root] = literal(neutral(kind, root.spec.dtype), root.spec.dtype)
+                continue
+            self.values[root] = self.place(root)
+            if type(root.op) in kernels.REDUCTIONS:
+                kind = kernels.REDUCTIONS[type(root.op)]
+                fill(self.code, self.values[root], prod(root.shape), neutral(kind, root.spec.dtype), root.spec.dtype)
+
+
+class Shared:
+    """What all frames of a function have in common."""
+
+    def __init__(self, module: Module, bits: int) -> None:
+        self.module, self.bits = module, bits
+        self.code = Code(module)
+        self.arena = Arena()
+        self.allocas: list[str] = []
+        self.parallel = False
+        self.checks = False  # whether an index may be out of range
+        self.heap: list[str] = []  # slots that hold memory to free at the end
+
+    def alloca(self, kind: str) -> str:
+        """A place on the stack, made once at the beginning of the function."""
+        name = f"%stack{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca {kind}, align 16")
+        return name
+
+    def alloca_zero(self, kind: str) -> str:
+        """A place on the stack that holds 0 when the function begins."""
+        name = self.alloca(kind)
+        self.allocas.append(f"  store {kind} {'null' if kind == 'ptr' else '0'}, ptr {name}")
+        return name
+
+    def heap_slot(self) -> str:
+        """A place for the address of memory that grows, freed at the end."""
+        name = self.alloca_zero("ptr")
+        self.heap.append(name)
+        return name
+
+    def address(self, place: tuple[int, int]) -> str:
+        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}")

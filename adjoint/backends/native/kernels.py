@@ -1,0 +1,316 @@
+"""Nodes with code of their own: matrix products, indexing with run-time numbers, joining, branches and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native import blas, control
+from adjoint.backends.native.code import Code, is_known
+from adjoint.backends.native.lanes import Lanes
+from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
+from adjoint.core.spec import int64
+from adjoint.graph.control import Cond, Loop
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Node, Pick
+from adjoint.ops.contract import MatMul
+from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.movement import Concat, PutItem, SetItem, Transpose
+from adjoint.ops.stacking import Stack
+
+
+def plain(op: Any) -> Any:
+    return op.op if isinstance(op, InPlace) else op
+
+
+def takes(node: Node) -> bool:
+    """Whether there is code for this node."""
+    op = plain(node.op)
+    if isinstance(op, (Loop, Cond)):
+        return control.takes(node)
+    if isinstance(op, Pick) or type(op) not in WRITERS:
+        return False
+    specs = [node.spec, *(i.spec for i in node.inputs)]
+    if isinstance(node.spec, tuple) or not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
+        return False
+    return TESTS.get(type(op), lambda node: True)(node)
+
+
+def reads(node: Node) -> list[Node]:
+    """The nodes whose memory or registers the code uses."""
+    if isinstance(plain(node.op), MatMul):
+        return [_operand(i)[0] for i in node.inputs]
+    return list(node.inputs)
+
+
+def write(frame: Any, node: Node) -> Any:
+    """Write the code; gives the value, or a list of them for several results."""
+    op = plain(node.op)
+    if isinstance(op, Loop):
+        return control.write_loop(frame, node)
+    if isinstance(op, Cond):
+        return control.write_cond(frame, node)
+    return WRITERS[type(op)](frame, node, op)
+
+
+# ---------------------------------------------------------------- matrix products
+
+
+def _operand(node: Node) -> tuple[Node, bool]:
+    """The matrix in memory, and whether it is used transposed."""
+    op = node.op
+    if isinstance(op, Transpose) and len(op.perm) >= 2:
+        n = len(op.perm)
+        if op.perm == (*range(n - 2), n - 1, n - 2):
+            return node.inputs[0], True
+    return node, False
+
+
+def _matmul_fits(node: Node) -> bool:
+    x, y = node.inputs
+    same = x.spec.dtype == y.spec.dtype == node.spec.dtype and node.spec.dtype.kind == "f"
+    lead = [i.shape[:-2] for i in (x, y) if i.ndim > 2]
+    return same and len(set(lead)) <= 1 and all(n > 0 for i in (x, y) for n in i.shape)
+
+
+def _matmul(frame: Any, node: Node, op: Any) -> str:
+    code: Code = frame.code
+    dtype = node.spec.dtype
+    (x, flip_x), (y, flip_y) = (_operand(i) for i in node.inputs)
+    left, right = node.inputs
+    m, k = (left.shape[-2] if left.ndim > 1 else 1), left.shape[-1]
+    n = right.shape[-1] if right.ndim > 1 else 1
+    batch = prod(max((i.shape[:-2] for i in node.inputs), key=len))
+    target = frame.place(node) if node.shape else frame.scratch(dtype.itemsize)
+    module = frame.shared.module
+    module.declarations |= dict.fromkeys(blas.DECLARE.splitlines())
+    module.externals |= blas.externals()
+    a, b = frame.value(x), frame.value(y)
+
+    def one(a: str, b: str, c: str) -> None:
+        code.do(blas.gemm(dtype, a, b, c, m, n, k, transpose_a=flip_x, transpose_b=flip_y))
+
+    if batch == 1:
+        one(a, b, target)
+    else:
+        with code.loop(0, batch) as turn:
+            step = [m * k if left.ndim > 2 else 0, k * n if right.ndim > 2 else 0, m * n]
+            one(*(code.element(p, code.mul(turn.i, s), dtype) for p, s in zip((a, b, target), step, strict=True)))
+    return target if node.shape else code.load(target, dtype)
+
+
+# ---------------------------------------------------------------- indexing with run-time numbers
+
+
+def checked_index(frame: Any, i: str, dtype: np.dtype, size: int) -> str:
+    """An index as an offset: negative ones count from the end; one out of range is noted, and 0 is used in its place."""
+    code, lanes = frame.code, Lanes(frame.code, 1)
+    i = lanes.cast(i, dtype, int64)
+    wrapped = lanes.select(lanes.compare("lt", i, "0", int64), code.put(f"add i64 {i}, {size}"), i, int64)
+    fine = code.put(f"icmp ult i64 {wrapped}, {size}")
+    frame.shared.checks = True
+    old = code.load("%status", int64)
+    code.store(lanes.select(fine, old, "1", int64), "%status", int64)
+    return lanes.select(fine, wrapped, "0", int64)
+
+
+def _indices_fit(node: Node) -> bool:
+    base = node.inputs[0]
+    indices = node.inputs[1:] if isinstance(plain(node.op), Gather) else node.inputs[2:]
+    return all(not i.shape for i in indices) and all(n > 0 for n in base.shape)
+
+
+def _offset(frame: Any, base: Node, indices: Any) -> tuple[Any, tuple[int, ...]]:
+    """The offset of base[indices], and the shape that is left."""
+    code = frame.code
+    total: Any = 0
+    for axis, i in enumerate(indices):
+        at = checked_index(frame, frame.value(i), i.spec.dtype, base.shape[axis])
+        total = code.add(total, code.mul(at, prod(base.shape[axis + 1 :])))
+    return total, base.shape[len(indices) :]
+
+
+def _gather(frame: Any, node: Node, op: Any) -> str:
+    base, *indices = node.inputs
+    offset, rest = _offset(frame, base, indices)
+    dtype = node.spec.dtype
+    address = frame.code.element(frame.value(base), offset, dtype)
+    if not rest:
+        return frame.code.load(address, dtype)
+    target = frame.place(node)
+    frame.code.copy(target, address, prod(rest) * dtype.itemsize)
+    return target
+
+
+def _updated(frame: Any, node: Node) -> str:
+    """The memory of an updated array: the old one if nothing needs it, else a copy."""
+    base = node.inputs[0]
+    if isinstance(node.op, InPlace) and frame.dies_here(base) and node not in frame.targets:
+        value = frame.value(base)
+        _hand_over(frame, base, node)
+        return value
+    target = frame.place(node)
+    frame.code.copy(target, frame.value(base), prod(node.shape) * node.spec.dtype.itemsize)
+    return target
+
+
+def _hand_over(frame: Any, old: Node, new: Node) -> None:
+    """The new node has the old one's memory."""
+    from adjoint.backends.native.plan import same_memory
+
+    memory = same_memory(old)
+    if memory in frame.places:
+        frame.places[new] = frame.places.pop(memory)
+    else:
+        frame.owned |= {new}
+
+
+def _scatter(frame: Any, node: Node, op: Any) -> str:
+    base, v, *indices = node.inputs
+    code, lanes, dtype = frame.code, Lanes(frame.code, 1), node.spec.dtype
+    offset, rest = _offset(frame, base, indices)
+    target = _updated(frame, node)
+    begin = code.element(target, offset, dtype)
+
+    def store(address: str, value: str) -> None:
+        value = lanes.cast(value, v.spec.dtype, dtype)
+        if isinstance(op, ScatterAdd):
+            word = "fadd" if dtype.kind == "f" else "add"
+            value = code.put(f"{word} {lanes.type(dtype)} {code.load(address, dtype)}, {value}")
+        code.store(value, address, dtype)
+
+    if not rest:
+        store(begin, frame.value(v))
+        return target
+    with code.loop(0, prod(rest)) as turn:
+        value = (
+            code.load(code.element(frame.value(v), turn.i, v.spec.dtype), v.spec.dtype) if v.shape else frame.value(v)
+        )
+        store(code.element(begin, turn.i, dtype), value)
+    return target
+
+
+def _scatter_fits(node: Node) -> bool:
+    base, v, *indices = node.inputs
+    rest = base.shape[len(indices) :]
+    return _indices_fit(node) and (not v.shape or v.shape == rest) and node.spec.dtype.kind in "fi"
+
+
+# ---------------------------------------------------------------- parts with known indices
+
+
+def _region(op: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int, int]], int]:
+    """The part [index] of an array as (start, step, count) for each axis."""
+    parts = []
+    sizes = iter(shape)
+    for part in op.key:
+        n = next(sizes)
+        if isinstance(part, slice):
+            start, stop, step = part.indices(n)
+            parts.append((start, step, len(range(start, stop, step))))
+        else:
+            parts.append((part % n, 1, 1))
+    parts += [(0, 1, n) for n in sizes]
+    return parts, prod(c for _, _, c in parts)
+
+
+def _part_fits(node: Node) -> bool:
+    op = plain(node.op)
+    v = node.inputs[-1]
+    return None not in op.key and (not v.shape or v.shape == op.picked(node.shape)) and node.spec.dtype.kind in "fib"
+
+
+def _write_part(frame: Any, node: Node, target: str, v: Node) -> str:
+    """Put v at the part of the target that the op names."""
+    code, lanes, dtype = frame.code, Lanes(frame.code, 1), node.spec.dtype
+    parts, count = _region(plain(node.op), node.shape)
+    if not count:
+        return target
+    source = frame.value(v)
+
+    def go(axis: int, at: Any, read: Any) -> None:
+        if axis == len(parts):
+            value = code.load(code.element(source, read, v.spec.dtype), v.spec.dtype) if v.shape else source
+            code.store(lanes.cast(value, v.spec.dtype, dtype), code.element(target, at, dtype), dtype)
+            return
+        start, step, n = parts[axis]
+        stride = prod(node.shape[axis + 1 :])
+        inner = prod(c for _, _, c in parts[axis + 1 :])
+        if n == 1:
+            go(axis + 1, code.add(at, start * stride), read)
+            return
+        with code.loop(0, n) as turn:
+            go(
+                axis + 1,
+                code.add(code.add(at, start * stride), code.mul(turn.i, step * stride)),
+                code.add(read, code.mul(turn.i, inner)),
+            )
+
+    go(0, 0, 0)
+    return target
+
+
+def _set_item(frame: Any, node: Node, op: Any) -> str:
+    return _write_part(frame, node, _updated(frame, node), node.inputs[1])
+
+
+def _put_item(frame: Any, node: Node, op: Any) -> str:
+    target = frame.place(node)
+    frame.code.zero(target, prod(node.shape) * node.spec.dtype.itemsize)
+    return _write_part(frame, node, target, node.inputs[0])
+
+
+def _joined(frame: Any, node: Node, axis: int) -> str:
+    """Inputs side by side along an axis: for each row in front of it, one copy of each."""
+    code, dtype = frame.code, node.spec.dtype
+    target = frame.place(node)
+    rows = prod(node.shape[:axis])
+    behind = prod(node.shape[axis:])
+    sizes = [prod(i.shape) // max(rows, 1) for i in node.inputs]
+
+    def row(r: Any) -> None:
+        start = 0
+        for i, n in zip(node.inputs, sizes, strict=True):
+            to = code.element(target, code.add(code.mul(r, behind), start), dtype)
+            if not i.shape:
+                code.store(Lanes(code, 1).cast(frame.value(i), i.spec.dtype, dtype), to, dtype)
+            elif n:
+                code.copy(to, code.element(frame.value(i), code.mul(r, n), dtype), n * dtype.itemsize)
+            start += n
+
+    if rows == 1:
+        row(0)
+    elif rows and behind:
+        with code.loop(0, rows) as turn:
+            row(turn.i)
+    return target
+
+
+def _same_dtypes(node: Node) -> bool:
+    return all(i.spec.dtype == node.spec.dtype or not i.shape for i in node.inputs) and node.shape != ()
+
+
+Writer = Callable[[Any, Node, Any], Any]
+WRITERS: dict[type, Writer] = {
+    MatMul: _matmul,
+    Gather: _gather,
+    ScatterSet: _scatter,
+    ScatterAdd: _scatter,
+    SetItem: _set_item,
+    PutItem: _put_item,
+    Concat: lambda frame, node, op: _joined(frame, node, op.axis % node.ndim),
+    Stack: lambda frame, node, op: _joined(frame, node, op.axis % node.ndim),
+}
+TESTS: dict[type, Callable[[Node], bool]] = {
+    MatMul: _matmul_fits,
+    Gather: _indices_fit,
+    ScatterSet: _scatter_fits,
+    ScatterAdd: _scatter_fits,
+    SetItem: _part_fits,
+    PutItem: _part_fits,
+    Concat: _same_dtypes,
+    Stack: _same_dtypes,
+}

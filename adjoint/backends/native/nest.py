@@ -1,0 +1,476 @@
+"""Loop nests: one function for a set of expressions over a space, in vectors along the last axis, in chunks for threads.
+
+Chunks depend on sizes alone, and each has its own partial sums, which are added up in order: results do not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.code import Code, Module, in_memory, in_register
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar, contiguous
+from adjoint.backends.native.lanes import Lanes, extremum
+from adjoint.backends.native.plan import DEAR, REDUCTIONS, Nest, parts_of
+from adjoint.core.spec import float64
+from adjoint.graph.node import Node
+
+BLOCK = 16384  # elements of a chunk along a single axis
+WORK = 30_000  # elements (a dear op counts as ten) that are worth a thread
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """A reduction in a nest: which axes go, and how its result lies in memory."""
+
+    node: Node
+    kind: str
+    gone: tuple[bool, ...]
+    strides: tuple[int, ...]  # of the result, by the nest's axes; 0 where an axis goes
+    dtype: np.dtype  # of its sums
+    partial: bool  # each chunk has sums of its own
+
+    @property
+    def size(self) -> int:
+        return prod(self.node.shape)
+
+
+def neutral(kind: str, dtype: np.dtype) -> Any:
+    """What a reduction starts with."""
+    if kind in ("max", "min"):
+        if dtype.kind == "f":
+            return -np.inf if kind == "max" else np.inf
+        return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
+    return kind == "all" if dtype.kind == "b" else 0
+
+
+def combine(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:
+    """Two parts of a reduction together."""
+    if kind in ("max", "min"):
+        return extremum(lanes, "gt" if kind == "max" else "lt", dtype, x, y)
+    word = {"any": "or", "all": "and"}.get(kind, "fadd" if dtype.kind == "f" else "add")
+    return lanes.code.put(f"{word} {lanes.type(dtype)} {x}, {y}")
+
+
+class NestFunction:
+    """Writes a nest as a function `void nest(ptr ctx, i64 chunk)` and says how to call it."""
+
+    def __init__(self, module: Module, nest: Nest, bits: int) -> None:
+        self.module = module
+        self.name = module.fresh("nest")
+        self.leaves = sorted(parts_of(nest.roots.values())[0], key=lambda n: id(n))
+        self.loads = _loads(nest.roots.values())
+        self.space, steps, gone = _coalesced(nest, self.loads)
+        self.strides = dict(zip(map(id, self.loads), steps[: len(self.loads)], strict=True))
+        self.stores: dict[Node, tuple[int, ...]] = {}
+        folds: list[tuple[Node, tuple[int, ...], tuple[bool, ...]]] = []
+        for root, stride, flags in zip(nest.roots, steps[len(self.loads) :], gone, strict=True):
+            if any(flags) or type(root.op) in REDUCTIONS:
+                folds.append((root, stride, flags))
+            else:
+                self.stores[root] = stride
+        self.roots = nest.roots
+        self.chunks, self.per = self._split(nest)
+        self.folds = [self._fold(*f) for f in folds]
+        self.width = self._lanes(nest, bits)
+        #: What the function is given: leaves, results stored, results folded.
+        self.slots: list[Any] = [*self.leaves, *self.stores, *self.folds]
+        self._write()
+
+    # ------------------------------------------------------------ decisions
+
+    def _split(self, nest: Nest) -> tuple[int, int]:
+        """How many chunks there are, and how much of the first axis each takes."""
+        dear = sum(type(n.op).__module__ in DEAR for n in parts_of(nest.roots.values())[1])
+        wanted = min(prod(self.space) * (1 + 10 * dear) // WORK, 64)
+        n = self.space[0]
+        if wanted < 2:
+            return (1, n) if len(self.space) > 1 or n <= BLOCK else (-(-n // BLOCK), BLOCK)
+        per = -(-n // wanted)
+        if len(self.space) == 1:
+            per = min(-(-per // 64) * 64, BLOCK)
+        return -(-n // per), per
+
+    def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> Fold:
+        kind, dtype = REDUCTIONS[type(root.op)], root.spec.dtype
+        whole = all(gone)
+        if whole and kind == "sum" and dtype.kind == "f":
+            dtype = float64
+        return Fold(root, kind, gone, strides, dtype, whole or (self.chunks > 1 and gone[0]))
+
+    def _lanes(self, nest: Nest, bits: int) -> int:
+        sizes = [n.spec.dtype.itemsize for n in (*parts_of(nest.roots.values())[1], *self.leaves, *nest.roots)]
+        width = max(bits // 8 // max([s for s in sizes if s > 1], default=8), 2)
+        last = self.per if len(self.space) == 1 else self.space[-1]
+        while width > 1 and width >= 2 * last:
+            width //= 2
+        return width
+
+    # ------------------------------------------------------------ the function
+
+    def _write(self) -> None:
+        code = self.code = Code(self.module)
+        self.values: dict[Any, str] = {}
+        for k, slot in enumerate(self.slots):
+            address = code.put(f"getelementptr i64, ptr %ctx, i64 {k}")
+            scalar = isinstance(slot, Node) and not slot.shape
+            self.values[slot] = code.load(address, slot.spec.dtype) if scalar else code.put(f"load ptr, ptr {address}")
+        for fold in self.folds:
+            if fold.partial:
+                begin = code.element(self.values[fold], code.mul("%chunk", fold.size), fold.dtype)
+                self.values[fold] = begin
+                fill(code, begin, fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
+        low, high = self._range()
+        if len(self.space) == 1:
+            self._inner((), low, high)
+        else:
+            self._outer((), low, high)
+        text = "\n".join(code.lines)
+        self.module.functions.append(
+            f"define internal void @{self.name}(ptr noalias %ctx, i64 %chunk) nounwind {{\nentry:\n{text}\n  ret void\n}}"
+        )
+
+    def _range(self) -> tuple[Any, Any]:
+        """The part of the first axis that a chunk takes."""
+        n = self.space[0]
+        if self.chunks == 1:
+            return 0, n
+        low = self.code.mul("%chunk", self.per)
+        high = self.code.add(low, self.per)
+        if n % self.per:
+            less = self.code.put(f"icmp slt i64 {high}, {n}")
+            high = self.code.put(f"select i1 {less}, i64 {high}, i64 {n}")
+        return low, high
+
+    def _outer(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
+        if len(indices) == len(self.space) - 1:
+            self._inner(indices, 0, self.space[-1])
+            return
+        with self.code.loop(low, high) as turn:
+            following = len(indices) + 1
+            self._outer((*indices, turn.i), 0, self.space[min(following, len(self.space) - 1)])
+
+    def _base(self, pointer: str, offset: int, strides: Sequence[int], indices: Sequence[str], dtype: np.dtype) -> str:
+        """Where the last axis begins, given the indices of the others."""
+        total: Any = offset
+        for index, stride in zip(indices, strides, strict=False):
+            total = self.code.add(total, self.code.mul(index, stride))
+        return self.code.element(pointer, total, dtype)
+
+    def _inner(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
+        """The last axis: full vectors, then the rest under a mask."""
+        code, width = self.code, self.width
+        bases = {
+            id(e): self._base(self.values[e.leaf], e.offset, self.strides[id(e)], indices, e.leaf.spec.dtype)
+            for e in self.loads
+        }
+        targets = {
+            root: self._base(self.values[root], 0, strides, indices, root.spec.dtype)
+            for root, strides in self.stores.items()
+        }
+        targets |= {f: self._base(self.values[f], 0, f.strides, indices, f.dtype) for f in self.folds}
+        fixed: dict[int, str] = {}
+        point = Point(self, bases, fixed)
+        for root in self.roots.values():
+            point.hoist(root)
+        along = [f for f in self.folds if f.gone[-1]]
+        start = [
+            (
+                in_register(self._lane_dtype(f), width),
+                Lanes(code, width).number(neutral(f.kind, self._lane_dtype(f)), self._lane_dtype(f)),
+            )
+            for f in along
+        ]
+        sums = [first for _, first in start]
+
+        known = isinstance(low, int) and isinstance(high, int)
+        if known:
+            full: Any = low + (high - low) // width * width
+            some, rest = full > low, full < high
+        else:
+            count = code.put(f"sub i64 {high}, {low}")
+            full = code.add(low, code.put(f"and i64 {count}, {-width}"))
+            some, rest = True, width > 1
+        if some:
+            with code.loop(
+                low, full, width, [(kind, first) for (kind, _), first in zip(start, sums, strict=True)]
+            ) as turn:
+                turn.next = self._body(point, targets, along, turn.i, width, turn.values, None)
+            sums = turn.results
+        if rest:
+            sums = self._rest(point, targets, along, full, high, start, sums, known)
+        for fold, total in zip(along, sums, strict=True):
+            self._finish(fold, targets[fold], total)
+
+    def _lane_dtype(self, fold: Fold) -> np.dtype:
+        return (
+            fold.node.inputs[0].spec.dtype if fold.dtype == float64 and fold.node.spec.dtype.kind == "f" else fold.dtype
+        )
+
+    def _rest(
+        self, point: Any, targets: Any, along: Any, full: Any, high: Any, start: Any, sums: list[str], known: bool
+    ) -> list[str]:
+        """What is left when the vectors are full."""
+        code, width = self.code, self.width
+        left = code.put(f"sub i64 {high}, {full}") if not known else high - full
+        before, after = code.label, code.new_label("whole")
+        if not known:
+            tail = code.new_label("rest")
+            code.branch(code.put(f"icmp sgt i64 {left}, 0"), tail, after)
+            code.begin(tail)
+        mask = _mask(code, width, left)
+        new = self._body(point, targets, along, str(full), width, sums, mask)
+        if not known:
+            end = code.label
+            code.jump(after)
+            code.begin(after)
+            new = [
+                code.put(f"phi {kind} [ {old}, %{before} ], [ {value}, %{end} ]")
+                for (kind, _), old, value in zip(start, sums, new, strict=True)
+            ]
+        return new
+
+    def _body(
+        self, point: Any, targets: Any, along: Sequence[Fold], i: str, width: int, sums: Sequence[str], mask: str | None
+    ) -> list[str]:
+        """One vector of every root; gives the new sums along the axis."""
+        code, lanes = self.code, Lanes(self.code, width)
+        values = point.at(i, width, mask)
+        new = list(sums)
+        for root, expression in self.roots.items():
+            dtype = expression_dtype(expression)
+            value = values(expression)
+            if root in self.stores:
+                value = lanes.cast(value, dtype, root.spec.dtype)
+                put(code, value, targets[root], self.stores[root][-1], i, root.spec.dtype, width, mask)
+                continue
+            fold = next(f for f in self.folds if f.node is root)
+            lane = self._lane_dtype(fold)
+            value = lanes.cast(value, dtype, lane)
+            if fold in along:
+                k = along.index(fold)
+                total = combine(lanes, fold.kind, lane, new[k], value)
+                new[k] = total if mask is None else lanes.select(mask, total, new[k], lane)
+            else:
+                old = get(code, targets[fold], fold.strides[-1], i, fold.dtype, width, mask)
+                total = combine(lanes, fold.kind, fold.dtype, old, lanes.cast(value, lane, fold.dtype))
+                put(code, total, targets[fold], fold.strides[-1], i, fold.dtype, width, mask)
+        return new
+
+    def _finish(self, fold: Fold, target: str, total: str) -> None:
+        """The lanes of a sum together, and into memory."""
+        code, lane, width = self.code, self._lane_dtype(fold), self.width
+        while width > 1:
+            half = width // 2
+            wide = in_register(lane, width)
+            parts = [
+                code.put(
+                    f"shufflevector {wide} {total}, {wide} poison, <{half} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
+                )
+                for places in (range(half), range(half, width))
+            ]
+            if half == 1:
+                parts = [code.put(f"extractelement <1 x {in_register(lane)}> {p}, i32 0") for p in parts]
+            total = combine(Lanes(code, half), fold.kind, lane, *parts)
+            width = half
+        one = Lanes(code, 1)
+        total = one.cast(total, lane, fold.dtype)
+        if fold.partial or any(fold.gone[:-1]):
+            total = combine(one, fold.kind, fold.dtype, code.load(target, fold.dtype), total)
+        code.store(total, target, fold.dtype)
+
+
+class Point:
+    """Values of expressions at a place of the last axis; what does not change along it is computed before."""
+
+    def __init__(self, function: NestFunction, bases: dict[int, str], fixed: dict[int, str]) -> None:
+        self.function, self.bases, self.fixed = function, bases, fixed
+
+    def is_fixed(self, e: Expr) -> bool:
+        if isinstance(e, Load):
+            return self.function.strides[id(e)][-1] == 0
+        return not isinstance(e, Apply) or all(self.is_fixed(a) for a in e.args)
+
+    def hoist(self, e: Expr) -> None:
+        """Compute before the loop what does not change in it."""
+        if self.is_fixed(e):
+            self._fixed(e)
+        elif isinstance(e, Apply):
+            for a in e.args:
+                self.hoist(a)
+
+    def _fixed(self, e: Expr) -> str:
+        code = self.function.code
+        if id(e) not in self.fixed:
+            if isinstance(e, Number):
+                text = Lanes(code, 1).number(e.value, e.dtype)
+            elif isinstance(e, Scalar):
+                text = self.function.values[e.leaf]
+            elif isinstance(e, Load):
+                text = code.load(self.bases[id(e)], e.leaf.spec.dtype)
+            else:
+                text = Lanes(code, 1).apply(e.node, [self._fixed(a) for a in e.args])
+            self.fixed[id(e)] = text
+        return self.fixed[id(e)]
+
+    def at(self, i: str, width: int, mask: str | None) -> Callable[[Expr], str]:
+        """A function from an expression to its value at i."""
+        code, lanes = self.function.code, Lanes(self.function.code, width)
+        known: dict[int, str] = {}
+
+        def value(e: Expr) -> str:
+            if id(e) not in known:
+                if id(e) in self.fixed:
+                    known[id(e)] = lanes.spread(self.fixed[id(e)], expression_dtype(e))
+                elif isinstance(e, Load):
+                    stride = self.function.strides[id(e)][-1]
+                    known[id(e)] = get(code, self.bases[id(e)], stride, i, e.leaf.spec.dtype, width, mask)
+                else:
+                    assert isinstance(e, Apply)
+                    known[id(e)] = lanes.apply(e.node, [value(a) for a in e.args])
+            return known[id(e)]
+
+        return value
+
+
+def expression_dtype(e: Expr) -> np.dtype:
+    """The dtype of an expression's value."""
+    if isinstance(e, Number):
+        return e.dtype
+    return e.node.spec.dtype if isinstance(e, Apply) else e.leaf.spec.dtype
+
+
+# ---------------------------------------------------------------- memory along the last axis
+
+
+def get(code: Code, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> str:
+    """`width` elements from base + stride * i on."""
+    address = code.element(base, code.mul(i, stride), dtype)
+    if width == 1:
+        return code.load(address, dtype)
+    if stride == 1 and mask is None:
+        return code.load(address, dtype, width)
+    if stride == 1:
+        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
+        code.module.declare(f"{kind} @llvm.masked.load.{name}.p0(ptr, i32, <{width} x i1>, {kind})")
+        value = code.put(
+            f"call {kind} @llvm.masked.load.{name}.p0(ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask}, {kind} zeroinitializer)"
+        )
+        return value if dtype.kind != "b" else code.put(f"icmp ne {kind} {value}, zeroinitializer")
+    wide = in_register(dtype, width)
+    total = "poison"
+    for lane in range(width):
+        place = code.element(address, _lane(code, lane, stride, mask, width), dtype)
+        total = code.put(f"insertelement {wide} {total}, {in_register(dtype)} {code.load(place, dtype)}, i32 {lane}")
+    return total
+
+
+def _lane(code: Code, lane: int, stride: int, mask: str | None, width: int) -> Any:
+    """The offset of a lane; one that the mask leaves out reads where the first lane does."""
+    if mask is None or lane == 0:
+        return lane * stride
+    here = code.put(f"extractelement <{width} x i1> {mask}, i32 {lane}")
+    return code.put(f"select i1 {here}, i64 {lane * stride}, i64 0")
+
+
+def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> None:
+    """Store `width` elements from base + stride * i on."""
+    address = code.element(base, code.mul(i, stride), dtype)
+    if width == 1:
+        code.store(value, address, dtype)
+    elif stride == 1 and mask is None:
+        code.store(value, address, dtype, width)
+    elif stride == 1:
+        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
+        if dtype.kind == "b":
+            value = code.put(f"zext <{width} x i1> {value} to {kind}")
+        code.module.declare(f"void @llvm.masked.store.{name}.p0({kind}, ptr, i32, <{width} x i1>)")
+        code.do(
+            f"call void @llvm.masked.store.{name}.p0({kind} {value}, ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask})"
+        )
+    else:
+        raise AssertionError("results lie along the last axis")
+
+
+def _vector_name(dtype: np.dtype, width: int) -> str:
+    return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
+
+
+def _mask(code: Code, width: int, left: Any) -> str:
+    """Which lanes are in use when `left` elements are left."""
+    if isinstance(left, int):
+        return "<" + ", ".join(f"i1 {'true' if k < left else 'false'}" for k in range(width)) + ">"
+    lanes = Lanes(code, width)
+    counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
+    limit = lanes.spread(left, np.dtype(np.int64))
+    return code.put(f"icmp slt <{width} x i64> {counted}, {limit}")
+
+
+def fill(code: Code, begin: str, size: int, value: Any, dtype: np.dtype) -> None:
+    """The same number everywhere."""
+    if not value and size:
+        code.zero(begin, size * dtype.itemsize)
+        return
+    if size == 1:
+        code.store(Lanes(code, 1).number(value, dtype), begin, dtype)
+    elif size:
+        with code.loop(0, size) as turn:
+            code.store(Lanes(code, 1).number(value, dtype), code.element(begin, turn.i, dtype), dtype)
+
+
+# ---------------------------------------------------------------- axes
+
+
+def _loads(expressions: Any) -> list[Load]:
+    found: dict[int, Load] = {}
+    stack = list(expressions)
+    seen: set[int] = set()
+    while stack:
+        e = stack.pop()
+        if id(e) in seen:
+            continue
+        seen.add(id(e))
+        if isinstance(e, Load):
+            found[id(e)] = e
+        elif isinstance(e, Apply):
+            stack += e.args
+    return list(found.values())
+
+
+def _coalesced(nest: Nest, loads: list[Load]) -> tuple[tuple[int, ...], list[tuple[int, ...]], list[tuple[bool, ...]]]:
+    """The space with neighbouring axes made one wherever every array allows it: sizes, strides, and which axes go."""
+    steps = [list(e.strides) for e in loads]
+    gone: list[list[bool]] = []
+    for root in nest.roots:
+        away = root.op.axes if type(root.op) in REDUCTIONS else ()
+        kept = [n for axis, n in enumerate(nest.space) if axis not in away]
+        strides = iter(contiguous(kept))
+        steps.append([0 if axis in away else next(strides) for axis in range(len(nest.space))])
+        gone.append([axis in away for axis in range(len(nest.space))])
+    sizes = list(nest.space)
+    axis = len(sizes) - 2
+    while axis >= 0:
+        n = sizes[axis + 1]
+        together = all(s[axis] == s[axis + 1] * n for s in steps) and all(g[axis] == g[axis + 1] for g in gone)
+        if n == 1 or together:
+            sizes[axis] *= n
+            for s in steps:
+                if n == 1:
+                    del s[axis + 1]
+                else:
+                    del s[axis]
+            for g in gone:
+                g[axis] = g[axis] if n == 1 else g[axis + 1]
+                del g[axis + 1]
+            del sizes[axis + 1]
+        elif sizes[axis] == 1:
+            del sizes[axis]
+            for row in (*steps, *gone):
+                del row[axis]  # type: ignore[attr-defined]
+        axis = min(axis - 1, len(sizes) - 2)
+    return tuple(sizes), [tuple(s) for s in steps], [tuple(g) for g in gone]

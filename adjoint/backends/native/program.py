@@ -1,0 +1,249 @@
+"""A graph as machine code, with the interpreter for what has no code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from adjoint.backends.interpreter import Steps
+from adjoint.backends.native import call, jit, kernels, threads, vecmath
+from adjoint.backends.native.code import Module
+from adjoint.backends.native.frame import Frame, Shared
+from adjoint.backends.native.plan import Plan, Unsupported
+from adjoint.core.spec import Spec, int64
+from adjoint.graph.control import Control
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
+from adjoint.graph.rewrite import rebuild
+from adjoint.ops.arithmetic import Div
+from adjoint.ops.card import card
+from adjoint.ops.families import Reduction
+from adjoint.ops.movement import Reshape
+from adjoint.ops.reduce import Mean, Sum
+
+
+def canonical(graph: Graph) -> Graph:
+    """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
+    return rebuild(graph, _canonical)
+
+
+def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    op = node.op
+    if isinstance(op, InPlace) and op.op.__class__.__module__.endswith("arithmetic"):
+        return builder.build(op.op, inputs)
+    if isinstance(op, Mean):
+        count = prod(inputs[0].shape[a] for a in op.axes)
+        if not count or inputs[0].spec.dtype != node.spec.dtype:
+            return None
+        total = _canonical_sum(builder, card(Sum, op.axes, op.keepdims), inputs[0])
+        return builder.build(card(Div), (total, builder.const(float(count))))
+    if isinstance(op, Reduction) and op.keepdims and op.axes:
+        return _canonical_sum(builder, op, inputs[0])
+    return None
+
+
+def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
+    flat = builder.build(card(type(op), op.axes, False), (x,))
+    return builder.build(card(Reshape, op.reduced(x.shape)), (flat,)) if op.keepdims else flat
+
+
+def compile(graph: Graph) -> Callable[..., list[Any]]:
+    """A function from arrays to the arrays of the results."""
+    return Program(graph)
+
+
+class Program:
+    """A graph as stages: compiled kernels, and steps of the interpreter between them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = canonical(graph)
+        self.left_out: list[Node] = []
+        stages = self._stages()
+        self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
+        for native, part, inputs, outputs in stages:
+            self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
+        self.whole = None
+        if len(self.steps) == 1 and not self.left_out and self.steps[0][1] == list(self.graph.params):
+            self.whole = self.steps[0][0]
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        if self.whole is not None:
+            return self.whole(*arrays)
+        values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
+        for run, inputs, outputs in self.steps:
+            values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
+        return [n.op.value if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+
+    def advance(self, state: list[Any], others: Sequence[Any]) -> list[Any]:
+        """The results for inputs that are given up."""
+        found = self(*state, *others)
+        state.clear()
+        return found
+
+    def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
+        """Nodes in turns of compiled (even) and interpreted (odd) ones, each turn a graph of its own."""
+        stage: dict[Node, int] = {}
+        for node in self.graph.nodes:
+            if isinstance(node.op, (Param, Const)):
+                continue
+            least = max([stage[i] for i in node.inputs if i in stage], default=0)
+            odd = not isinstance(node.op, Pick) and not can_compile(node)
+            if isinstance(node.op, Pick):
+                stage[node] = least
+                continue
+            if odd:
+                self.left_out.append(node)
+            stage[node] = least + (least % 2 != int(odd))
+        found = []
+        for k in range(max(stage.values(), default=-1) + 1):
+            mine = [n for n in self.graph.nodes if stage.get(n) == k]
+            if not mine:
+                continue
+            inside = set(mine)
+            inputs = list(
+                dict.fromkeys(i for n in mine for i in n.inputs if i not in inside and not isinstance(i.op, Const))
+            )
+            later = {i for n in self.graph.nodes if stage.get(n, -1) > k for i in n.inputs} | set(self.graph.outputs)
+            outputs = [n for n in mine if n in later and not isinstance(n.spec, tuple)]
+            effects = tuple(n for n in self.graph.effects if n in inside)
+            if not outputs and not effects:
+                continue
+            part = _cut(inputs, outputs, effects, self.graph.name)
+            found.append((k % 2 == 0, part, inputs, outputs))
+        return found
+
+
+def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
+    """A part of a graph as a graph: what comes from before is an input."""
+    found: dict[Node, Node] = {n: Node(Param(k), (), n.spec) for k, n in enumerate(inputs)}
+    builder = Builder()
+    for node in _between(inputs, [*outputs, *effects]):
+        found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
+    return Graph(
+        tuple([found[n] for n in inputs]), tuple([found[n] for n in outputs]), name, tuple([found[n] for n in effects])
+    )
+
+
+def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
+    known = set(inputs)
+    done: dict[Node, None] = {}
+    stack = [(n, False) for n in reversed(outputs)]
+    while stack:
+        node, ready = stack.pop()
+        if node in done or node in known:
+            continue
+        if ready:
+            done[node] = None
+        else:
+            stack.append((node, True))
+            stack += [(i, False) for i in reversed(node.inputs) if i not in done]
+    return list(done)
+
+
+def can_compile(node: Node) -> bool:
+    """Whether a node can be part of a compiled kernel."""
+    params = tuple(Node(Param(k), (), i.spec) for k, i in enumerate(node.inputs))
+    inputs = tuple(i if isinstance(i.op, Const) else p for i, p in zip(node.inputs, params, strict=True))
+    alone = Node(node.op, inputs, node.spec)
+    if node.op.effect or any(s.shape and min(s.shape) < 0 for s in _specs(node) if not isinstance(node.op, Control)):
+        return False
+    outputs = (
+        tuple(Node(Pick(k), (alone,), s) for k, s in enumerate(node.spec)) if isinstance(node.spec, tuple) else (alone,)
+    )
+    if isinstance(node.op, Control) and not isinstance(node.op, InPlace):
+        return kernels.takes(node)
+    try:
+        Plan(Graph(params, outputs), kernels)
+    except Unsupported:
+        return False
+    return True
+
+
+def _specs(node: Node) -> list[Spec]:
+    own = node.spec if isinstance(node.spec, tuple) else (node.spec,)
+    return [*own, *(i.spec for i in node.inputs)]
+
+
+def vector_bits() -> int:
+    """The width of the host's vectors."""
+    features = jit.host()[1]
+    return 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
+
+
+def kernel(graph: Graph) -> Callable[..., list[Any]]:
+    """One compiled function."""
+    module = Module()
+    shared = Shared(module, vector_bits())
+    code = shared.code
+    inputs = []
+    for k, p in enumerate(graph.params):
+        pointer = _buffer(code, k)
+        inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
+    n = len(graph.params)
+    targets = {k: _buffer(code, n + k) for k in range(len(graph.outputs))}
+    frame = Frame(shared, graph, inputs, {k: t for k, t in targets.items() if graph.outputs[k].shape})
+    found = frame.run()
+    for k, (node, value) in enumerate(zip(graph.outputs, found, strict=True)):
+        if not node.shape:
+            code.store(value, targets[k], node.spec.dtype)
+        elif value != targets[k]:
+            code.copy(targets[k], value, prod(node.shape) * node.spec.dtype.itemsize)
+    for slot in shared.heap:
+        module.declare("void @free(ptr)")
+        code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
+    outputs = [Spec(o.spec.shape, o.spec.dtype) for o in graph.outputs]
+    if shared.checks:
+        outputs.append(Spec((), int64))
+        code.store(code.load("%status", int64), _buffer(code, n + len(graph.outputs)), int64)
+    text = _text(module, shared, n + len(outputs))
+    library = jit.compile_ir(text, ["kernel"], _externals(module, shared), level="full", keep=module.keep)
+    specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    run = call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
+    return _watched(run, graph) if shared.checks else run
+
+
+def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[Any]]:
+    """A kernel that notes an index out of range: then the interpreter says which."""
+    reference = Steps(graph)
+
+    def checked(*arrays: Any) -> list[Any]:
+        *found, status = run(*arrays)
+        return found if not status else reference(*arrays)
+
+    return checked
+
+
+def _buffer(code: Any, k: int) -> str:
+    return code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
+
+
+def _text(module: Module, shared: Shared, arena: int) -> str:
+    """The module."""
+    head = [
+        f"  %arena.at = getelementptr ptr, ptr %buffers, i64 {arena}",
+        "  %arena = load ptr, ptr %arena.at",
+        "  %status = alloca i64",
+        "  store i64 0, ptr %status",
+        *shared.allocas,
+    ]
+    main = "\n".join(
+        ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", "}"]
+    )
+    maths = vecmath.library(module.maths) if module.maths else ""
+    own = set(maths.splitlines())
+    declarations = [d for d in module.declarations if d not in own]
+    return "\n".join([maths, *_without_doubles(declarations, maths), *module.functions, main]) + "\n"
+
+
+def _without_doubles(declarations: list[str], maths: str) -> list[str]:
+    """Declarations that the library of functions does not make itself."""
+    return [d for d in declarations if f"@{d.split('@')[1].split('(')[0]}(" not in _declared(maths)]
+
+
+def _declared(maths: str) -> str:
+    return "\n".join(line for line in maths.splitlines() if line.startswith("declare"))
+
+
+def _externals(module: Module, shared: Shared) -> dict[str, int]:
+    return {**module.externals, **(threads.externals() if shared.parallel else {})}
