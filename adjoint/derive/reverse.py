@@ -80,7 +80,7 @@ def sweep_back(graph: Graph, values: dict[Node, Any], seeds: dict[Node, Any], wa
             parts[node.op.index] = add_cotangents(parts[node.op.index], g)
             continue
         y, xs = values[node], [values[i] for i in node.inputs]
-        if isinstance(node.spec, tuple):
+        if isinstance(node.spec, tuple) and not node.op.takes_zero:
             g = tuple(_whole(part, v) for part, v in zip(g, y, strict=True))
         for i, c in zip(node.inputs, node.op.vjp(g, y, *xs), strict=True):
             if i in reached and is_inexact(dtype_of(values[i])):
@@ -91,8 +91,5 @@ def sweep_back(graph: Graph, values: dict[Node, Any], seeds: dict[Node, Any], wa
 
 
 def _whole(part: Any, y: Any) -> Any:
-    """A cotangent of one of several results; where none has come, zeros like the result (of a size known at run time)."""
-    if part is not ZERO:
-        return part
-    shape = shape_of(y)
-    return np.zeros(shape, dtype_of(y)) if all(n >= 0 for n in shape) else y * 0
+    """A cotangent of one of several results: zeros where none has come."""
+    return np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part

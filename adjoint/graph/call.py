@@ -25,7 +25,7 @@ class GraphCall(Control):
         return tuple(verbs.executable(self.graph)(*xs))
 
     def vjp(self, gs, ys, *xs):
-        wanted, moving = float_positions(xs), float_positions(ys)
+        wanted, moving = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
         pulled = GraphCall(verbs.vjp_graph(self.graph, wanted, moving))
         return tuple(_spread(pulled(*xs, *(gs[i] for i in moving)), wanted, len(xs)))
 

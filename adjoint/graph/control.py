@@ -37,6 +37,8 @@ class MismatchError(AdjointError, TypeError):
 class Control(Op):
     """Ops that hold graphs. They are not in the registry: their samples are whole programs."""
 
+    takes_zero = True
+
     @classmethod
     def samples(cls, draw: Any) -> Any:
         yield from ()
@@ -91,7 +93,7 @@ class Cond(Control):
         return tuple(verbs.steps(self.true if chosen else self.false)(*xs))
 
     def vjp(self, gs, ys, chosen, *xs):
-        wanted, moving = float_positions(xs), float_positions(ys)
+        wanted, moving = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
         sides = [verbs.vjp_graph(side, wanted, moving) for side in (self.true, self.false)]
         found = Cond(*sides)(chosen, *xs, *(gs[i] for i in moving))
         return (ZERO, *_spread(found, wanted, len(xs)))

@@ -7,6 +7,7 @@ written exactly, effects are listed at the end of their block. What is read is d
 from __future__ import annotations
 
 import ast
+import builtins
 import dataclasses
 import re
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import numpy as np
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Spec, bfloat16
 from adjoint.graph.control import Control
+from adjoint.graph.effects import Field, Template, Text
 from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
 from adjoint.ops.card import REGISTRY, Op
 
@@ -72,6 +74,10 @@ def _step(node: Node, names: dict[Graph, str]) -> str:
         return f"pick {op.index}"
     if isinstance(op, Const):
         return f"const {_number(op.value)}{' weak' if node.spec.weak else ''}"
+    return _op(op, names)
+
+
+def _op(op: Any, names: dict[Graph, str]) -> str:
     if not dataclasses.is_dataclass(op):
         return repr(op)
     # Control flow has many fields that are seldom used; those of other ops are all shown.
@@ -105,7 +111,29 @@ def _field(value: Any, names: dict[Graph, str]) -> str:
         return f"[{', '.join(_field(v, names) for v in value)}]"
     if type(value) is tuple:
         return f"({', '.join(_field(v, names) for v in value)}{',' if len(value) == 1 else ''})"
-    return "..." if value is Ellipsis else repr(value)
+    if isinstance(value, Op):
+        return _op(value, names)
+    return "..." if value is Ellipsis else _message(value, names)
+
+
+INPUT = type("Input", (), {})()  # where a message takes an input of its op
+
+
+def _message(value: Any, names: dict[Graph, str]) -> str:
+    """What effects hold beside numbers: messages, print's options, kinds of exceptions."""
+    if isinstance(value, Template):
+        leaves = [INPUT if i in value.places else leaf for i, leaf in enumerate(value.leaves)]
+        return f"template({_field(value.rebuild(leaves), names)})"
+    if isinstance(value, Text):
+        return f"text({', '.join(_field(p, names) for p in value.parts)})"
+    if isinstance(value, Field):
+        return f"field({_field(value.value, names)}, {value.conversion!r}, {value.spec!r})"
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_field(k, names)}: {_field(v, names)}" for k, v in value.items()) + "}"
+    name = getattr(value, "__name__", "")
+    if isinstance(value, type) and vars(builtins).get(name) is value:
+        return name
+    return "input" if value is INPUT else repr(value)
 
 
 # ---------------------------------------------------------------- text -> graph
@@ -114,7 +142,7 @@ HEAD = re.compile(r"(graph|@\d+) \((.*)\) -> (.*)")
 PARAM = re.compile(r"(%\d+): (\w+)\[([-\d, ]*)\]( weak)?")
 LINE = re.compile(r"  (%\d+): (.*?) = (const .*|pick \d+|\w+\(.*\))((?: %\d+)*)")
 SPEC = re.compile(r"(\w+)\[([-\d, ]*)\]")
-INNER = re.compile(r"@(\d+)")
+INNER = re.compile(r"=@(\d+)(?=[,)])")
 
 
 def read(text: str) -> Graph:
@@ -141,6 +169,7 @@ class _Reader:
         self.blocks: dict[str, range] = {}
         self.known: dict[str, Graph] = {}
         self.open: set[str] = set()
+        self.made: dict[str, Op] = {}
         self.at = 0
         self.ops = {**REGISTRY, **{c.__name__: c for c in _subclasses(Control)}}
         starts = [i for i, line in enumerate(self.lines) if not line.startswith(" ")]
@@ -215,7 +244,9 @@ class _Reader:
             if len(inputs) != 1 or not isinstance(inputs[0].spec, tuple) or index >= len(inputs[0].spec):
                 self._fail("a pick of a result that is not there")
             return Node(Pick(index), inputs, inputs[0].spec[index])
-        op = self._parsed(INNER.sub(r"_inner\1", what) if "=@" in what else what, self._op)
+        op = self.made.get(what)
+        if op is None:
+            op = self.made[what] = self._parsed(INNER.sub(r"=_inner\1", what), self._op)
         try:
             made = inferred(op, tuple([i.spec for i in inputs]))
         except Exception as error:
@@ -270,10 +301,8 @@ class _Reader:
         match tree:
             case ast.Constant(value):
                 return value
-            case ast.Name("nan" | "inf" as name):
-                return float(name)
-            case ast.Name(name) if name.startswith("_inner"):
-                return self.graph("@" + name[6:])
+            case ast.Name(name):
+                return self._name(name)
             case ast.UnaryOp(ast.USub(), operand):
                 value = self._value(operand)
                 return -value if isinstance(value, (int, float, complex)) else self._fail("a minus before no number")
@@ -281,12 +310,38 @@ class _Reader:
                 return tuple([self._value(i) for i in items])
             case ast.List(items):
                 return [self._value(i) for i in items]
-            case ast.Call(ast.Name("complex" | "slice" | "dtype" as name), args, []):
-                values = [self._value(a) for a in args]
-                make = {"complex": complex, "slice": slice, "dtype": self._dtype}[name]
-                return make(*values)  # type: ignore[operator]
+            case ast.Dict(keys, values) if None not in keys:
+                return {self._value(k): self._value(v) for k, v in zip(keys, values, strict=True)}  # type: ignore[arg-type]
+            case ast.Call(ast.Name(name), args, []) if args and name in MAKERS:
+                return MAKERS[name](*[self._value(a) for a in args])
+            case ast.Call(ast.Name("dtype"), [ast.Constant(str(name))], []):
+                return self._dtype(name)
+            case ast.Call():
+                return self._op(tree)
         self._fail(f"neither a number nor the name of one: {ast.unparse(tree)}")
 
+    def _name(self, name: str) -> Any:
+        if name in ("nan", "inf"):
+            return float(name)
+        if name == "input":
+            return INPUT
+        if name.startswith("_inner"):
+            return self.graph("@" + name[6:])
+        kind = vars(builtins).get(name)
+        if isinstance(kind, type) and issubclass(kind, BaseException):
+            return kind
+        self._fail(f"the name {name} means nothing here")
 
-def _subclasses(kind: type[Op]) -> list[type[Op]]:
+
+#: What is written as a call with values alone.
+MAKERS: dict[str, Callable[..., Any]] = {
+    "complex": complex,
+    "slice": slice,
+    "field": Field,
+    "text": lambda *parts: Text(parts),
+    "template": lambda value: Template.of(value, lambda leaf: leaf is INPUT)[0],
+}
+
+
+def _subclasses(kind: Any) -> list[type[Op]]:
     return [*kind.__subclasses__(), *(c for child in kind.__subclasses__() for c in _subclasses(child))]

@@ -28,6 +28,8 @@ class Op(abc.ABC):
     complex: ClassVar[bool] = False
     #: Whether the kernel runs a user's own function, which is given Tensors.
     opaque: ClassVar[bool] = False
+    #: Whether `vjp` takes ZERO for results (of several) that no cotangent has reached; else they are filled with zeros.
+    takes_zero: ClassVar[bool] = False
     #: Whether a call does something beside its result (prints, checks): it is run each time, in the program's order.
     effect: ClassVar[bool] = False
 

@@ -172,7 +172,7 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
                 if source is not None:
                     add(source, Scattered(node.xs[0], node.op.key, g))
             elif node.op is not None:
-                g = _filled(g, node.y) if type(node.y) is tuple else g
+                g = _filled(g, node.y) if type(node.y) is tuple and not node.op.takes_zero else g
                 for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
                     if parent is not None:  # only the cotangents that are wanted
                         if callable(c):

@@ -16,22 +16,28 @@ from adjoint.graph.node import Graph, Node, Pick
 
 def takes(node: Node) -> bool:
     """Whether everything inside can be compiled."""
-    from adjoint.backends.native import kernels
-
     known = all(is_known(s.dtype) for s in (*node.spec, *(i.spec for i in node.inputs)))
     lead = [s.shape[1:] if s.shape[:1] == (-1,) else s.shape for s in (*node.spec, *(i.spec for i in node.inputs))]
     if not known or any(n < 0 for shape in lead for n in shape):
         return False
     if any(i.spec.shape[:1] == (-1,) and not _from_loop(i) for i in node.inputs):
         return False
-    if any(graph.effects for graph in node.op.graphs().values()):
-        return False
-    try:
-        for graph in node.op.graphs().values():
+    return all(_can_plan(graph) for graph in node.op.graphs().values())
+
+
+def _can_plan(graph: Graph) -> bool:
+    """Whether a graph inside control flow can be compiled; found out once."""
+    from adjoint.backends.native import kernels
+
+    known = graph.__dict__.get("_native")
+    if known is None:
+        try:
             Plan(graph, kernels)
-    except Unsupported:
-        return False
-    return True
+            known = not graph.effects
+        except Unsupported:
+            known = False
+        graph.__dict__["_native"] = known
+    return known
 
 
 def _from_loop(node: Node) -> bool:
@@ -124,6 +130,8 @@ def write_loop(frame: Any, node: Node) -> list[str]:
     known = rounds if isinstance(rounds, int) else None
     stacks = [_Stack(frame, s, known if loop.test is None else None) for s in node.spec[a:]]
     capacity = frame.shared.alloca_zero("i64") if loop.test is not None and stacks else None
+    if loop.test is None and known is None:
+        _make_room(frame, stacks, rounds)
     arrays = [k for k in range(a) if node.spec[k].shape]
     first, spare, places = _places(frame, node, carry, arrays)
     start = [
@@ -300,11 +308,17 @@ def _grow(frame: Any, stacks: Sequence[_Stack], capacity: str, count: str) -> No
     code.branch(code.put(f"icmp slt i64 {count}, {room}"), enough, more)
     code.begin(more)
     new = code.put(f"mul i64 {code.put(f'add i64 {room}, 64')}, 2")
-    frame.shared.module.declare("ptr @realloc(ptr, i64)")
-    for stack in stacks:
-        old = code.put(f"load ptr, ptr {stack.slot}")
-        size = code.put(f"mul i64 {new}, {stack.size * stack.dtype.itemsize}")
-        code.do(f"store ptr {code.put(f'call ptr @realloc(ptr {old}, i64 {size})')}, ptr {stack.slot}")
+    _make_room(frame, stacks, new)
     code.store(new, capacity, int64)
     code.jump(enough)
     code.begin(enough)
+
+
+def _make_room(frame: Any, stacks: Sequence[_Stack], rounds: str) -> None:
+    """Give every stack memory for so many rounds; what is on it stays."""
+    code = frame.code
+    frame.shared.module.declare("ptr @realloc(ptr, i64)")
+    for stack in stacks:
+        old = code.put(f"load ptr, ptr {stack.slot}")
+        size = code.put(f"mul i64 {code.put(f'add i64 {rounds}, 1')}, {stack.size * stack.dtype.itemsize}")
+        code.do(f"store ptr {code.put(f'call ptr @realloc(ptr {old}, i64 {size})')}, ptr {stack.slot}")

@@ -49,12 +49,13 @@ def compile_ir(
     is in neither is looked for in the process (libm, memcpy). "quick" generates code from the module as it stands,
     "full" optimises it first. `keep` is whatever must live as long as the code: arrays and libraries it has addresses of.
     """
-    externals = externals or {}
+    names, externals = list(symbols), externals or {}
+    code = object_code(text, level)
     try:
-        owner = link(object_code(text, level), symbols := list(symbols), externals)
+        owner = link(code, names, externals)
     except RuntimeError as error:
         raise RuntimeError(f"{error}{missing_symbols(text, externals)}") from error
-    return Library({name: owner[name] for name in symbols}, owner, keep)
+    return Library({name: owner[name] for name in names}, owner, keep)
 
 
 def object_code(text: str, level: Level) -> bytes:

@@ -19,8 +19,9 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Div
 from adjoint.ops.card import card
 from adjoint.ops.families import Reduction
-from adjoint.ops.movement import Reshape
+from adjoint.ops.movement import GetItem, Reshape, Split
 from adjoint.ops.reduce import Mean, Sum
+from adjoint.ops.stacking import Unstack
 
 
 def canonical(graph: Graph) -> Graph:
@@ -30,6 +31,8 @@ def canonical(graph: Graph) -> Graph:
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     op = node.op
+    if isinstance(op, Pick) and isinstance(inputs[0].op, (Unstack, Split)):
+        return builder.build(card(GetItem, _part(inputs[0].op, op.index)), inputs[0].inputs)
     if isinstance(op, InPlace) and op.op.__class__.__module__.endswith("arithmetic"):
         return builder.build(op.op, inputs)
     if isinstance(op, Mean):
@@ -41,6 +44,15 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
     if isinstance(op, Reduction) and op.keepdims and op.axes:
         return _canonical_sum(builder, op, inputs[0])
     return None
+
+
+def _part(op: Any, k: int) -> tuple:
+    """Which part of its input one result of Unstack or Split is."""
+    before = ((None, None, None),) * op.axis
+    if isinstance(op, Unstack):
+        return (*before, k)
+    start = sum(op.sizes[:k])
+    return (*before, (start, start + op.sizes[k], None))
 
 
 def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
@@ -230,19 +242,13 @@ def _text(module: Module, shared: Shared, arena: int) -> str:
     main = "\n".join(
         ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", "}"]
     )
-    maths = vecmath.library(module.maths) if module.maths else ""
-    own = set(maths.splitlines())
-    declarations = [d for d in module.declarations if d not in own]
-    return "\n".join([maths, *_without_doubles(declarations, maths), *module.functions, main]) + "\n"
+    more, definitions = vecmath.parts(module.maths)
+    declarations = {_symbol(d): d for d in (*module.declarations, *more)}
+    return "\n".join([*declarations.values(), *definitions, *module.functions, main]) + "\n"
 
 
-def _without_doubles(declarations: list[str], maths: str) -> list[str]:
-    """Declarations that the library of functions does not make itself."""
-    return [d for d in declarations if f"@{d.split('@')[1].split('(')[0]}(" not in _declared(maths)]
-
-
-def _declared(maths: str) -> str:
-    return "\n".join(line for line in maths.splitlines() if line.startswith("declare"))
+def _symbol(declaration: str) -> str:
+    return declaration.split("@")[1].split("(")[0]
 
 
 def _externals(module: Module, shared: Shared) -> dict[str, int]:

@@ -289,12 +289,13 @@ class Pool:
 
     def __init__(self, machine: str | None, threads: int) -> None:
         self.threads = 1
-        self._set_workers: Callable[[int], None] | None = None
+        self._set_workers: Callable[[int], None] | None = None  # None where there is no futex
         controls = [] if machine is None else ["adj_pool_resize", "adj_pool_forget"]
         self.library = compile_ir(pool_ir(machine), [SYMBOL, *controls])
         if machine is not None:
             self._set_workers = ctypes.CFUNCTYPE(None, ctypes.c_int32)(self.library["adj_pool_resize"])
-            os.register_at_fork(after_in_child=ctypes.CFUNCTYPE(None)(self.library["adj_pool_forget"]))
+            self._forget = ctypes.CFUNCTYPE(None)(self.library["adj_pool_forget"])
+            os.register_at_fork(after_in_child=self.after_fork)  # and so the code, which workers run, stays for ever
             self.resize(threads)
 
     def resize(self, threads: int) -> None:
@@ -302,6 +303,10 @@ class Pool:
         if self._set_workers is not None:
             self._set_workers(threads - 1)
             self.threads = threads
+
+    def after_fork(self) -> None:
+        """In a child there are no workers; the next region starts new ones."""
+        self._forget()
 
 
 _pool: Pool | None = None

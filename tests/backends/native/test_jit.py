@@ -1,0 +1,150 @@
+"""From IR to addresses, with and without the cache."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from adjoint.backends.native import cache, jit
+from adjoint.backends.native.jit import compile_ir
+
+SCALE = "define double @scale(double %x) {{\n %y = fmul double %x, {factor}\n ret double %y\n}}"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> cache.Cache:
+    store = cache.Cache(tmp_path / "objects")
+    monkeypatch.setattr(cache, "_current", store)
+    monkeypatch.setattr(cache, "_chosen", True)
+    return store
+
+
+def scale(library: jit.Library, x: float) -> float:
+    return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library["scale"])(x)
+
+
+@pytest.mark.parametrize("level", ["quick", "full"])
+def test_compile_and_call(level: jit.Level) -> None:
+    assert scale(compile_ir(SCALE.format(factor=2.5), ["scale"], level=level), 3.0) == 7.5
+
+
+def test_two_modules_with_one_name() -> None:
+    two, three = (compile_ir(SCALE.format(factor=f), ["scale"]) for f in (2.0, 3.0))
+    assert (scale(two, 1.0), scale(three, 1.0)) == (2.0, 3.0)
+
+
+def test_externals_are_functions_and_data() -> None:
+    text = """
+    declare double @double_it(double)
+    @offset = external global double
+    declare double @cos(double)
+    define double @scale(double %x) {
+      %o = load double, ptr @offset
+      %d = call double @double_it(double %x)
+      %c = call double @cos(double 0.0)
+      %s = fadd double %d, %o
+      %r = fadd double %s, %c
+      ret double %r
+    }"""
+    double_it = compile_ir(SCALE.format(factor=2.0).replace("@scale", "@f"), ["f"])
+    offset = ctypes.c_double(100.0)
+    library = compile_ir(
+        text, ["scale"], {"double_it": double_it["f"], "offset": ctypes.addressof(offset)}, keep=(double_it, offset)
+    )
+    assert scale(library, 3.0) == 107.0
+    offset.value = 200.0
+    assert scale(library, 3.0) == 207.0
+
+
+def test_a_missing_external_is_named() -> None:
+    text = "@gone = external global i8\ndeclare void @nowhere(ptr)\ndeclare double @llvm.fabs.f64(double)\n"
+    text += "define void @f() {\n call void @nowhere(ptr @gone)\n ret void\n}"
+    with pytest.raises(RuntimeError, match="not defined anywhere: gone, nowhere$"):
+        compile_ir(text, ["f"])
+
+
+def test_wrong_ir_is_refused_with_its_line() -> None:
+    with pytest.raises(RuntimeError, match=r"2:.*\n.*ret double %nothing"):
+        compile_ir("define double @f() {\n ret double %nothing\n}", ["f"])
+
+
+def test_the_second_compilation_comes_from_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = SCALE.format(factor=4.0)
+    compile_ir(text, ["scale"])
+    monkeypatch.setattr(jit, "emit", lambda *_: pytest.fail("compiled again"))
+    assert scale(compile_ir(text, ["scale"]), 2.0) == 8.0
+
+
+def test_a_tampered_object_is_compiled_again(own_cache: cache.Cache) -> None:
+    text = SCALE.format(factor=4.0)
+    compile_ir(text, ["scale"])
+    (path,) = own_cache.directory.iterdir()
+    good = path.read_bytes()
+    path.write_bytes(good[:-100] + bytes(100))
+    assert scale(compile_ir(text, ["scale"]), 2.0) == 8.0
+    assert path.read_bytes() == good
+
+
+def test_without_a_cache(monkeypatch: pytest.MonkeyPatch, own_cache: cache.Cache) -> None:
+    cache.set_cache(None)
+    assert scale(compile_ir(SCALE.format(factor=5.0), ["scale"]), 2.0) == 10.0
+    assert list(own_cache.directory.iterdir()) == []
+
+
+def test_the_key_holds_all_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
+    keys = {jit.cache_key("a", "quick"), jit.cache_key("b", "quick"), jit.cache_key("a", "full")}
+    cpu, features, version = jit.host()
+    for host in (("other", features, version), (cpu, features + ",-avx", version), (cpu, features, "1.0.0")):
+        with monkeypatch.context() as patch:
+            patch.setattr(jit, "host", lambda host=host: host)
+            keys.add(jit.cache_key("a", "quick"))
+    assert len(keys) == 6
+
+
+def test_full_optimises() -> None:
+    text = (
+        "define i64 @f(i64 %n) {\nentry:\n br label %l\nl:\n %i = phi i64 [0, %entry], [%j, %l]\n %j = add i64 %i, 1\n"
+    )
+    text += " %m = icmp ult i64 %j, %n\n br i1 %m, label %l, label %o\no:\n ret i64 %j\n}"
+    sizes = {level: len(jit.emit(text, level)) for level in ("quick", "full")}
+    assert jit.emit(text, "quick") != jit.emit(text, "full"), sizes
+    library = compile_ir(text, ["f"], level="full")
+    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library["f"])(10**15) == 10**15  # no loop is left
+
+
+def test_several_threads_compile_at_once() -> None:
+    results: dict[int, float] = {}
+
+    def work(i: int) -> None:
+        results[i] = scale(compile_ir(SCALE.format(factor=float(i)), ["scale"]), 2.0)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == {i: 2.0 * i for i in range(1, 9)}
+
+
+def test_code_is_unloaded_with_its_library() -> None:
+    def mappings() -> int:
+        return Path("/proc/self/maps").read_text().count("\n")
+
+    if not sys.platform.startswith("linux"):
+        pytest.skip("counts mappings in /proc")
+    libraries = [compile_ir(SCALE.format(factor=float(i)), ["scale"]) for i in range(40)]
+    loaded = mappings()
+    del libraries
+    assert mappings() <= loaded
+
+
+def test_importing_loads_no_llvm() -> None:
+    modules = ", ".join(f"adjoint.backends.native.{m}" for m in ("jit", "threads", "call", "blas", "cache"))
+    code = f"import sys, {modules}; print('llvmlite' in sys.modules, 'scipy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False False"
