@@ -10,17 +10,20 @@ from types import FunctionType
 from typing import Any
 from weakref import WeakSet
 
+import numpy as np
+
+from adjoint import backends
 from adjoint import derive as derive  # fills the verbs that control flow speaks
 from adjoint.api.arguments import NUMBERS, Call, Key, Signature
 from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.symbolic import NotSymbolicError, Template, fitted, probes
-from adjoint.backends import interpreter
 from adjoint.core import context, tree
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert
 from adjoint.frontend.calls import call, is_users
@@ -31,13 +34,14 @@ from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, optimise
 
+_open_tape = context.open_tape.get
 _optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 
 
 @functools.lru_cache(maxsize=1024)
-def executable(graph: Graph) -> Callable[..., list[Any]]:
+def executable(graph: Graph, backend: str) -> Any:
     """The compiled form of a graph, made once."""
-    return interpreter.compile(graph if graph in _optimised else optimise(graph)[0])
+    return backends.load(backend).compile(graph if graph in _optimised else optimise(graph)[0])
 
 
 verbs.executable, verbs.optimise = executable, optimise
@@ -103,10 +107,12 @@ class Jitted:
         dynamic: Sequence[str],
         donate: Sequence[str],
         off: Iterable[str],
+        backend: str | None,
     ) -> None:
         self._fn = fn
         self._static, self._dynamic, self._donate = frozenset(static), frozenset(dynamic), frozenset(donate)
         self._off = tuple(off)
+        self._backend = None if backend is None else backends.checked(backend)
         if unknown := set(self._off) - {name for name, _ in PASSES}:
             known = ", ".join(name for name, _ in PASSES)
             raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
@@ -114,12 +120,18 @@ class Jitted:
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
+        self._quick: dict[Any, Callable[[tuple[Any, ...]], Any]] = {}
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
         self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
 
-    @boundary
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs and (quick := self._quick.get(_quick_key(args))) is not None and _open_tape() is None:
+            return quick(args)
+        return self._call(*args, **kwargs)
+
+    @boundary
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
         made, entry, size = self._prepared(args, kwargs)
         inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *entry.captured]
         graph = entry.at(size)
@@ -127,7 +139,28 @@ class Jitted:
             return entry.rebuild(replay(graph, inputs))
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
-        return entry.rebuild([wrap(y) for y in GraphCall(graph)(*inputs)])
+        found = GraphCall(graph, self.backend)(*inputs)
+        if not kwargs and entry.template is None and len(inputs) == len(args) == len(made.numbers):
+            self._remember(args, graph, entry.rebuild)
+        return entry.rebuild([wrap(y) for y in found])
+
+    @property
+    def backend(self) -> str:
+        """What runs the graphs: "native" or "interpreter"."""
+        return self._backend or backends.chosen()
+
+    def _remember(self, args: tuple[Any, ...], graph: Graph, rebuild: Callable[[list[Any]], Any]) -> None:
+        """A short way for calls like this one: plain arrays and floats, nothing else to look at."""
+        key = _quick_key(args)
+        if key is None or (self._backend is None and context.backend.get() != backends.default()):
+            return
+        run = executable(graph, self.backend)
+
+        def quick(args: tuple[Any, ...]) -> Any:
+            found = run(*[x._value if isinstance(x, Value) else x for x in args])
+            return rebuild([wrap(y) for y in found])
+
+        self._quick[key] = quick
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -182,7 +215,7 @@ class Jitted:
         made.numbers.clear()
         del leaves, numbers
         give_up(given, repr(self))
-        return executable(graph).advance(inputs, ())  # type: ignore[attr-defined]
+        return executable(graph, self.backend).advance(inputs, ())
 
     # ------------------------------------------------------------ compiling
 
@@ -272,9 +305,28 @@ class Jitted:
             f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
             *self.notes,
             *map(str, made.reports),
+            executable(entry.at(size), self.backend).explain(),
             str(entry.at(size)),
         ]
         return "\n".join(lines)
+
+
+def _quick_key(args: tuple[Any, ...]) -> Any:
+    """The Specs of plain arrays and floats; None if there is anything else among the arguments."""
+    key: list[Any] = []
+    for x in args:
+        kind = type(x)
+        if kind is Tensor:
+            if x._trace is not EAGER:
+                return None
+            x = x._value
+        elif kind is float:
+            key.append(float)
+            continue
+        elif kind is not np.ndarray:
+            return None
+        key += (x.shape, x.dtype)
+    return tuple(key)
 
 
 def _open(spec: Spec) -> Spec:
@@ -305,6 +357,7 @@ def jit(
     dynamic: str | Sequence[str] = (),
     donate: str | Sequence[str] = (),
     passes_off: Iterable[str] = (),
+    backend: str | None = None,
 ) -> Any:
     """A function that runs as an optimised graph, built once for each set of input shapes and dtypes.
 
@@ -316,6 +369,7 @@ def jit(
             cannot be written for every size is compiled for each, and `notes` says why.
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
+        backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
 
     The result composes with every transform: `grad(jit(f))`, `jit(grad(f))`, `vmap(jit(f))`, `jit` inside `jit`. Its
     `compilations` say what was compiled and why; `explain(*args)` shows the passes and the graph.
@@ -332,9 +386,12 @@ def jit(
     """
     static, free, given = (_names(names) for names in (static_argnames, dynamic, donate))
     if fn is None:
-        return lambda f: jit(f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off)
+        return lambda f: jit(
+            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=backend
+        )
     check_function("jit", fn)
-    return Jitted(fn, static, free, given, (passes_off,) if isinstance(passes_off, str) else passes_off)
+    off = (passes_off,) if isinstance(passes_off, str) else passes_off
+    return Jitted(fn, static, free, given, off, backend)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

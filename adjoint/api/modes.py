@@ -6,6 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from adjoint import backends
 from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.verbs import verbs
@@ -28,8 +29,10 @@ for _verb in ("trace_function", "grad_graph", "optimise", "executable", "vjp_gra
     setattr(verbs, _verb, _when_first_used(_verb))
 
 
-def set_context(*, mode: int) -> None:
+def set_context(*, mode: int | None = None, backend: str | None = None) -> None:
     """Choose how gradients and networks run from here on, in this thread: op by op, or as compiled graphs.
+
+    `backend` says what runs compiled graphs: "native" (machine code, the default) or "interpreter".
 
     >>> import adjoint as ad
     >>> ad.set_context(mode=ad.GRAPH_MODE)
@@ -37,20 +40,25 @@ def set_context(*, mode: int) -> None:
     6.0
     >>> ad.set_context(mode=ad.PYNATIVE_MODE)
     """
-    if mode not in (GRAPH_MODE, PYNATIVE_MODE):
+    if mode not in (GRAPH_MODE, PYNATIVE_MODE, None):
         raise ArgumentError(f"set_context: mode must be GRAPH_MODE or PYNATIVE_MODE, not {mode!r}{called_at()}")
-    context.static_mode.set(mode == GRAPH_MODE)
+    if backend is not None:
+        context.backend.set(backends.checked(backend))
+    if mode is not None:
+        context.static_mode.set(mode == GRAPH_MODE)
 
 
-def get_context(name: str = "mode") -> int:
-    """The mode in force.
+def get_context(name: str = "mode") -> Any:
+    """The mode or the backend in force.
 
     >>> import adjoint as ad
     >>> ad.get_context("mode") == ad.PYNATIVE_MODE
     True
     """
+    if name == "backend":
+        return backends.chosen()
     if name != "mode":
-        raise ArgumentError(f"get_context: there is no {name!r}, only 'mode'{called_at()}")
+        raise ArgumentError(f"get_context: there is no {name!r}, only 'mode' and 'backend'{called_at()}")
     return GRAPH_MODE if context.static_mode.get() else PYNATIVE_MODE
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from adjoint.graph.inplace import InPlace, updates_last
 from adjoint.graph.node import Const, Graph, Param, Pick
 
 
-def compile(graph: Graph) -> Callable[..., list[Any]]:
+def compile(graph: Graph) -> Steps:
     """A function from arrays to the arrays of the results."""
     return Steps(graph)
 
@@ -41,6 +41,10 @@ class Steps:
 
     def __call__(self, *arrays: Any) -> list[Any]:
         return self.run(self._filled(arrays))
+
+    def explain(self) -> str:
+        """How it runs."""
+        return f"interpreter: {len(self.plan)} steps"
 
     def advance(self, state: list[Any], others: Sequence[Any]) -> list[Any]:
         """The results for a state that is given up: the list is emptied, so that updates may overwrite it."""

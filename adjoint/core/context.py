@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,6 +23,9 @@ open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 
 #: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
 static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
+backend_default = os.environ.get("ADJOINT_BACKEND") or None
+#: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
+backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
 #: How a graph being built reads a user's function: its control flow becomes the graph's. None in dynamic mode.
 reader: ContextVar[Any] = ContextVar("reader", default=None)

@@ -17,25 +17,29 @@ class GraphCall(Control):
     """The results of a graph. Its derivatives are calls of the derivative graphs."""
 
     graph: Graph
+    backend: str = "interpreter"
+
+    def _of(self, graph: Graph) -> GraphCall:
+        return GraphCall(graph, self.backend)
 
     def infer(self, *xs):
         return self.graph.specs
 
     def eval(self, xp, *xs):
-        return tuple(verbs.executable(self.graph)(*xs))
+        return tuple(verbs.executable(self.graph, self.backend)(*xs))
 
     def vjp(self, gs, ys, *xs):
         wanted, moving = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        pulled = GraphCall(verbs.vjp_graph(self.graph, wanted, moving))
+        pulled = self._of(verbs.vjp_graph(self.graph, wanted, moving))
         return tuple(_spread(pulled(*xs, *(gs[i] for i in moving)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
         moving = tuple(i for i, t in enumerate(ts) if t is not ZERO)
         kept = float_positions(ys)
-        pushed = GraphCall(verbs.jvp_graph(self.graph, moving, kept))
+        pushed = self._of(verbs.jvp_graph(self.graph, moving, kept))
         return tuple(_spread(pushed(*xs, *(ts[i] for i in moving)), kept, len(ys)))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        batched = GraphCall(verbs.vmap_graph(self.graph, tuple(d is not None for d in dims), size))
+        batched = self._of(verbs.vmap_graph(self.graph, tuple(d is not None for d in dims), size))
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))

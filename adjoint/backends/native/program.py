@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
@@ -60,7 +61,7 @@ def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
     return builder.build(card(Reshape, op.reduced(x.shape)), (flat,)) if op.keepdims else flat
 
 
-def compile(graph: Graph) -> Callable[..., list[Any]]:
+def compile(graph: Graph) -> Program:
     """A function from arrays to the arrays of the results."""
     return Program(graph)
 
@@ -69,6 +70,7 @@ class Program:
     """A graph as stages: compiled kernels, and steps of the interpreter between them."""
 
     def __init__(self, graph: Graph) -> None:
+        start = time.perf_counter()
         self.graph = canonical(graph)
         self.left_out: list[Node] = []
         stages = self._stages()
@@ -78,6 +80,15 @@ class Program:
         self.whole = None
         if len(self.steps) == 1 and not self.left_out and self.steps[0][1] == list(self.graph.params):
             self.whole = self.steps[0][0]
+        self.seconds = time.perf_counter() - start
+
+    def explain(self) -> str:
+        """How it runs: what became machine code, and what did not."""
+        compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
+        lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
+        if self.left_out:
+            lines.append(f"in the interpreter: {', '.join(str(n.op) for n in self.left_out)}")
+        return "\n".join(lines)
 
     def __call__(self, *arrays: Any) -> list[Any]:
         if self.whole is not None:
