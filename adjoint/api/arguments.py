@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -64,10 +65,8 @@ class Signature:
     def __init__(self, fn: Callable[..., Any], **named: Sequence[str]) -> None:
         self.name = name_of(fn)
         self.parameters: inspect.Signature | None = None
-        try:
+        with contextlib.suppress(TypeError, ValueError):  # a builtin has none
             self.parameters = inspect.signature(fn.construct if hasattr(fn, "construct") else fn)
-        except (TypeError, ValueError):  # a builtin has none
-            pass
         self.names = list(self.parameters.parameters) if self.parameters else []
         for what, names in named.items():
             if missing := set(names) - set(self.names):

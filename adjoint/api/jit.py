@@ -18,6 +18,7 @@ from adjoint.api.arguments import NUMBERS, Call, Key, Signature
 from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.symbolic import NotSymbolicError, Template, fitted, probes
+from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, tree
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
@@ -25,14 +26,14 @@ from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
-from adjoint.frontend import SourceError, convert
+from adjoint.frontend import SourceError, convert, leaks
 from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
 from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
-from adjoint.passes import PASSES, Report, optimise
+from adjoint.passes import PASSES, Report, groups, optimise, schedule
 
 _open_tape = context.open_tape.get
 _optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
@@ -259,8 +260,7 @@ class Jitted:
         try:
             args, kwargs = made.filled([tracer.param(s) for s in specs])
             with context.setting(context.bindings, parameters), context.setting(context.reader, self._read):
-                out = context.readable(self._fn)(*args, **kwargs)
-            ys, rebuild = tree.flatten(out)
+                ys, rebuild = leaks.run(context.readable(self._fn), args, kwargs)
             if not ys:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
@@ -306,6 +306,7 @@ class Jitted:
             *self.notes,
             *map(str, made.reports),
             executable(entry.at(size), self.backend).explain(),
+            f"{len(groups(entry.graph))} groups that one loop nest can compute; {schedule(entry.graph).summary()}",
             str(entry.at(size)),
         ]
         return "\n".join(lines)

@@ -71,6 +71,8 @@ def evaluate(op: Any, arrays: Any) -> Any:
 
 def failure(op: Any, arrays: Any, error: Exception) -> Exception:
     """What to raise for a kernel's error: one about the op, the inputs and the user's line."""
+    if op.effect:  # an assertion or a print of the user's
+        return error
     return located(error) if isinstance(error, AdjointError) else explain(op, arrays, error)
 
 

@@ -9,8 +9,8 @@ from adjoint.frontend import convert as _convert
 from adjoint.frontend import runtime as _runtime
 from adjoint.frontend.calls import call
 from adjoint.frontend.entry import convert
-from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
+from adjoint.frontend.errors import ControlFlowError, LeakError, SourceError, UnsupportedSyntaxError
 
 _convert.runtime_cell.cell_contents = _runtime
 
-__all__ = ["ControlFlowError", "SourceError", "UnsupportedSyntaxError", "call", "convert"]
+__all__ = ["ControlFlowError", "LeakError", "SourceError", "UnsupportedSyntaxError", "call", "convert"]

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from adjoint.core.spec import Spec, spec_of
-from adjoint.frontend import state
-from adjoint.frontend.errors import ControlFlowError
-from adjoint.frontend.logic import truth
+from adjoint.core.spec import Spec, bool_, spec_of
+from adjoint.frontend import effects, state
+from adjoint.frontend.errors import ControlFlowError, only_defined_in
+from adjoint.frontend.logic import both, either, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Flat, Frame, Place, Snapshot
@@ -33,13 +33,43 @@ def if_(test: Any, body: Block, orelse: Block | None, names: Callable[[], Any], 
         orelse()
 
 
-def choose(test: Any, yes: Block, no: Block, site: Site) -> Any:
+def choose(test: Any, site: Site, names: Block | None, yes: Block, no: Block) -> Any:
     """`yes() if test else no()`."""
     if not state.is_graph_value(test):
         return yes() if test else no()
-    box = Box("the value of the ternary")
-    Branches(test, lambda: box.set(yes()), lambda: box.set(no()), Frame(None), site, [box]).run()
+    box, frame = Box("the value of the ternary"), Frame(names)
+    Branches(test, lambda: box.set(yes()), lambda: box.set(no()), frame, site, [box, *frame.places(site)]).run()
     return box.value
+
+
+def and_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
+    """`value and ...`."""
+    for following in rest:
+        if state.is_graph_value(value):
+            value = both(value, following()) if names is None else choose(value, site, names, following, _known(value))
+        elif value:
+            value = following()
+        else:
+            return value
+    return value
+
+
+def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
+    """`value or ...`."""
+    for following in rest:
+        if state.is_graph_value(value):
+            value = (
+                either(value, following()) if names is None else choose(value, site, names, _known(value), following)
+            )
+        elif value:
+            return value
+        else:
+            value = following()
+    return value
+
+
+def _known(value: Any) -> Block:
+    return lambda: value
 
 
 class Branches:
@@ -55,6 +85,8 @@ class Branches:
         self.places = frame.places(site) if places is None else places
         self.snapshot = Snapshot(frame, self.places)
         self.stand_ins: dict[tuple[str, int], Any] = {}
+        self.block = effects.Block()
+        self.raising: set[str] = set()  # sides that end by an exception
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
         self.order = ["body", "orelse"]
@@ -68,12 +100,13 @@ class Branches:
         """Replace the state by what the graph chooses."""
         if self.site.raises:
             raise ControlFlowError(
-                f"the `raise` in the `if` at {self.site.place} depends on a value that is known only when the graph runs. Check it "
-                f"before the function is called, or compute a value for that case with ops.where"
+                f"whether the `raise` in the `if` at {self.site.place} is reached is known only when the graph runs, where no `except` "
+                f"can catch it. Move it out of the `try`, or compute a value for that case with ops.where"
             )
         while True:
+            sides = self._conditions() if self.block.wanted else None
             try:
-                outputs = control.cond(self.test, self._run_first, self._run_second)
+                outputs = self._chosen(sides) if sides else control.cond(self.test, self._run_first, self._run_second)
                 break
             except Again:
                 continue
@@ -84,16 +117,38 @@ class Branches:
                 ) from None
             except control.MismatchError as error:
                 raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
+        if len(self.raising) == 2:
+            raise effects.both_raise(self.site)
         outputs = list(outputs)
         for place, a, b in zip(self.places, self.first, self.second, strict=True):
             if a is not UNDEFINED:
                 place.set(_merged(Flat.of(a), Flat.of(b), outputs))
 
-    def _values(self, side: str) -> list[Any]:
+    def _conditions(self) -> tuple[Any, Any]:
+        """When the first and when the second side takes place."""
+        around = effects.when()
+        return effects.both(around, self.test), effects.both(around, logical_not(self.test))
+
+    def _chosen(self, sides: tuple[Any, Any]) -> list[Any]:
+        """`control.cond` of sides that print or check: they are told when they take place."""
+        specs = [Spec((), bool_)] * 2
+        graphs, outside = control.traced_branches(
+            [lambda a, _: [*self._run_first(a), a], lambda _, b: [*self._run_second(b), b]], specs
+        )
+        return list(control.Cond(*control.unified(graphs))(self.test, *sides, *outside))
+
+    def _values(self, side: str, when: Any) -> list[Any]:
         """What the places hold after one block; the state is as before again."""
         self.snapshot.restore()
         try:
-            self.blocks[side]()
+            with effects.inside(self.block, when):
+                self.blocks[side]()
+        except effects.Abandoned:
+            self.raising.add(side)
+        except BaseException:
+            self.snapshot.restore()
+            raise
+        try:
             values = [self.snapshot.frozen(p.get()) for p in self.places]
             unforeseen = self.snapshot.changed(self.places)
         finally:
@@ -103,13 +158,18 @@ class Branches:
             raise Again
         return [self.stand_ins.get((side, i), v) for i, v in enumerate(values)]
 
-    def _run_first(self) -> list[Any]:
-        self.first = self._values(self.order[0])
+    def _run_first(self, when: Any = None) -> list[Any]:
+        self.first = self._values(self.order[0], when)
         return [x for v in self.first if v is not UNDEFINED for x in Flat.of(v).leaves if state.is_dynamic(x)]
 
-    def _run_second(self) -> list[Any]:
+    def _run_second(self, when: Any = None) -> list[Any]:
         side, other = self.order[1], self.order[0]
-        self.second = self._values(side)
+        self.second = self._values(side, when)
+        if side in self.raising:
+            self.second = [_stand_in(a) for a in self.first]
+        elif other in self.raising and any((other, i) not in self.stand_ins for i in range(len(self.places))):
+            self.stand_ins |= {(other, i): _stand_in(b) for i, b in enumerate(self.second)}
+            raise Again
         out = []
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if not _agree(a, b):
@@ -126,7 +186,7 @@ class Branches:
 
     def _free(self, place: Place, value: Any, other: Any, side: str) -> bool:
         """Whether the value that a place has after a block is never used."""
-        if place.name == RESULT:
+        if place.name == RESULT or place.name in self.site.optional:
             return value is UNDEFINED
         if (
             isinstance(place, AttributeOf) and value is UNDEFINED
@@ -154,10 +214,7 @@ class Branches:
     def _disagreement(self, place: Place, a: Any, b: Any) -> ControlFlowError:
         name, site = _label(place), self.site
         if a is UNDEFINED or b is UNDEFINED:
-            return ControlFlowError(
-                f"`{name}` is only defined in one branch of the `if` at {site.place}, and it is used later: give it a value before "
-                f"the `if`"
-            )
+            return only_defined_in(f"one branch of the `if` at {site.place}", name, "the `if`")
         for (path, x), (_, y) in zip(state.tree.paths(a, name), state.tree.paths(b, name)):
             if not _agree(x, y):
                 return self._mismatch(place, path, _spec(x), _spec(y))
@@ -167,8 +224,8 @@ class Branches:
         left, right = self._sides(left, right)
         if place.name == RESULT:
             what = f"the function returns {left} in the `if` branch and {right} otherwise"
-        elif self.site.kind == "ternary":
-            what = f"the ternary gives {left} if the condition holds and {right} if not"
+        elif self.site.kind in ("ternary", "and", "or"):
+            what = f"the {'ternary' if self.site.kind == 'ternary' else f'`{self.site.kind}`'} gives {left} if the condition holds and {right} if not"
         else:
             what = f"`{path}` is {left} after the `if` branch and {right} after the `else` branch"
         how = "Make both the same shape" if _shapes_differ(left, right) else "Make both of the same kind"

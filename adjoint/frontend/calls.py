@@ -7,22 +7,21 @@ import functools
 import os
 import site as python_site
 import sysconfig
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
-from adjoint.core import tree
 from adjoint.core.errors import PACKAGE
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
-from adjoint.frontend.logic import truth
-from adjoint.ops.functional import maximum, minimum
+from adjoint.frontend.logic import not_, truth
+from adjoint.ops.functional import logical_and, maximum, minimum
 
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
@@ -55,11 +54,25 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is functools.partial:
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
     if isinstance(fn, type):
-        return fn(*args, **kwargs)
+        return _instance(fn, args, kwargs)
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
         return followed(of_class)(fn, *args, **kwargs)
     return fn(*args, **kwargs)
+
+
+def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`cls(*args, **kwargs)`, with the user's `__init__` and `__post_init__` converted."""
+    init, post = cls.__init__, getattr(cls, "__post_init__", None)  # type: ignore[misc]
+    usual = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
+    if not usual or init.__code__.co_filename.startswith(PACKAGE):
+        return cls(*args, **kwargs)
+    made: Any = object.__new__(cls)
+    if type(post) is FunctionType and hasattr(made, "__dict__"):  # a dataclass, whose own `__init__` calls it
+        vars(made)["__post_init__"] = MethodType(followed(post), made)
+    followed(init)(made, *args, **kwargs)
+    getattr(made, "__dict__", {}).pop("__post_init__", None)
+    return made
 
 
 def followed(fn: FunctionType) -> Callable[..., Any]:
@@ -143,12 +156,31 @@ def _extreme(python: Callable[..., Any], pick: Callable[[Any, Any], Any]) -> Cal
 
     def chosen(*args: Any, **options: Any) -> Any:
         values: Any = list(args) if len(args) > 1 else args[0]
+        if isinstance(values, Iterator):
+            values = list(values)
+            args = (values,)
         if options or not (isinstance(values, (list, tuple)) and _any_graph(values)):
             single = len(args) == 1 and state.is_graph_value(values) and not options and len(values.shape) == 1
             return functools.reduce(pick, values) if single else python(*args, **options)
         return functools.reduce(pick, values)
 
     return chosen
+
+
+def _all(values: Any) -> Any:
+    """`all`, also of truths that are known only when the graph runs."""
+    result: Any = True
+    for value in values:
+        if not state.is_graph_value(value) and not value:
+            return False
+        if state.is_graph_value(value):
+            result = truth(value) if result is True else logical_and(result, truth(value))
+    return result
+
+
+def _any(values: Any) -> Any:
+    """`any`, also of truths that are known only when the graph runs."""
+    return not_(_all(not_(v) for v in values))
 
 
 def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
@@ -164,20 +196,14 @@ def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _print(*values: Any, **options: Any) -> None:
-    """Graph values print as what is known of them: dtype and shape."""
-    if any(state.is_graph_value(x) for v in values for x in tree.leaves(v)):
-        values = tuple(tree.map(lambda x: state.described(x) if state.is_graph_value(x) else x, v) for v in values)
-    print(*values, **options)
-
-
 _SPECIAL: dict[Any, Callable[..., Any]] = {
     range: _range,
     enumerate: _enumerate,
     zip: _zip,
     reversed: _reversed,
     bool: _bool,
-    builtins.print: _print,
+    builtins.all: _all,
+    builtins.any: _any,
     builtins.min: _extreme(min, minimum),
     builtins.max: _extreme(max, maximum),
     map: _with_functions(map),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 from adjoint.frontend.expressions import Expressions, Scope, arguments, function_definition, runtime_call, thunk
 from adjoint.frontend.liveness import Liveness
@@ -44,26 +45,30 @@ class Control(Expressions):
         self.lowered = Lowered([])
         self.live = Liveness()
         self.shared: set[str] = set()
+        self.parts: list[ast.stmt] | None = (
+            None  # functions to be defined before the statement; None inside expressions' scopes
+        )
         self.number = count(1).__next__
 
     # ------------------------------------------------------------ functions
 
     def function(self, node: ast.FunctionDef, visible: set[str], in_class: bool) -> ast.FunctionDef:
         """The function with its body rewritten; `visible` are the names of functions around it."""
-        outer = self.lowered, self.live, self.shared, self.scope
+        outer = self.lowered, self.live, self.shared, self.scope, self.caught
         names = argument_names(node.args)
         positional = [*node.args.posonlyargs, *node.args.args]
         globals_, nonlocals = declared(node.body, ast.Global), declared(node.body, ast.Nonlocal)
         plain = [_NoDeclarations().visit(s) for s in node.body]
         self.lowered = lower(plain)
         own = (bound(self.lowered.body) | set(names)) - globals_ - nonlocals
-        self.live = Liveness.of(self.lowered.body, self.lowered.stops)
+        self.live = Liveness.of(self.lowered.body, self.lowered.stops, nonlocals)
         self.shared = shared(self.lowered.body) & own
         self.scope = Scope(own, globals_, nonlocals, visible | own, positional[0].arg if positional else None, in_class)
+        self.caught = False
         before = len(self.sites)
         body = self._visit_block(self.lowered.body)
         head = self._declarations(own - set(names) if len(self.sites) > before else set(), node)
-        self.lowered, self.live, self.shared, self.scope = outer
+        self.lowered, self.live, self.shared, self.scope, self.caught = outer
         where = 1 if ast.get_docstring(node) is not None else 0
         node.body = [*body[:where], *head, *body[where:]]
         return node
@@ -78,7 +83,7 @@ class Control(Expressions):
         if names:
             targets: list[ast.expr] = [ast.Name(n, ast.Store()) for n in sorted(names)]
             head.append(ast.If(ast.Constant(False), [ast.Assign(targets, ast.Constant(None))], []))
-        return [ast.fix_missing_locations(ast.copy_location(s, at)) for s in head]
+        return [ast.copy_location(s, at) for s in head]
 
     def visit_FunctionDef(self, node: ast.FunctionDef, in_class: bool = False) -> ast.AST:
         node.decorator_list = [self.visit(d) for d in node.decorator_list]
@@ -92,12 +97,12 @@ class Control(Expressions):
         if is_generator(node):
             return node
         node.args = self.visit(node.args)
-        outer = self.scope
-        own = local(node)
+        outer, parts = self.scope, self.parts
+        own, self.parts = local(node), None
         positional = [*node.args.posonlyargs, *node.args.args]
         self.scope = Scope(own, visible=outer.visible | own, first_argument=positional[0].arg if positional else None)
         node.body = self.visit(node.body)
-        self.scope = outer
+        self.scope, self.parts = outer, parts
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
@@ -111,6 +116,25 @@ class Control(Expressions):
             return ast.copy_location(ast.Pass(), node) if isinstance(node.target, ast.Name) else node
         return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
 
+    def visit_ListComp(self, node: Any) -> ast.AST:
+        outer, self.parts = self.parts, None
+        self.generic_visit(node)
+        self.parts = outer
+        return node
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr | None]:
+        names = bound(parts)
+        return names, self._cells(parts) if names and self.parts is not None else None
+
+    def part(self, node: ast.expr) -> ast.expr:
+        assert self.parts is not None
+        name = f"_ad_part{self.number()}"
+        made = self._block_function(name, [ast.copy_location(ast.Return(node), node)], node)
+        self.parts.append(made)
+        return ast.Name(name, ast.Load())
+
     # ------------------------------------------------------------ statements
 
     def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
@@ -119,17 +143,35 @@ class Control(Expressions):
         k = self.number()
         first, second = self._bound(node.body), self._bound(node.orelse)
         facts = self._facts([*node.body, *node.orelse], self.live.after[node])
-        raises = {s for s in ("body", "orelse") if _raises(getattr(node, s))}
+        raises = self.caught and any(isinstance(n, ast.Raise) for n in own_nodes([*node.body, *node.orelse]))
         cells = self._cells([*node.body, *node.orelse])
         site = self.site(
             "if", node, **facts, first=frozenset(first), second=frozenset(second),
-            abandoned=frozenset(self.lowered.abandoned.get(node, ())), raises=frozenset(raises),
+            abandoned=frozenset(self.lowered.abandoned.get(node, ())), raises=raises,
         )  # fmt: skip
         body = self._block_function(f"_ad_if{k}", node.body, node)
         orelse = self._block_function(f"_ad_else{k}", node.orelse, node) if node.orelse else None
         no: ast.expr = ast.Name(f"_ad_else{k}", ast.Load()) if orelse else ast.Constant(None)
         args = [self.visit(node.test), ast.Name(f"_ad_if{k}", ast.Load()), no, cells, site]
         return [body, *([orelse] if orelse else []), self._statement("if_", args, node.test)]
+
+    def visit_Match(self, node: ast.Match) -> ast.AST:
+        site = self.site("match", node)
+        values = any(isinstance(n, ast.MatchValue) for c in node.cases for n in _alternatives(c.pattern))
+        self.generic_visit(node)
+        if values:
+            node.subject = runtime_call("matched", [node.subject, site], [], node.subject)
+        return node
+
+    def visit_Try(self, node: Any) -> ast.AST:
+        outer, self.caught = self.caught, self.caught or bool(node.handlers)
+        node.body = self._visit_block(node.body)
+        self.caught = outer
+        node.handlers = [self.generic_visit(h) for h in node.handlers]
+        node.orelse, node.finalbody = self._visit_block(node.orelse), self._visit_block(node.finalbody)
+        return node
+
+    visit_TryStar = visit_Try
 
     def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
         k = self.number()
@@ -147,7 +189,7 @@ class Control(Expressions):
             test = thunk(self.visit(node.test))
         new.append(self._block_function(f"_ad_while{k}", node.body, node))
         args = [test, ast.Name(f"_ad_while{k}", ast.Load()), stop, cells, site]
-        return [*new, self._statement("while_", args, node)]
+        return [*new, self._statement("while_", args, node.test)]
 
     def visit_For(self, node: ast.For) -> ast.AST | list[ast.stmt]:
         k = self.number()
@@ -167,7 +209,7 @@ class Control(Expressions):
         return ast.Constant(None) if stop is None else thunk(self.visit(stop))
 
     def _statement(self, name: str, args: list[ast.expr], at: ast.AST) -> ast.stmt:
-        return ast.fix_missing_locations(ast.copy_location(ast.Expr(runtime_call(name, args, [], at)), at))
+        return ast.copy_location(ast.Expr(runtime_call(name, args, [], at)), at)
 
     def _bound(self, nodes: Sequence[ast.AST]) -> set[str]:
         """Variables of the user's function, or of those around it, that the code binds."""
@@ -187,6 +229,7 @@ class Control(Expressions):
                     mutated.add(base.id)
         return {
             "names": tuple(sorted(self._bound(nodes) & needed)),
+            "optional": frozenset(self.lowered.optional),
             "mutated": tuple(sorted(mutated & self.scope.visible)),
             "attributes": tuple(sorted(a for a in attributes if a[0] in self.scope.visible)),
         }
@@ -200,9 +243,12 @@ class Control(Expressions):
 
     def _visit_block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []
+        outer = self.parts
         for node in nodes:
+            self.parts = []
             new = self.visit(node)
-            out += new if isinstance(new, list) else [new]
+            out += [*self.parts, *(new if isinstance(new, list) else [new])]
+        self.parts = outer
         return out
 
     def _block_function(self, name: str, nodes: Sequence[ast.stmt], at: ast.AST, *params: str) -> ast.FunctionDef:
@@ -215,8 +261,10 @@ class Control(Expressions):
             head.append(ast.Nonlocal(inside))
         body = self._visit_block(nodes)
         made = function_definition(name, arguments(*params), [*head, *body])
-        return ast.fix_missing_locations(ast.copy_location(made, at))
+        return ast.copy_location(made, at)
 
 
-def _raises(body: Sequence[ast.stmt]) -> bool:
-    return bool(body) and isinstance(body[-1], ast.Raise)
+def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
+    """The patterns that the subject itself is compared with."""
+    inner = pattern.patterns if isinstance(pattern, ast.MatchOr) else [getattr(pattern, "pattern", None)]
+    return [pattern, *(p for i in inner if i is not None for p in _alternatives(i))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import sys
 import weakref
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from typing import Any
 from adjoint.frontend.control import Control
 from adjoint.frontend.expressions import RUNTIME, SITES, arguments, function_definition
 from adjoint.frontend.fence import check
-from adjoint.frontend.names import local
+from adjoint.frontend.names import copied, local
 from adjoint.frontend.site import Site
 from adjoint.frontend.source import Source, find_source
 
@@ -81,7 +80,7 @@ def _compile(fn: FunctionType) -> _Compiled:
 
 def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site, ...]]:
     """A module that defines the converted function inside a function of its free variables."""
-    node = _definition(copy.deepcopy(source.node))
+    node = _definition(copied(source.node))
     rewriter = Control(source.filename)
     rewriter.function(node, set(code.co_freevars) | local(node), "__class__" in code.co_freevars)
     node.name, node.decorator_list, node.returns = _ROOT, [], None

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import linecache
 import os
+from typing import TYPE_CHECKING
 
 from adjoint.core.errors import AdjointError
+
+if TYPE_CHECKING:
+    from adjoint.frontend.site import Site
 
 
 class SourceError(AdjointError, OSError):
@@ -22,6 +26,24 @@ class UnsupportedSyntaxError(AdjointError, SyntaxError):
 
 class ControlFlowError(AdjointError, TypeError):
     """A branch or loop on graph values whose variables do not fit together."""
+
+
+def only_defined_in(where: str, name: str, before: str) -> ControlFlowError:
+    """A variable that is used later has no value on some way."""
+    return ControlFlowError(
+        f"`{name}` is only defined in {where}, and it is used later: give it a value before {before}"
+    )
+
+
+class LeakError(AdjointError, RuntimeError):
+    """A graph value was stored in an object that outlives the trace: `filename`, `lineno` and `offset` (from 1) say where."""
+
+    def __init__(self, site: Site, value: str) -> None:
+        self.filename, self.lineno, self.offset = site.filename, site.line, site.column
+        super().__init__(
+            f"`{site.text}` at {site.place} keeps {value} in an object that outlives the function, but the value is known only "
+            f"when the graph runs: after the trace it has no number. Return it from the function instead"
+        )
 
 
 def place(filename: str, lineno: int, offset: int) -> str:

@@ -1,4 +1,4 @@
-"""Calls, ternaries, `and`, `or`, `not`, chained comparisons and `assert` become calls of the runtime."""
+"""Calls, ternaries, `and`, `or`, `not`, chained comparisons, `assert` and `raise` become calls of the runtime."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from adjoint.frontend.names import copied, every
 from adjoint.frontend.site import Site
 
 RUNTIME, SITES = "_ad", "_ad_sites"
@@ -16,6 +17,8 @@ _OPERATORS = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
 }  # fmt: skip
+#: Methods of Python's containers that store their arguments.
+_MUTATORS = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault"}
 _NO_ARGUMENTS: dict = {"posonlyargs": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
 
 
@@ -39,12 +42,21 @@ def function_definition(name: str, args: ast.arguments, body: list[ast.stmt]) ->
 def runtime_call(name: str, args: list[ast.expr], keywords: list[ast.keyword], at: ast.AST) -> ast.Call:
     """`_ad.name(*args, **keywords)`, at the place of the user's code."""
     function = ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
-    return ast.fix_missing_locations(ast.copy_location(ast.Call(function, args, keywords), at))
+    return ast.copy_location(ast.Call(function, args, keywords), at)
 
 
-def binds_or_suspends(node: ast.AST) -> bool:
-    """Whether an expression cannot move into a lambda: it has a walrus, `yield` or `await`."""
-    return any(isinstance(n, (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)) for n in ast.walk(node))
+def suspends(node: ast.AST) -> bool:
+    """Whether an expression cannot move into a function: it has a `yield` or `await`."""
+    return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in every(node))
+
+
+def _is_path(node: ast.AST) -> bool:
+    """Whether an expression only follows names, attributes and simple indices, so that it may be evaluated again."""
+    if isinstance(node, ast.Attribute):
+        return _is_path(node.value)
+    if isinstance(node, ast.Subscript):
+        return _is_path(node.value) and isinstance(node.slice, (ast.Name, ast.Constant))
+    return isinstance(node, ast.Name)
 
 
 @dataclass
@@ -66,6 +78,7 @@ class Expressions(ast.NodeTransformer):
         self.filename = filename
         self.sites: list[Site] = []
         self.scope = Scope(set())
+        self.caught = False  # whether a `try` of this function may catch what is raised here
 
     def site(self, kind: str, at: ast.AST, **facts: object) -> ast.expr:
         """A new Site, and the expression by which the source refers to it."""
@@ -79,6 +92,13 @@ class Expressions(ast.NodeTransformer):
                 return self.generic_visit(node)
             if node.func.id == "super":
                 return self._super(node)
+            if node.func.id == "print":
+                return self._with_texts("print_", node, [])
+        stores = isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS
+        if stores or (isinstance(node.func, ast.Name) and node.func.id == "setattr"):
+            site = self.site("store", node, text=ast.unparse(node))
+            self.generic_visit(node)
+            return runtime_call("mutate", [site, node.func, *node.args], node.keywords, node)
         self.generic_visit(node)
         return runtime_call("call", [node.func, *node.args], node.keywords, node)
 
@@ -87,37 +107,48 @@ class Expressions(ast.NodeTransformer):
         if node.args or self.scope.first_argument is None or not self.scope.in_class:
             return self.generic_visit(node)
         args = [ast.Name("__class__", ast.Load()), ast.Name(self.scope.first_argument, ast.Load())]
-        return ast.fix_missing_locations(ast.copy_location(ast.Call(node.func, list(args), []), node))
+        return ast.copy_location(ast.Call(node.func, list(args), []), node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
-        lazy = not (binds_or_suspends(node.body) or binds_or_suspends(node.orelse))
-        at = node.test
-        self.generic_visit(node)
-        if not lazy:
-            return node
-        return runtime_call(
-            "choose", [node.test, thunk(node.body), thunk(node.orelse), self.site("ternary", at)], [], node
-        )
+        return self._lazy("choose", "ternary", node.test, [node.body, node.orelse], node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
-        lazy = not any(map(binds_or_suspends, node.values[1:]))
-        self.generic_visit(node)
-        if not lazy:
-            return node
         name = "and_" if isinstance(node.op, ast.And) else "or_"
-        return runtime_call(name, [node.values[0], *map(thunk, node.values[1:])], [], node)
+        return self._lazy(name, name[:-1], node.values[0], node.values[1:], node)
+
+    def _lazy(self, name: str, kind: str, first: ast.expr, rest: list[ast.expr], node: ast.expr) -> ast.AST:
+        """A call that gets what may not be evaluated as functions: lambdas, or functions of ours if there is a walrus in it."""
+        bound, cells = self.walrus(rest)
+        if any(map(suspends, rest)) or (bound and cells is None):
+            return self.generic_visit(node)
+        site = self.site(
+            kind, first if kind == "ternary" else node, names=tuple(sorted(bound)), optional=frozenset(bound)
+        )
+        parts = [self.part(e) if bound else thunk(self.visit(e)) for e in rest]
+        args = [self.visit(first), site, cells or ast.Constant(None), *parts]
+        return runtime_call(name, args, [], node)
+
+    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr | None]:
+        """The variables that a walrus in the expressions binds, and the way to them; None where there is none."""
+        raise NotImplementedError
+
+    def part(self, node: ast.expr) -> ast.expr:
+        """An expression as a function of ours, defined before the statement."""
+        raise NotImplementedError
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         return runtime_call("not_", [node.operand], [], node) if isinstance(node.op, ast.Not) else node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
-        lazy = len(node.ops) > 1 and not any(map(binds_or_suspends, node.comparators))
+        later = node.comparators[1:]
+        lazy = later and not any(isinstance(n, ast.NamedExpr) or suspends(n) for c in later for n in ast.walk(c))
         self.generic_visit(node)
         if not lazy:
             return node
         signs: Any = ast.Constant(tuple(_OPERATORS[type(op)] for op in node.ops))  # type: ignore[arg-type]
-        return runtime_call("compare", [signs, node.left, *map(thunk, node.comparators)], [], node)
+        first, *rest = node.comparators
+        return runtime_call("compare", [signs, node.left, first, *map(thunk, rest)], [], node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         """`array[i]`, where i may be a graph value and the array one of NumPy's."""
@@ -128,7 +159,54 @@ class Expressions(ast.NodeTransformer):
             return node
         return runtime_call("item", [node.value, node.slice], [], node)
 
-    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+    def visit_Assign(self, node: Any) -> list[ast.stmt]:
+        """The assignment, and for each attribute or item that it stores to a note of that."""
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        notes: list[ast.stmt] = []
+        for target in (n for n in every(targets)):
+            if isinstance(target, (ast.Attribute, ast.Subscript)) and isinstance(target.ctx, ast.Store):
+                if not _is_path(target.value):
+                    continue
+                args = [self.site("store", target, text=ast.unparse(target)), copied(target.value)]
+                if isinstance(target, ast.Attribute):
+                    args.append(ast.Constant(target.attr))
+                note = ast.Expr(runtime_call("stored", args, [], target))
+                notes.append(ast.copy_location(note, target))
         self.generic_visit(node)
-        node.test = runtime_call("holds", [node.test], [], node.test)
+        return [node, *notes]
+
+    visit_AugAssign = visit_Assign
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        site = self.site("assert", node, text=ast.unparse(node.test))
+        message = ast.Constant(None) if node.msg is None else thunk(self._text(copied(node.msg)))
+        self.generic_visit(node)
+        node.test = runtime_call("holds", [node.test, message, site], [], node.test)
         return node
+
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        """What a `raise` raises; inside a `try` that may catch it, it stays Python's."""
+        if node.exc is None or self.caught:
+            return self.generic_visit(node)
+        site = self.site("raise", node)
+        made = node.exc if isinstance(node.exc, ast.Call) else ast.copy_location(ast.Call(node.exc, [], []), node.exc)
+        node.exc = self._with_texts("raised", made, [site])
+        node.cause = node.cause and self.visit(node.cause)
+        return node
+
+    def _with_texts(self, name: str, node: ast.Call, first: list[ast.expr]) -> ast.Call:
+        """A call of the runtime that gets f-strings in parts."""
+        keywords = [ast.keyword(k.arg, self._text(k.value)) for k in node.keywords]
+        return runtime_call(name, [*first, self.visit(node.func), *map(self._text, node.args)], keywords, node)
+
+    def _text(self, node: ast.expr) -> ast.expr:
+        if not isinstance(node, ast.JoinedStr):
+            return self.visit(node)
+        parts: list[ast.expr] = []
+        for part in node.values:
+            if isinstance(part, ast.FormattedValue):
+                how = "" if part.conversion < 0 else chr(part.conversion)
+                spec = ast.Constant("") if part.format_spec is None else self.visit(part.format_spec)
+                part = ast.Tuple([self.visit(part.value), ast.Constant(how), spec], ast.Load())
+            parts.append(part)
+        return runtime_call("text", parts, [], node)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from types import CodeType
 
 from adjoint.frontend.errors import UnsupportedSyntaxError
-from adjoint.frontend.names import Function, body_of, bound, declared, local, own_nodes
+from adjoint.frontend.names import Function, body_of, bound, children, declared, local, own_nodes
 from adjoint.frontend.returns import is_converted
 from adjoint.frontend.source import Source
 
@@ -31,7 +31,7 @@ def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.s
             "an `async` function cannot become a graph: write the numerical part as a plain function and call that",
         )
         return
-    nodes = list(own_nodes(body))
+    nodes = own_nodes(body)
     for node in nodes:
         if isinstance(node, (ast.Yield, ast.YieldFrom)):
             yield (
@@ -46,7 +46,7 @@ def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.s
             )
     outside = declared(body, ast.Global)
     foreign = declared(body, ast.Nonlocal) - around
-    for node in nodes:
+    for node in nodes if outside or foreign else ():
         for name in sorted(_bound_here(node) & (outside | foreign)):
             kind = "global" if name in outside else "nonlocal"
             yield (
@@ -54,7 +54,8 @@ def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.s
                 f"`{name}` is a {kind} variable: a graph runs without Python, so the assignment would happen once, when the graph is "
                 f"built. Return the value instead, or pass `{name}` in as an argument",
             )
-    yield from _deletions(body, False)
+    if any(isinstance(n, ast.Delete) for n in nodes):
+        yield from _deletions(body, False)
     for node in nodes:
         if isinstance(node, Function.__args__) and not _suspends(node):
             yield from _problems(node, around | local(fn))
@@ -97,4 +98,4 @@ def _deletions(body: Sequence[ast.AST], inside: bool) -> Iterator[tuple[ast.expr
                         f"`del {target.id}` in a branch or loop: whether `{target.id}` exists afterwards would depend on run-time "
                         f"values. Leave the `del` out, or assign None",
                     )
-        yield from _deletions(list(ast.iter_child_nodes(node)), inside or is_converted(node))
+        yield from _deletions(children(node), inside or is_converted(node))

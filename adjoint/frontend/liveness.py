@@ -22,9 +22,9 @@ class Liveness:
     _always: set[str] = field(default_factory=set)  # read by handlers that any statement may jump to
 
     @staticmethod
-    def of(body: Sequence[ast.stmt], stops: dict[ast.AST, ast.expr]) -> Liveness:
-        """Analyse a function's body; `stops` are the conditions that end a loop early."""
-        found = Liveness(_always=captured(body))
+    def of(body: Sequence[ast.stmt], stops: dict[ast.AST, ast.expr], outer: set[str]) -> Liveness:
+        """Analyse a function's body; `stops` are the conditions that end a loop early, `outer` its nonlocal variables."""
+        found = Liveness(_always=captured(body) | outer)
         found._stops = stops
         found._block(body, set())
         return found

@@ -1,4 +1,4 @@
-"""`and`, `or`, `not`, chained comparisons and `assert`: Python's on plain values, ops on graph values."""
+"""`not` and chained comparisons, and what `and` and `or` make of two values: Python's on plain values, ops on graph values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.frontend import state
+from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.site import Site
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
 
 Thunk = Callable[[], Any]
@@ -32,67 +34,44 @@ def truth(x: Any) -> Any:
     return x if x.dtype.kind == "b" else x != 0
 
 
+def matched(subject: Any, site: Site) -> Any:
+    """What a `match` compares with numbers and texts."""
+    if state.is_graph_value(subject):
+        raise ControlFlowError(
+            f"the `match` at {site.place} compares {state.described(subject)} with values, but it is known only when the graph "
+            f"runs. Write it as a chain of `if` and `elif`"
+        )
+    return subject
+
+
 def not_(x: Any) -> Any:
     """`not x`."""
     return logical_not(truth(x)) if state.is_graph_value(x) else not x
 
 
-def and_(value: Any, *rest: Thunk) -> Any:
-    """`value and ...`."""
-    for following in rest:
-        if state.is_graph_value(value):
-            value = _both(value, following())
-        elif value:
-            value = following()
-        else:
+def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
+    """`left < right < b`: each value is computed once, and only as long as the outcome is open."""
+    value = _OPERATORS[signs[0]](left, right)
+    for sign, following in zip(signs[1:], rest, strict=True):
+        if not state.is_graph_value(value) and not value:
             return value
-    return value
-
-
-def or_(value: Any, *rest: Thunk) -> Any:
-    """`value or ...`."""
-    for following in rest:
-        if state.is_graph_value(value):
-            value = _either(value, following())
-        elif value:
-            return value
-        else:
-            value = following()
-    return value
-
-
-def compare(signs: tuple[str, ...], left: Any, *rest: Thunk) -> Any:
-    """`left < a < b`: each value is computed once, and only as long as the outcome is open."""
-    value: Any = True
-    for sign, following in zip(signs, rest, strict=True):
-        right = following()
+        left, right = right, following()
         here = _OPERATORS[sign](left, right)
-        if state.is_graph_value(value):
-            value = _both(value, here)
-        else:
-            value = here
-            if not state.is_graph_value(value) and not value:
-                return value
-        left = right
+        value = both(value, here) if state.is_graph_value(value) else here
     return value
-
-
-def holds(test: Any) -> Any:
-    """The condition of an `assert`; one that is known only when the graph runs is taken to hold."""
-    return True if state.is_graph_value(test) else test
 
 
 def _is_truth(x: Any) -> bool:
     return isinstance(x, bool) or (isinstance(x, state.ARRAYS) and x.dtype.kind == "b")
 
 
-def _both(a: Any, b: Any) -> Any:
+def both(a: Any, b: Any) -> Any:
     if _is_truth(a) and _is_truth(b):
         return logical_and(truth(a), truth(b))
     return where(truth(a), b, a)
 
 
-def _either(a: Any, b: Any) -> Any:
+def either(a: Any, b: Any) -> Any:
     if _is_truth(a) and _is_truth(b):
         return logical_or(truth(a), truth(b))
     return where(truth(a), a, b)

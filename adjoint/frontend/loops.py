@@ -10,9 +10,9 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.frontend import state
+from adjoint.frontend import effects, state
 from adjoint.frontend.branches import guarded
-from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.items import Items, items_of
 from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.returns import RESULT
@@ -135,12 +135,15 @@ class _GraphLoop:
         self.stand_ins: dict[int, Any] = {}
         self.fixed: set[tuple[int, int]] = set()  # (place, leaf) of numbers that no round changes
         self.start: list[Any] = []
+        self.block = effects.Block()
+        self.around: Any = True  # when the loop takes place, if effects in it must know
 
     def run(self) -> None:
         """Carry the state through the loop, and leave in the variables what comes out."""
         while True:
             self.start = [self.stand_ins.get(i, p.get()) for i, p in enumerate(self.places)]
             init = self._carried(self.start)
+            self.around = effects.when() if self.block.wanted else True
             try:
                 outputs = self._loop(init)
                 break
@@ -160,16 +163,18 @@ class _GraphLoop:
 
     def _loop(self, init: list[Any]) -> list[Any]:
         if self.items is None:
-            return control.while_loop(self._condition, self._round, init)
+            return control.while_loop(self._condition, self._while_round, init)
         at, count = self.items.at, self.items.count
         if self.stop is None:
-            return control.for_loop(count, lambda i, *values: self._round(*values, item=lambda: at(i)), init)
+            return control.for_loop(
+                count, lambda i, *values: self._round(values, lambda: i < count, lambda: self.body(at(i))), init
+            )
 
         def going(i: Any, *values: Any) -> Any:
             return logical_and(i < count, self._condition(*values))
 
         def body(i: Any, *values: Any) -> list[Any]:
-            return [i + 1, *self._round(*values, item=lambda: at(i))]
+            return [i + 1, *self._round(values, lambda: going(i, *values), lambda: self.body(at(i)))]
 
         return control.while_loop(going, body, [state.np.int64(0), *init])[1:]
 
@@ -186,14 +191,25 @@ class _GraphLoop:
             raise ControlFlowError("the condition does not depend on what the loop computes")
         return logical_and(not_(ended), going) if state.is_graph_value(ended) or ended else going
 
-    def _round(self, *values: Any, item: Callable[[], Any] | None = None) -> list[Any]:
-        entered = self._enter(values)
-        try:
+    def _while_round(self, *values: Any) -> list[Any]:
+        def body() -> None:
             if self.site.test_binds and self.test is not None:
                 self.test()
-            self.body() if item is None else self.body(item())
+            self.body()
+
+        return self._round(values, lambda: self._condition(*values), body)
+
+    def _round(self, values: Any, going: Block, body: Block) -> list[Any]:
+        """The state after a round; `going` says whether it takes place."""
+        when = effects.both(self.around, going()) if self.block.wanted else None
+        entered = self._enter(values)
+        try:
+            with effects.inside(self.block, when):
+                body()
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             unforeseen = self.snapshot.changed(self.places)
+        except effects.Abandoned:
+            after, unforeseen = entered, []
         finally:
             self.snapshot.restore()
         if unforeseen:
@@ -253,11 +269,8 @@ class _GraphLoop:
     def _define(self, i: int, place: Place, now: Any) -> None:
         """A variable that first gets its value in the loop: allowed where that value is sure to be there, or not used."""
         sure = self.items is not None and not state.is_graph_value(self.items.count)
-        if not (sure or place.name == RESULT):
-            raise ControlFlowError(
-                f"`{place.name}` is only defined in the {self._where}, and it is used later: give it a value before the loop, for it "
-                f"may have no rounds"
-            )
+        if not (sure or place.name == RESULT or place.name in self.site.optional):
+            raise only_defined_in(f"the {self._where}", place.name, "the loop, for it may have no rounds")
         flat = Flat.of(now)
         self.stand_ins[i] = flat.rebuild([state.stand_in(x) for x in flat.leaves])
         raise Again

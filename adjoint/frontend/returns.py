@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from adjoint.frontend.names import children, definitely_bound, every
+
 RESULT, DONE = "_ad_result", "_ad_done"
 _STATIC_CALLS = {"isinstance", "issubclass", "hasattr", "callable"}
 _LOOPS = (ast.While, ast.For)
@@ -41,7 +43,7 @@ def _statements(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     for node in body:
         yield node
         if not isinstance(node, _SCOPES):
-            yield from _statements(list(ast.iter_child_nodes(node)))
+            yield from _statements(children(node))
 
 
 def _has_jump(body: Sequence[ast.AST], returns: bool = True, in_loop: bool = False) -> bool:
@@ -52,7 +54,7 @@ def _has_jump(body: Sequence[ast.AST], returns: bool = True, in_loop: bool = Fal
         if isinstance(node, _LOOPS):
             if _has_jump(node.body, returns, True) or _has_jump(node.orelse, returns, in_loop):
                 return True
-        elif not isinstance(node, _SCOPES) and _has_jump(list(ast.iter_child_nodes(node)), returns, in_loop):
+        elif not isinstance(node, _SCOPES) and _has_jump(children(node), returns, in_loop):
             return True
     return False
 
@@ -67,7 +69,7 @@ def _has_break(body: Sequence[ast.AST]) -> bool:
     for node in body:
         if isinstance(node, ast.Break):
             return True
-        inner = node.orelse if isinstance(node, _LOOPS) else list(ast.iter_child_nodes(node))
+        inner = node.orelse if isinstance(node, _LOOPS) else children(node)
         if not isinstance(node, _SCOPES) and _has_break(inner):
             return True
     return False
@@ -108,6 +110,8 @@ class Lowered:
     """
 
     body: list[ast.stmt]
+    #: Bound by the `else` of a loop: in the loop they need no value before a `break`.
+    optional: set[str] = field(default_factory=set)
     stops: dict[ast.AST, ast.expr] = field(default_factory=dict)
     abandoned: dict[ast.AST, set[str]] = field(default_factory=dict)
 
@@ -123,7 +127,7 @@ def _name(name: str, at: ast.AST, store: bool = False) -> ast.Name:
 
 def _assign(name: str, value: ast.expr | None, at: ast.AST) -> ast.stmt:
     value = ast.Constant(None) if value is None else value
-    return ast.fix_missing_locations(ast.copy_location(ast.Assign([_name(name, at, True)], value), at))
+    return ast.copy_location(ast.Assign([_name(name, at, True)], value), at)
 
 
 def _flag(name: str, value: bool, at: ast.AST) -> ast.stmt:
@@ -133,13 +137,13 @@ def _flag(name: str, value: bool, at: ast.AST) -> ast.stmt:
 def _none_of(flags: Sequence[str], at: ast.AST) -> ast.expr:
     names = [_name(f, at) for f in flags]
     either = names[0] if len(names) == 1 else ast.BoolOp(ast.Or(), list(names))
-    return ast.fix_missing_locations(ast.copy_location(ast.UnaryOp(ast.Not(), either), at))
+    return ast.copy_location(ast.UnaryOp(ast.Not(), ast.copy_location(either, at)), at)
 
 
 def _any_of(flags: Sequence[str], at: ast.AST) -> ast.expr:
     names = [_name(f, at) for f in flags]
     either = names[0] if len(names) == 1 else ast.BoolOp(ast.Or(), list(names))
-    return ast.fix_missing_locations(ast.copy_location(either, at))
+    return ast.copy_location(either, at)
 
 
 class _Lowering:
@@ -236,6 +240,7 @@ class _Lowering:
         out.append(fresh)
         passed_on = flags & {DONE}
         if node.orelse and ends:
+            self.result.optional |= {name for s in node.orelse for name in definitely_bound(s)}
             out += self._guarded(node.orelse, ends, outer, passed_on)
         elif node.orelse:
             more, also = self.block(node.orelse, outer, inside)
@@ -269,15 +274,16 @@ class _Lowering:
 
 def _without_unread(body: list[ast.stmt], stops: Sequence[ast.expr]) -> list[ast.stmt]:
     """The body without assignments to flags that nothing tests."""
-    names = (n for root in (*body, *stops) for n in ast.walk(root) if isinstance(n, ast.Name))
+    nodes = every(body)
+    names = (n for n in (*nodes, *every(stops)) if isinstance(n, ast.Name))
     tested = {n.id for n in names if isinstance(n.ctx, ast.Load)}
-    for root in body:
-        for node in ast.walk(root):
-            for field_name, value in ast.iter_fields(node):
-                if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                    kept = [s for s in value if not _unread(s, tested)]
-                    filler = [ast.copy_location(ast.Pass(), value[0])] if field_name == "body" else []
-                    setattr(node, field_name, kept or filler)
+    for node in nodes:
+        for block in ("body", "orelse", "finalbody"):
+            value = getattr(node, block, None)
+            if isinstance(value, list) and value:
+                kept = [s for s in value if not _unread(s, tested)]
+                filler = [ast.copy_location(ast.Pass(), value[0])] if block == "body" else []
+                setattr(node, block, kept or filler)
     return [s for s in body if not _unread(s, tested)]
 
 

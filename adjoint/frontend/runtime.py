@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from adjoint.frontend.branches import choose, if_
+from adjoint.frontend.branches import and_, choose, if_, or_
 from adjoint.frontend.calls import call, item
-from adjoint.frontend.logic import and_, compare, holds, not_, or_
+from adjoint.frontend.effects import holds, print_, raised, text
+from adjoint.frontend.leaks import mutate, stored
+from adjoint.frontend.logic import compare, matched, not_
 from adjoint.frontend.loops import for_, while_
 
-__all__ = ["and_", "call", "choose", "compare", "for_", "holds", "if_", "item", "not_", "or_", "while_"]
+__all__ = [
+    "and_", "call", "choose", "compare", "for_", "holds", "if_", "item", "matched", "mutate", "not_", "or_", "print_", "raised",
+    "stored", "text", "while_",
+]  # fmt: skip

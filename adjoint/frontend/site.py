@@ -1,4 +1,4 @@
-"""What is known of a branch or loop from its source, for the runtime."""
+"""What is known of a piece of code from its source, for the runtime."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from adjoint.frontend.errors import place
 
 @dataclass(frozen=True)
 class Site:
-    """One `if`, `while`, `for` or ternary of the user's source.
+    """One `if`, `while`, `for`, ternary, `assert`, `raise` or assignment of the user's source.
 
     `names` are the variables that it binds and that are needed later; `mutated` those with `x[i] = v` in it; `attributes`
     the pairs (x, a) with `x.a = v` in it. `abandoned` are the sides after which the function's other code is skipped,
-    `raises` those that always raise; `test_binds` says that the condition of a loop binds variables.
+    `optional` are variables that may have no value where they are not used; `raises` says that a `try` around it may catch what it raises; `test_binds` that the condition of a loop binds variables.
+    `text` is the condition of an `assert`, or the target of an assignment.
     """
 
     filename: str
@@ -26,8 +27,10 @@ class Site:
     first: frozenset[str] = frozenset()
     second: frozenset[str] = frozenset()
     abandoned: frozenset[str] = frozenset()
-    raises: frozenset[str] = frozenset()
+    optional: frozenset[str] = frozenset()
+    raises: bool = False
     test_binds: bool = False
+    text: str = ""
 
     @property
     def place(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from types import CellType, FunctionType, MethodType, ModuleType
@@ -36,8 +37,8 @@ class _Undefined:
 UNDEFINED: Any = _Undefined()
 
 
-class Again(Exception):
-    """The attempt found out something that it should have known from its beginning."""
+class Again(BaseException):
+    """The attempt found out something that it should have known from its beginning. No handler of the user's catches it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +142,7 @@ class Frame:
     def holds_graph_values(self) -> bool:
         """Whether any variable holds one, or a container with one."""
         return any(
-            is_graph_value(x) for v in self.variables.values() for x in _reachable(v.get()) if isinstance(x, Value)
+            is_graph_value(x) for v in self.variables.values() for x in reachable(v.get()) if isinstance(x, Value)
         )
 
     def places(self, site: Site) -> list[Place]:
@@ -165,7 +166,7 @@ def _is_instance(x: Any) -> bool:
     return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType, MethodType, ModuleType, Value))
 
 
-def _reachable(value: Any, depth: int = 3) -> Iterator[Any]:
+def reachable(value: Any, depth: int = 3) -> Iterator[Any]:
     """A value and what its containers and, to some depth, its attributes hold."""
     seen: set[int] = set()
     stack = [(value, depth)]
@@ -173,7 +174,7 @@ def _reachable(value: Any, depth: int = 3) -> Iterator[Any]:
         x, left = stack.pop()
         if id(x) in seen:
             continue
-        if isinstance(x, (list, tuple, dict)):
+        if isinstance(x, (list, tuple, dict, deque)):
             seen.add(id(x))
             stack += [(y, left) for y in (x.values() if isinstance(x, dict) else x)]
         elif left and _is_instance(x):
@@ -190,7 +191,7 @@ class Snapshot:
         self.before = [(v, v.get()) for v in (*frame.variables.values(), *boxes)]
         self.objects: dict[int, tuple[str, Any, Any]] = {}
         for place, value in self.before:
-            for x in _reachable(value):
+            for x in reachable(value):
                 if id(x) not in self.objects and (_is_mutable(x) or _is_instance(x)):
                     self.objects[id(x)] = (place.name, x, contents(x) if _is_mutable(x) else dict(vars(x)))
 
@@ -285,7 +286,10 @@ def same(a: Any, b: Any) -> bool:
 
 def stand_in(leaf: Any) -> Any:
     """A value of the same kind for a place whose value is never used."""
-    return np.zeros(tuple(leaf.shape), leaf.dtype) if isinstance(leaf, Value) else leaf
+    if not isinstance(leaf, Value):
+        return leaf
+    zeros = np.zeros(tuple(leaf.shape), leaf.dtype)
+    return zeros.item() if spec_of(leaf).weak else zeros
 
 
 def described(value: Any) -> str:

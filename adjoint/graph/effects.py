@@ -20,6 +20,8 @@ from adjoint.core.spec import Spec, bool_, shape_of
 from adjoint.graph.control import Control
 from adjoint.ops.broadcast import batch_front
 
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
+
 
 @dataclass(frozen=True)
 class Field:
@@ -30,8 +32,7 @@ class Field:
     spec: str = ""
 
     def __str__(self) -> str:
-        value = {"": lambda x: x, "s": str, "r": repr, "a": ascii}[self.conversion](self.value)
-        return format(value, self.spec)
+        return format(_CONVERSIONS[self.conversion](self.value), self.spec)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 def problem(graph: Graph, like: Graph | None = None, checked: set[Node] | None = None) -> str | None:
     """What is wrong with a graph (compared with the one it was made from), or None. Nodes found good are `checked`."""
-    if not graph.outputs and not graph.effects:
+    if like is not None and not graph.outputs:
         return "no output"
     checked = set() if checked is None else checked
     seen = set(graph.params)

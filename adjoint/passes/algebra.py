@@ -1,24 +1,54 @@
 """Laws of algebra, one a row. A law may not change a result beyond rounding, nor make a finite value NaN.
 
-So there is no `x * 0 -> 0` (x may be infinite) and no `x - x -> 0`.
+So there is no `x * 0 -> 0` (x may be infinite) and no `x - x -> 0`. The one liberty is the sign of a zero in `x + 0`. A graph
+may be differentiated after the laws have been applied, so they hold for derivatives too: what stops a gradient stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from adjoint.graph.node import Builder, Const, Graph, Node
-from adjoint.ops.arithmetic import Add, Cast, Conj, Div, MaskedMul, Mul, Neg, Pow, Real, Sub
+from adjoint.core.spec import is_inexact
+from adjoint.graph.node import Builder, Const, Graph, Node, inferred
+from adjoint.graph.rewrite import rebuild
+from adjoint.ops.arithmetic import (
+    Add,
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    Cast,
+    Conj,
+    Div,
+    MaskedMul,
+    Mul,
+    Neg,
+    Pow,
+    Real,
+    Sub,
+)
 from adjoint.ops.card import Op, card
-from adjoint.ops.compare import Where
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.reduce import Sum
-from adjoint.passes.rewrite import rebuild
+from adjoint.ops.compare import Equal, NotEqual, Where
+from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
+from adjoint.ops.reduce import Mean, Sum
 
 Law = Callable[..., "Node | None"]
+
+
+class Make:
+    """Builds nodes for a law: `b(op, *inputs)` and `b.const(value)`."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def __call__(self, op: Op, *inputs: Node) -> Node:
+        return self._builder.build(op, inputs)
+
+    def const(self, value: Any) -> Node:
+        return self._builder.const(value)
 
 
 def number(x: Node) -> float | None:
@@ -31,13 +61,21 @@ def number(x: Node) -> float | None:
     return float(array.flat[0])
 
 
+def truth(x: Node) -> bool | None:
+    """The truth value that a constant has everywhere; None for anything else."""
+    if not isinstance(x.op, Const) or x.spec.dtype.kind != "b":
+        return None
+    array = np.asarray(x.op.value)
+    return None if array.size == 0 or array.all() != array.any() else bool(array.flat[0])
+
+
 def made_by(x: Node, kind: type[Op]) -> Node | None:
-    """The node, if it is the result of such an op."""
-    return x if isinstance(x.op, kind) else None
+    """The node, if it is the result of such an op. (Ops are final: no instance of a subclass is missed.)"""
+    return x if type(x.op) is kind else None
 
 
 #: (name, op, law): the law gets the op and its inputs and returns the better node, or None where it does not apply.
-#: It is also given `b`, which builds a node from an op and nodes.
+#: It is also given `b`, which builds nodes.
 LAWS: list[tuple[str, type[Op], Law]] = [
     ("x + 0", Add, lambda b, op, x, y: x if number(y) == 0 else y if number(x) == 0 else None),
     ("x - 0", Sub, lambda b, op, x, y: x if number(y) == 0 else None),
@@ -45,6 +83,7 @@ LAWS: list[tuple[str, type[Op], Law]] = [
     ("x * -1", Mul, lambda b, op, x, y: b(card(Neg), x) if number(y) == -1 else b(card(Neg), y) if number(x) == -1 else None),
     ("g * 1, masked", MaskedMul, lambda b, op, g, p: g if number(p) == 1 else None),
     ("g * c, masked", MaskedMul, lambda b, op, g, p: b(card(Mul), g, p) if _finite(p) else None),
+    ("g * 0, masked", MaskedMul, lambda b, op, g, p: _zeros(b, p, g) if number(p) == 0 else _zeros(b, g, p) if number(g) == 0 else None),
     ("1 * p, masked", MaskedMul, lambda b, op, g, p: p if number(g) == 1 else None),
     ("x / 1", Div, lambda b, op, x, y: x if number(y) == 1 else None),
     ("x ** 1", Pow, lambda b, op, x, y: x if number(y) == 1 else None),
@@ -53,48 +92,120 @@ LAWS: list[tuple[str, type[Op], Law]] = [
     ("conj(conj(x))", Conj, lambda b, op, x: n.inputs[0] if (n := made_by(x, Conj)) else None),
     ("real(real x)", Real, lambda b, op, x: x if x.dtype.kind == "f" else None),
     ("cast to its own dtype", Cast, lambda b, op, x: x if x.dtype == op.dtype else None),
-    ("where(c, x, x)", Where, lambda b, op, c, x, y: x if x is y and c.shape == () else None),
+    ("cast of cast", Cast, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, Cast)) and _exact(n, op) else None),
+    ("where(c, x, x)", Where, lambda b, op, c, x, y: x if x is y else None),
+    ("where(true, x, y)", Where, lambda b, op, c, x, y: None if truth(c) is None else x if truth(c) else y),
+    ("where(not c, x, y)", Where, lambda b, op, c, x, y: b(op, n.inputs[0], y, x) if (n := _negation(c)) else None),
+    ("x == false", Equal, lambda b, op, x, y: b(card(BitwiseNot), x) if x.dtype.kind == "b" and _false(y) else None),
+    ("not not x", BitwiseNot, lambda b, op, x: n.inputs[0] if (n := made_by(x, BitwiseNot)) else None),
+    ("not (x == y)", BitwiseNot, lambda b, op, x: b(card(NotEqual), *n.inputs) if (n := made_by(x, Equal)) else None),
+    ("not (x != y)", BitwiseNot, lambda b, op, x: b(card(Equal), *n.inputs) if (n := made_by(x, NotEqual)) else None),
+    ("x and true", BitwiseAnd, lambda b, op, x, y: _logic(x, y, True)),
+    ("x or false", BitwiseOr, lambda b, op, x, y: _logic(x, y, False)),
     ("reshape to its own shape", Reshape, lambda b, op, x: x if x.shape == op.shape else None),
-    ("reshape of reshape", Reshape, lambda b, op, x: _reshape_again(b, op, x)),
+    ("reshape of reshape", Reshape, lambda b, op, x: reshape_again(b, op, x)),
+    ("broadcast of broadcast", BroadcastTo, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, BroadcastTo)) else None),
     ("broadcast to its own shape", BroadcastTo, lambda b, op, x: x if x.shape == op.shape else None),
     ("transpose that changes nothing", Transpose, lambda b, op, x: x if op.perm == tuple(range(len(op.perm))) else None),
-    ("transpose of transpose", Transpose, lambda b, op, x: _transpose_again(b, op, x)),
+    ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
+    ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
     ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
+    ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
 ]  # fmt: skip
 
 
 def _finite(p: Node) -> bool:
+    """Whether a factor needs no mask: finite, and not the 0 that hides an infinity on the other side."""
     value = number(p)
-    return value is not None and bool(np.isfinite(value))
+    return value is not None and value != 0 and bool(np.isfinite(value))
 
 
-def _reshape_again(b: Any, op: Any, x: Node) -> Node | None:
+def _zeros(b: Make, zero: Node, other: Node) -> Node | None:
+    """Zeros of the shape and dtype of a product."""
+    spec = inferred(card(Mul), (zero.spec, other.spec))
+    if min(spec.shape, default=0) < 0:  # a size known at run time only
+        return None
+    scalar = b.const(np.zeros((), spec.dtype))
+    return b(card(BroadcastTo, spec.shape), scalar) if spec.shape else scalar
+
+
+def _exact(inner: Node, outer: Any) -> bool:
+    """Whether the inner cast loses nothing, so that the outer one may start from its input."""
+    was, is_, will = inner.inputs[0].dtype, inner.dtype, outer.dtype
+    if will.kind in "iu" and is_.kind not in "biu":
+        return False  # what becomes of NaN depends on the dtype it comes from
+    if was.kind in "iu" and is_inexact(is_):
+        return was.itemsize * 8 <= {2: 8, 4: 24, 8: 53, 16: 53}[is_.itemsize if is_.kind != "c" else is_.itemsize // 2]
+    return np.can_cast(was, is_, "safe")
+
+
+def _negation(c: Node) -> Node | None:
+    return made_by(c, BitwiseNot) if c.dtype.kind == "b" else None
+
+
+def _false(y: Node) -> bool:
+    return truth(y) is False or number(y) == 0
+
+
+def _logic(x: Node, y: Node, neutral: bool) -> Node | None:
+    return x if truth(y) is neutral else y if truth(x) is neutral else None
+
+
+def reshape_again(b: Make, op: Any, x: Node) -> Node | None:
+    """A reshape of a reshape, as one."""
     inner = made_by(x, Reshape)
     return b(card(Reshape, op.shape), inner.inputs[0]) if inner else None
 
 
-def _transpose_again(b: Any, op: Any, x: Node) -> Node | None:
+def transpose_again(b: Make, op: Any, x: Node) -> Node | None:
+    """A transpose of a transpose, as one or none."""
     inner = made_by(x, Transpose)
     if not inner:
         return None
-    return b(card(Transpose, tuple(inner.op.perm[a] for a in op.perm)), inner.inputs[0])
+    perm = tuple(inner.op.perm[a] for a in op.perm)
+    return inner.inputs[0] if perm == tuple(range(len(perm))) else b(card(Transpose, perm), inner.inputs[0])
 
 
-BY_OP: dict[type, list[Law]] = {}
-for _, _kind, _law in LAWS:
-    BY_OP.setdefault(_kind, []).append(_law)
+def by_op(laws: list[tuple[str, type[Op], Law]]) -> dict[type, list[Law]]:
+    """The laws of each op."""
+    table: dict[type, list[Law]] = {}
+    for _, kind, law in laws:
+        table.setdefault(kind, []).append(law)
+    return table
+
+
+BY_OP = by_op(LAWS)
 
 
 def algebra(graph: Graph) -> Graph:
     """Apply the laws, each where it fits and gives the same shape and dtype, until nothing changes."""
-    while (better := rebuild(graph, _simpler)) is not graph:
+    return settled(graph, BY_OP)
+
+
+def accepted(builder: Builder, node: Node, law: Callable[[Make], Node | None]) -> Node | None:
+    """What a law makes of a node, if it has the same shape and dtype.
+
+    It is tried apart: a node made in vain must not take the place of an equal one that the graph has.
+    """
+    better = law(Make(Builder()))
+    fits = better is not None and better.spec == node.spec and not better.spec.weak
+    return law(Make(builder)) if fits else None
+
+
+def _applied(law: Law, op: Op, inputs: tuple[Node, ...], b: Make) -> Node | None:
+    return law(b, op, *inputs)
+
+
+def settled(graph: Graph, table: dict[type, list[Law]]) -> Graph:
+    """The graph after the laws of a table have been applied until nothing changes."""
+
+    def simpler(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+        for law in table.get(type(node.op), ()):
+            better = accepted(builder, node, partial(_applied, law, node.op, inputs))
+            if better is not None:
+                return better
+        return None
+
+    while (better := rebuild(graph, simpler)) is not graph:
         graph = better
     return graph
-
-
-def _simpler(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-    for law in BY_OP.get(type(node.op), ()):
-        better = law(lambda op, *xs: builder.build(op, xs), node.op, *inputs)
-        if better is not None and better.spec == node.spec and not better.spec.weak:
-            return better
-    return None

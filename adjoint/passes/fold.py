@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.graph.control import Control
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
-from adjoint.passes.rewrite import rebuild
+from adjoint.graph.rewrite import rebuild
 
 #: Results larger than this are left to the program: a graph should not carry big tables.
 LARGEST = 65_536

@@ -9,11 +9,11 @@ import numpy as np
 
 from adjoint.graph.inplace import UPDATES, InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node
+from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.index import ScatterAdd
 from adjoint.ops.movement import GetItem, PutItem, SetItem
-from adjoint.passes.rewrite import rebuild
 
 
 def inplace(graph: Graph) -> Graph:

@@ -7,7 +7,7 @@ from typing import Any
 
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Builder, Graph, Node, Pick
-from adjoint.passes.rewrite import changed
+from adjoint.graph.rewrite import changed
 
 
 def merge(graph: Graph) -> Graph:

@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph, Node
+from adjoint.graph.rewrite import rebuild
 from adjoint.graph.verify import problem
 from adjoint.passes.algebra import algebra
 from adjoint.passes.dead import dead
 from adjoint.passes.fold import fold
+from adjoint.passes.hoist import hoist
 from adjoint.passes.inplace import inplace
 from adjoint.passes.merge import merge
-from adjoint.passes.rewrite import rebuild
+from adjoint.passes.motion import motion
+from adjoint.passes.strength import strength
 
 Pass = Callable[[Graph], Graph]
 
@@ -24,12 +27,21 @@ def cse(graph: Graph) -> Graph:
     return rebuild(graph)
 
 
+def again(graph: Graph) -> Graph:
+    """What the passes in between have made constant, equal or useless."""
+    return dead(rebuild(fold(graph)))
+
+
 PASSES: tuple[tuple[str, Pass], ...] = (
     ("cse", cse),
     ("merge", merge),
     ("dead", dead),
     ("fold", fold),
     ("algebra", algebra),
+    ("strength", strength),
+    ("motion", motion),
+    ("hoist", hoist),
+    ("again", again),
     ("inplace", inplace),
 )
 

@@ -1,186 +1,250 @@
-"""Random programs: expressions, nested branches and loops, index updates. Every mode must agree on them.
+"""Every mode must agree on random programs.
 
 python -m adjoint.testing.fuzz 100000          # or: make fuzz
+python -m adjoint.testing.fuzz 1 --start 4711  # one program again
 """
 
 from __future__ import annotations
 
-import linecache
-import random
+import argparse
+import os
+import signal
 import sys
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from importlib.util import find_spec
+from random import Random
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from adjoint import ops
+from adjoint.api.batching import vmap
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad, value_and_grad
 from adjoint.api.jit import jit
+from adjoint.core import tree
+from adjoint.passes import PASSES
+from adjoint.testing.random_programs import Inputs, RandomProgram, random_program
+from adjoint.testing.reduce import reduced
+from adjoint.testing.workers import watched
 
-SCALARS, VECTOR, SIZE = ("a", "b", "c"), "v", 3
+EVERY = (0, 1, 2, 3, 4)  # positions of the inputs
+BATCH = 3
+LIMIT = 60.0  # seconds for one program
+MACHINE_CODE, EVERY_SO_OFTEN = "machine code", 20
 
-
-class Writer:
-    """Writes the lines of one random function of three numbers and a vector."""
-
-    def __init__(self, seed: int) -> None:
-        self.random = random.Random(seed)
-        self.lines: list[str] = []
-        self.counters = 0
-
-    def number(self) -> str:
-        return f"{self.random.uniform(-1.5, 1.5):.3f}"
-
-    def scalar(self, depth: int = 2) -> str:
-        """An expression of one number, bounded so that loops do not run away."""
-        pick = self.random.random()
-        if depth == 0 or pick < 0.3:
-            return self.random.choice([*SCALARS, *SCALARS, self.number(), f"{VECTOR}[{self.random.randrange(SIZE)}]"])
-        if pick < 0.5:
-            return f"({self.scalar(depth - 1)} {self.random.choice('+-*')} {self.scalar(depth - 1)})"
-        if pick < 0.8:
-            return f"ops.{self.random.choice(['sin', 'cos', 'tanh', 'sigmoid'])}({self.scalar(depth - 1)})"
-        if pick < 0.9:
-            return f"({self.scalar(depth - 1)} if {self.test()} else {self.scalar(depth - 1)})"
-        return f"{self.random.choice(['ops.sum', 'ops.max', 'ops.mean'])}({VECTOR} * {self.scalar(depth - 1)})"
-
-    def test(self) -> str:
-        left, right = self.scalar(1), self.number()
-        plain = f"{left} {self.random.choice('<>')} {right}"
-        pick = self.random.random()
-        if pick < 0.7:
-            return plain
-        if pick < 0.8:
-            return f"not ({plain})"
-        return f"({plain} {self.random.choice(['and', 'or'])} {self.scalar(1)} > {self.number()})"
-
-    def block(self, indent: int, depth: int, in_loop: bool) -> None:
-        for _ in range(self.random.randint(1, 3)):
-            self.statement(indent, depth, in_loop)
-
-    def put(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
-
-    def statement(self, indent: int, depth: int, in_loop: bool) -> None:
-        pick = self.random.random()
-        if depth == 0 or pick < 0.45:
-            self.assignment(indent)
-        elif pick < 0.65:
-            self.put(indent, f"if {self.test()}:")
-            self.block(indent + 1, depth - 1, in_loop)
-            if self.random.random() < 0.6:
-                self.put(indent, "else:")
-                self.block(indent + 1, depth - 1, in_loop)
-        elif pick < 0.85:
-            self.loop(indent, depth)
-        elif in_loop and pick < 0.93:
-            self.put(indent, f"if {self.test()}:")
-            self.put(indent + 1, self.random.choice(["break", "continue"]))
-        elif pick < 0.97:
-            self.put(indent, f"if {self.test()}:")
-            self.put(indent + 1, f"return ops.tanh({self.scalar()})")
-        else:
-            self.assignment(indent)
-
-    def assignment(self, indent: int) -> None:
-        pick = self.random.random()
-        name = self.random.choice(SCALARS)
-        if pick < 0.6:
-            self.put(indent, f"{name} = ops.tanh({self.scalar()})")
-        elif pick < 0.7:
-            self.put(indent, f"{name} += 0.1 * ops.sin({self.scalar(1)})")
-        elif pick < 0.9:
-            self.put(indent, f"{VECTOR}[{self.random.randrange(SIZE)}] = ops.tanh({self.scalar()})")
-        else:
-            self.put(indent, f"{VECTOR} = ops.sin({VECTOR} + {self.scalar(1)})")
-
-    def loop(self, indent: int, depth: int) -> None:
-        self.counters += 1
-        if self.random.random() < 0.6:
-            rounds = self.random.choice([2, 3, 4, 12])
-            self.put(indent, f"for i{self.counters} in range({rounds}):")
-            self.block(indent + 1, depth - 1, True)
-        else:
-            count = f"k{self.counters}"
-            self.put(indent, f"{count} = a * 0.0")
-            self.put(indent, f"while {count} < {self.random.randint(1, 4)} + ops.tanh({self.scalar(0)}):")
-            self.put(indent + 1, f"{count} = {count} + 1.0")
-            self.block(indent + 1, depth - 1, True)
-
-    def source(self) -> str:
-        self.put(0, "def program(a, b, c, v):")
-        self.put(1, f"{VECTOR} = {VECTOR} + 0.0")
-        for _ in range(self.random.randint(2, 4)):
-            self.statement(1, 3, False)
-        self.put(1, f"return {self.scalar()} + a + b * c + ops.sum({VECTOR})")
-        return "\n".join(self.lines) + "\n"
+Pairs = Iterator[tuple[str, Any, Any]]  # what is compared, static mode's result, dynamic mode's
 
 
-@dataclass(frozen=True)
-class RandomProgram:
-    """One random function, its source and its inputs."""
-
-    seed: int
-    source: str
-    fn: Callable[..., Any]
-    inputs: tuple[Any, ...]
+# ---------------------------------------------------------------- what is compared
 
 
-def random_program(seed: int) -> RandomProgram:
-    """The program of a seed: always the same one."""
-    source = Writer(seed).source()
-    name = f"<random program {seed}>"
-    linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-    namespace: dict[str, Any] = {"ops": ops}
-    exec(compile(source, name, "exec"), namespace)
-    draw = np.random.default_rng(seed)
-    inputs = (*(float(x) for x in draw.uniform(-1, 1, 3)), draw.uniform(-1, 1, SIZE))
-    return RandomProgram(seed, source, namespace["program"], inputs)
+def static(fn: Callable[..., Any], **options: Any) -> Any:
+    """The function as a graph, run by the backend that is quickest to begin."""
+    return jit(fn, backend="interpreter", **options)
 
 
-def disagreement(seed: int) -> str | None:
-    """Where static and dynamic mode differ on the program of a seed; None if they agree."""
-    program = random_program(seed)
-    every = tuple(range(len(program.inputs)))
-    tangents = tuple(np.cos(np.asarray(x) + i) for i, x in enumerate(program.inputs))
+def tangents(inputs: Inputs) -> Inputs:
+    return tuple(np.cos(np.asarray(x) + i).astype(np.asarray(x).dtype) for i, x in enumerate(inputs))
+
+
+def _dot(xs: Sequence[Any], ys: Sequence[Any]) -> float:
+    return sum(float(np.vdot(np.asarray(x), np.asarray(y))) for x, y in zip(xs, ys, strict=True))
+
+
+def _static_gradient(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    yield "jit(grad(f))", static(grad(program.fn, EVERY))(*program.inputs), gradient
+
+
+def _dynamic_forward(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    along = tangents(program.inputs)
+    yield "dynamic forward mode", jvp(program.fn, program.inputs, along)[1], _dot(gradient, along)
+
+
+def _static_forward(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    along = tangents(program.inputs)
+    yield "jvp(jit(f))", jvp(compiled, program.inputs, along)[1], _dot(gradient, along)
+
+
+def _without(*off: str) -> Callable[[RandomProgram, Any, Any], Pairs]:
+    def check(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+        found = static(grad(program.fn, EVERY), passes_off=off)(*program.inputs)
+        yield f"jit(grad(f), passes_off={off})", found, gradient
+
+    return check
+
+
+def _batch(program: RandomProgram) -> tuple[Inputs, list[Inputs]]:
+    """Inputs for a batch, and each example of it alone."""
+    nearby = [1.0, 0.6, -0.8][:BATCH]
+    stacked = tuple(
+        np.stack([np.asarray(x) * np.asarray(s, np.asarray(x).dtype) for s in nearby]) for x in program.inputs
+    )
+    return stacked, [tuple(x[k] for x in stacked) for k in range(BATCH)]
+
+
+def _batched_value(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    stacked, examples = _batch(program)
+    yield "vmap(jit(f))", vmap(compiled)(*stacked), np.stack([np.asarray(program.fn(*x)) for x in examples])
+
+
+def _batched_gradient(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    stacked, examples = _batch(program)
+    alone = [grad(program.fn, EVERY)(*x) for x in examples]
+    found = static(vmap(grad(program.fn, EVERY)))(*stacked)
+    yield "jit(vmap(grad(f)))", found, [np.stack([np.asarray(g) for g in gs]) for gs in zip(*alone, strict=True)]
+
+
+def _second(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    """The derivative of the gradient's component along a direction: reverse over reverse, forward over reverse."""
+    along = tangents(program.inputs)
+
+    def slope(fn: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *xs: sum((g * t).sum() for g, t in zip(grad(fn, EVERY)(*xs), along, strict=True))
+
+    wanted = grad(slope(program.fn), EVERY)(*program.inputs)
+    yield "jit(grad(grad(f)))", static(grad(slope(program.fn), EVERY))(*program.inputs), wanted
+    yield "jvp(grad(jit(f)))", jvp(grad(compiled, EVERY), program.inputs, along)[1], wanted
+
+
+def _machine_code(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    native = jit(program.fn, backend="native")
+    yield "native jit(f)", native(*program.inputs), compiled(*program.inputs)
+    yield "native grad(jit(f))", grad(native, EVERY)(*program.inputs), gradient
+
+
+#: Further checks: each program has one of them, beside `jit(f)` and `grad(jit(f))`, which all have.
+CHECKS: dict[str, Callable[[RandomProgram, Any, Any], Pairs]] = {
+    "static gradient": _static_gradient,
+    "dynamic forward": _dynamic_forward,
+    "static forward": _static_forward,
+    **{f"without {name}": _without(name) for name, _ in PASSES},
+    "without passes": _without(*(name for name, _ in PASSES)),
+    "batched value": _batched_value,
+    "batched gradient": _batched_gradient,
+    "second derivative": _second,
+    **({MACHINE_CODE: _machine_code} if find_spec("llvmlite") else {}),
+}
+
+
+def pairs(program: RandomProgram, check: str) -> Pairs:
+    """All that is compared for one program."""
+    value, gradient = value_and_grad(program.fn, EVERY)(*program.inputs)
+    compiled = static(program.fn)
+    yield "jit(f)", compiled(*program.inputs), value
+    yield "grad(jit(f))", grad(compiled, EVERY)(*program.inputs), gradient
+    yield from CHECKS[check](program, compiled, gradient)
+
+
+def agree(found: Any, wanted: Any) -> bool:
+    """Equal to rounding, measured by the largest number among them."""
+    f, w = ([np.asarray(x) for x in tree.leaves(part)] for part in (found, wanted))
+    exact = all(x.dtype != np.float32 for x in (*f, *w))
+    scale = max([1.0, *(float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for x in w)])
+    rtol, atol = (1e-8, 1e-10 * scale) if exact else (5e-3, 5e-4 * scale)
+    return len(f) == len(w) and all(
+        a.shape == b.shape and np.allclose(a, b, rtol, atol, equal_nan=True) for a, b in zip(f, w, strict=True)
+    )
+
+
+def difference(program: RandomProgram, check: str) -> str | None:
+    """Where the modes differ on a program; None if they agree. Its first two words say what kind it is of."""
     try:
-        value, gradient = value_and_grad(program.fn, every)(*program.inputs)
-        pushed = jvp(program.fn, program.inputs, tangents)[1]
-        expected = sum(float(np.vdot(g, t)) for g, t in zip(gradient, tangents, strict=True))
-        if not np.allclose(expected, np.asarray(pushed), rtol=1e-7, atol=1e-9):
-            return f"dynamic forward {pushed} against reverse {expected}"
-        compiled = jit(program.fn)
-        for what, found in (
-            ("jit(f)", [compiled(*program.inputs)]),
-            ("grad(jit(f))", grad(compiled, every)(*program.inputs)),
-            ("jit(grad(f))", jit(grad(program.fn, every))(*program.inputs)),
-        ):
-            wanted = [value] if what == "jit(f)" else gradient
-            for a, b in zip(found, wanted, strict=True):
-                if not np.allclose(np.asarray(a), np.asarray(b), rtol=1e-8, atol=1e-10, equal_nan=True):
-                    return f"{what} is {np.asarray(a)}, dynamic mode gives {np.asarray(b)}"
+        with np.errstate(all="ignore"):
+            for what, found, wanted in pairs(program, check):
+                if not agree(found, wanted):
+                    found, wanted = (tree.map(np.asarray, part) for part in (found, wanted))
+                    return f"{what} differs: it is {found}, dynamic mode gives {wanted}"
         return None
     except Exception as error:
         return f"{type(error).__name__}: {error}"
+
+
+def check_of(seed: int) -> str:
+    """The further check that the program of a seed undergoes; machine code takes long to make, so it has a turn of its own."""
+    names = [name for name in CHECKS if name != MACHINE_CODE]
+    return names[Random(-1 - seed).randrange(len(names))]
+
+
+def disagreement(seed: int, check: str | None = None) -> str | None:
+    """Where static and dynamic mode differ on the program of a seed; None if they agree."""
+    program = random_program(seed)
+    try:
+        return difference(program, check or check_of(seed))
     finally:
-        linecache.cache.pop(f"<random program {seed}>", None)
+        program.forget()
 
 
-def main(count: int, start: int = 0) -> int:
-    """Compare the modes on `count` programs, printing progress and each disagreement with its source."""
-    began, wrong = time.perf_counter(), 0
-    for seed in range(start, start + count):
-        if found := disagreement(seed):
-            wrong += 1
-            print(f"\nseed {seed}: {found}\n{random_program(seed).source}")
-        if (seed + 1) % 500 == 0:
-            rate = (seed + 1 - start) / (time.perf_counter() - began)
-            print(f"{seed + 1 - start} of {count} programs, {wrong} disagreements, {rate:.0f} a second", flush=True)
+def smallest(seed: int, check: str, limit: float = LIMIT) -> str:
+    """The source of a failing program with everything left out that the failure does not need."""
+    program = random_program(seed)
+
+    def kind(source: str) -> str | None:
+        try:
+            with alarm(limit / 10):
+                found = difference(program.with_source(source), check)
+        except (TimeoutError, SyntaxError):
+            return None
+        return " ".join(found.split()[:2]) if found else None
+
+    try:
+        return reduced(program.source, kind)
+    finally:
+        program.forget()
+
+
+# ---------------------------------------------------------------- many programs
+
+
+@contextmanager
+def alarm(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError if the block takes longer, where the system has such a signal."""
+    if not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError(f"took longer than {seconds:.0f} s")
+
+    old = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, old)
+
+
+def examined(seed: int, check: str | None = None) -> str | None:
+    """What is wrong with the program of a seed, with the smallest source that shows it; None if nothing is."""
+    rare = seed % EVERY_SO_OFTEN == 0 and MACHINE_CODE in CHECKS
+    check = check or (MACHINE_CODE if rare else check_of(seed))
+    try:
+        with alarm(LIMIT):
+            found = disagreement(seed, check)
+    except TimeoutError as error:
+        return f"{check}: {error}\n{random_program(seed).source}"
+    return None if found is None else f"{check}: {found}\n{smallest(seed, check)}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare the modes on many programs, printing progress and each disagreement with its smallest source."""
+    parser = argparse.ArgumentParser(prog="python -m adjoint.testing.fuzz", description=main.__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=1000, help="programs to compare")
+    parser.add_argument("--start", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--check", choices=list(CHECKS), help="the same further check for all of them")
+    options = parser.parse_args(arguments)
+    wrong = watched(
+        partial(examined, check=options.check),
+        range(options.start, options.start + options.count),
+        options.jobs,
+        3 * LIMIT,
+    )
     return 1 if wrong else 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]) if len(sys.argv) > 1 else 1000, int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    sys.exit(main())

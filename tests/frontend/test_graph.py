@@ -333,12 +333,6 @@ def returns_nothing(x):
         return x
 
 
-def raises(x):
-    if x.sum() > 0:
-        raise ValueError("no")
-    return x
-
-
 def list_in_while(x):
     seen = []
     while x.sum() > 1:
@@ -379,7 +373,6 @@ ERRORS = {
     one_branch: r"`z` is only defined in one branch of the `if` at test_graph.py:\d+:5, and it is used later: give it a value before",
     grows: r"`x` changes from float64\[4\] to float64\[8\] in the body of the `while` at test_graph.py:\d+:5",
     returns_nothing: r"the function returns float64\[4\] in the `if` branch and None otherwise",
-    raises: r"the `raise` in the `if` at test_graph.py:\d+:5 depends on a value that is known only when the graph runs",
     list_in_while: r"`seen` changes from a list of 0 to a list of 1 in the body of the `while`.*fill a Tensor by x\[i\] = v",
     defined_in_while: r"`last` is only defined in the body of the `while` at .*give it a value before the loop",
     ternary_of_shapes: r"the ternary gives float64\[4\] if the condition holds and float64\[\] if not \(test_graph.py:\d+:\d+\)",

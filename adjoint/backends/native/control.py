@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import in_register, is_known, literal
-from adjoint.backends.native.plan import Plan, Unsupported
+from adjoint.backends.native.plan import Plan, Unsupported, same_memory
 from adjoint.core.spec import Spec, bool_, int64
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Graph, Node, Pick
@@ -254,7 +254,7 @@ def _sub_loop(
     # A state updated in place keeps its place: it is not copied to the target.
     for k in arrays:
         if inner.updates_in_place(body.outputs[k], body.params[k]):
-            inner.targets.pop(body.outputs[k], None)
+            inner.targets.pop(same_memory(body.outputs[k]), None)
     return inner.run()
 
 

@@ -10,13 +10,12 @@ import numpy as np
 
 from adjoint.backends.native import kernels, threads
 from adjoint.backends.native.code import Code, Module, literal
-from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer, is_view
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.nest import Fold, NestFunction, combine, fill, neutral
 from adjoint.backends.native.plan import Kernel, Nest, Plan, Unit, parts_of, same_memory
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Node, Pick
-from adjoint.ops.movement import Reshape
 
 ALIGN = 64
 
@@ -71,7 +70,7 @@ class Frame:
         self.picks = {(n.inputs[0], n.op.index): n for n in graph.nodes if isinstance(n.op, Pick)}
         self.targets: dict[Node, str] = {}
         for k, pointer in targets.items():
-            self.targets.setdefault(graph.outputs[k], pointer)
+            self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
         self.last = self._last_uses()
         self.now = 0
 
@@ -88,7 +87,7 @@ class Frame:
                 found = self.shared.module.constant(np.asarray(node.op.value, node.spec.dtype))
         elif isinstance(node.op, Pick):
             found = self.results[node.inputs[0]][node.op.index]
-        elif isinstance(node.op, Reshape) and not (is_view(node) and node in self.plan.stored):
+        elif same_memory(node) is not node:
             found = self.value(node.inputs[0])
         else:
             raise AssertionError(f"{node.op} has not been computed")
@@ -158,7 +157,7 @@ class Frame:
         found = []
         for node in self.graph.outputs:
             value = self.value(node)
-            if node.shape and (target := self.targets.get(node)) not in (None, value):
+            if node.shape and (target := self.targets.get(same_memory(node))) not in (None, value):
                 self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
                 value = self.values[node] = target  # type: ignore[assignment]
             found.append(value)

@@ -127,8 +127,8 @@ class Plan:
                 self._need(node.inputs[0])
 
     def _need(self, node: Node) -> None:
-        if node.shape if not isinstance(node.spec, tuple) else False:
-            self.stored.add(node)
+        if not isinstance(node.spec, tuple) and node.shape:
+            self.stored.add(same_memory(node))
 
     def in_memory(self, node: Node) -> bool:
         """Whether a node is read from memory or a register."""

@@ -72,14 +72,13 @@ class Program:
     def __init__(self, graph: Graph) -> None:
         start = time.perf_counter()
         self.graph = canonical(graph)
-        self.left_out: list[Node] = []
         stages = self._stages()
         self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
         for native, part, inputs, outputs in stages:
             self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
-        self.whole = None
-        if len(self.steps) == 1 and not self.left_out and self.steps[0][1] == list(self.graph.params):
-            self.whole = self.steps[0][0]
+        ends = [list(self.graph.params), list(self.graph.outputs)]
+        alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
+        self.whole = self.steps[0][0] if alone else None
         self.seconds = time.perf_counter() - start
 
     def explain(self) -> str:
@@ -104,37 +103,53 @@ class Program:
         state.clear()
         return found
 
-    def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
-        """Nodes in turns of compiled (even) and interpreted (odd) ones, each turn a graph of its own."""
+    def _numbered(self, interpreted: set[Node]) -> dict[Node, int]:
+        """The turn of each node."""
         stage: dict[Node, int] = {}
         for node in self.graph.nodes:
             if isinstance(node.op, (Param, Const)):
                 continue
             least = max([stage[i] for i in node.inputs if i in stage], default=0)
-            odd = not isinstance(node.op, Pick) and not can_compile(node)
-            if isinstance(node.op, Pick):
-                stage[node] = least
-                continue
-            if odd:
-                self.left_out.append(node)
-            stage[node] = least + (least % 2 != int(odd))
+            if not isinstance(node.op, Pick):
+                odd = node in interpreted or not can_compile(node)
+                least += least % 2 != int(odd)
+            stage[node] = least
+        return stage
+
+    def _across(self, stage: dict[Node, int]) -> set[Node]:
+        """All calls that make or take arrays of unknown size, if one such array would have to leave its turn."""
+        users = [(n, i) for n in stage for i in n.inputs if i in stage and _unknown(i.spec)]
+        inside = all(stage[n] == stage[i] for n, i in users) and not any(_unknown(n.spec) for n in self.graph.outputs)
+        return set() if inside else {n for pair in users for n in pair} | {n for n in stage if _unknown(n.spec)}
+
+    def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
+        """Nodes in turns of compiled (even) and interpreted (odd) ones, each turn a graph of its own."""
+        stage = self._numbered(set())
+        if unknown := self._across(stage):
+            stage = self._numbered(unknown)
+        self.left_out = [n for n, k in stage.items() if k % 2 and not isinstance(n.op, Pick)]
         found = []
         for k in range(max(stage.values(), default=-1) + 1):
             mine = [n for n in self.graph.nodes if stage.get(n) == k]
             if not mine:
                 continue
             inside = set(mine)
-            inputs = list(
-                dict.fromkeys(i for n in mine for i in n.inputs if i not in inside and not isinstance(i.op, Const))
-            )
+            read = {i for n in mine for i in n.inputs if i not in inside and not isinstance(i.op, Const)}
+            inputs = [n for n in (*self.graph.params, *stage) if n in read]
             later = {i for n in self.graph.nodes if stage.get(n, -1) > k for i in n.inputs} | set(self.graph.outputs)
-            outputs = [n for n in mine if n in later and not isinstance(n.spec, tuple)]
+            wanted = [n for n in mine if n in later and not isinstance(n.spec, tuple)]
+            outputs = list(dict.fromkeys([n for n in self.graph.outputs if n in inside] + wanted))
             effects = tuple(n for n in self.graph.effects if n in inside)
             if not outputs and not effects:
                 continue
             part = _cut(inputs, outputs, effects, self.graph.name)
             found.append((k % 2 == 0, part, inputs, outputs))
         return found
+
+
+def _unknown(spec: Any) -> bool:
+    """Whether a value has a size known only at run time."""
+    return any(min(s.shape, default=0) < 0 for s in (spec if isinstance(spec, tuple) else (spec,)))
 
 
 def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:

@@ -1,0 +1,139 @@
+"""Graph values left behind in objects that outlive the trace: an error at the place that stored them.
+
+Code that is converted reports what it stores in attributes and containers. Objects made by the traced function may hold graph
+values; they are gone when it has returned. Whatever is still there then was made outside.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.core import context, tree
+from adjoint.core.dispatch import Value
+from adjoint.core.parameter import Parameter
+from adjoint.frontend import state
+from adjoint.frontend.calls import call
+from adjoint.frontend.errors import LeakError
+from adjoint.frontend.site import Site
+from adjoint.graph.trace import Tracer
+
+_watches: ContextVar[tuple[_Watch, ...]] = ContextVar("watches", default=())
+
+
+def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], Any]:
+    """The leaves of what a function gives for graph values, and how to put them together again: see `tree.flatten`.
+
+    Raises LeakError if the function stored graph values in an object that is still there afterwards. The containers of its
+    arguments and results are not meant: they are copies, made for the trace.
+    """
+    inputs = [x for x in tree.leaves((args, kwargs)) if isinstance(x, Value)]
+    watch = _Watch({}, max((x._trace.level for x in inputs), default=0))
+    with context.setting(_watches, (*_watches.get(), watch)):
+        out = fn(*args, **kwargs)
+    leaves, rebuild = tree.flatten(out)
+    if watch.stores:
+        watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
+    return leaves, rebuild
+
+
+def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
+    """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
+    for watch in _watches.get():
+        watch.note(site, holder, attribute)
+
+
+def mutate(site: Site, method: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """A call of a method, or of `setattr`, that may store its arguments."""
+    result = call(method, *args, **kwargs)
+    if _watches.get():
+        if method is setattr:
+            stored(site, *args[:2])
+        elif isinstance(holder := getattr(method, "__self__", None), (list, dict, set, deque)):
+            stored(site, holder)
+    return result
+
+
+@dataclass(eq=False)
+class _Store:
+    """A place that held a graph value when it was written to."""
+
+    site: Site
+    holder: Any
+    attribute: str | None
+    weak: bool
+
+    def object(self) -> Any:
+        return self.holder() if self.weak else self.holder
+
+    def is_gone(self) -> bool:
+        """Whether nothing but this record knows the object."""
+        return self.holder() is None if self.weak else sys.getrefcount(self.holder) <= 2
+
+
+@dataclass(eq=False)
+class _Watch:
+    """What has been stored during one trace, whose values have this level or a higher one."""
+
+    stores: dict[tuple[int, str | None], _Store]
+    level: float
+
+    def note(self, site: Site, holder: Any, attribute: str | None) -> None:
+        known = self.stores.get((id(holder), attribute))
+        if isinstance(holder, Parameter) or (known is not None and known.object() is holder):
+            return
+        if self.found(holder, attribute) is not None:
+            weak = type(holder).__weakrefoffset__ != 0
+            made = _Store(site, weakref.ref(holder) if weak else holder, attribute, weak)
+            self.stores[id(holder), attribute] = made
+
+    def found(self, holder: Any, attribute: str | None) -> Any:
+        """A value of the trace that a place holds, or None."""
+        inside = holder if attribute is None else getattr(holder, attribute, None)
+        parts = list(inside) if isinstance(inside, (set, frozenset)) else inside
+        return next((x for x in state.reachable(parts) if self._is_ours(x)), None)
+
+    def _is_ours(self, x: Any) -> bool:
+        while isinstance(x, Value) and not isinstance(x, Parameter):
+            if isinstance(x._trace, Tracer):
+                return x._trace.level >= self.level
+            x = x._value
+        return False
+
+    def check(self, allowed: set[int]) -> None:
+        """Raise LeakError for a place that still holds a value of the trace."""
+        self.stores = {key: s for key, s in self.stores.items() if key[0] not in allowed}
+        self._forget()
+        if self.stores and gc.isenabled():
+            gc.collect()  # objects that refer to one another
+            self._forget()
+        for store in self.stores.values():
+            value = self.found(store.object(), store.attribute)
+            if value is not None:
+                raise LeakError(store.site, state.described(value))
+
+    def _forget(self) -> None:
+        """Drop the places whose object is gone, and those that were in these."""
+        while gone := [key for key, store in self.stores.items() if store.is_gone()]:
+            for key in gone:
+                del self.stores[key]
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """The containers and Tensors of a value: those that a trace makes anew."""
+    if isinstance(value, Value):
+        yield value
+    elif not tree.is_leaf(value):
+        yield value
+        for child in value.values() if isinstance(value, dict) else _members(value):
+            yield from _parts(child)
+
+
+def _members(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else list(getattr(value, "__dict__", {}).values())
