@@ -20,7 +20,7 @@ from adjoint.api.inputs import check_function, name_of
 from adjoint.api.symbolic import NotSymbolicError, Template, fitted, probes
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, tree
-from adjoint.core.dispatch import EAGER, Value, wrap
+from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
@@ -121,14 +121,17 @@ class Jitted:
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
-        self._quick: dict[Any, Callable[[tuple[Any, ...]], Any]] = {}
+        self._quick: dict[Any, Callable[[list[Any]], Any]] = {}
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
         self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and (quick := self._quick.get(_quick_key(args))) is not None and _open_tape() is None:
-            return quick(args)
+        if not kwargs and _open_tape() is None:
+            key, values = _plain(args)
+            quick = self._quick.get(key)
+            if quick is not None:
+                return quick(values)
         return self._call(*args, **kwargs)
 
     @boundary
@@ -141,7 +144,7 @@ class Jitted:
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
         found = GraphCall(graph, self.backend)(*inputs)
-        if not kwargs and entry.template is None and len(inputs) == len(args) == len(made.numbers):
+        if not kwargs and entry.template is None and len(inputs) == len(args):
             self._remember(args, graph, entry.rebuild)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -152,14 +155,18 @@ class Jitted:
 
     def _remember(self, args: tuple[Any, ...], graph: Graph, rebuild: Callable[[list[Any]], Any]) -> None:
         """A short way for calls like this one: plain arrays and floats, nothing else to look at."""
-        key = _quick_key(args)
-        if key is None or (self._backend is None and context.backend.get() != backends.default()):
+        key, _ = _plain(args)
+        if key is None or (self._backend is None and context.backend.get() != context.backend_default):
             return
         run = executable(graph, self.backend)
+        if len(graph.outputs) == 1 and rebuild([run]) is run:  # the result is one Tensor, in no container
 
-        def quick(args: tuple[Any, ...]) -> Any:
-            found = run(*[x._value if isinstance(x, Value) else x for x in args])
-            return rebuild([wrap(y) for y in found])
+            def quick(values: list[Any]) -> Any:
+                return wrap(run(*values)[0])
+        else:
+
+            def quick(values: list[Any]) -> Any:
+                return rebuild([wrap(y) for y in run(*values)])
 
         self._quick[key] = quick
 
@@ -312,22 +319,23 @@ class Jitted:
         return "\n".join(lines)
 
 
-def _quick_key(args: tuple[Any, ...]) -> Any:
-    """The Specs of plain arrays and floats; None if there is anything else among the arguments."""
+def _plain(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """The shapes and dtypes of plain arrays and floats, and the arrays; None if there is anything else among the arguments."""
     key: list[Any] = []
+    values: list[Any] = []
     for x in args:
         kind = type(x)
-        if kind is Tensor:
-            if x._trace is not EAGER:
-                return None
+        if kind is Tensor and x._trace is EAGER:
             x = x._value
+            key += (x.shape, x.dtype)
+        elif kind is np.ndarray:
+            key += (x.shape, x.dtype)
         elif kind is float:
             key.append(float)
-            continue
-        elif kind is not np.ndarray:
-            return None
-        key += (x.shape, x.dtype)
-    return tuple(key)
+        else:
+            return None, values
+        values.append(x)
+    return tuple(key), values
 
 
 def _open(spec: Spec) -> Spec:

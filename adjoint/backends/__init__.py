@@ -32,11 +32,6 @@ def _has_llvm() -> bool:
     return find_spec("llvmlite") is not None
 
 
-def default() -> str | None:
-    """What the context says unless it is changed."""
-    return context.backend_default
-
-
 def chosen() -> str:
     """The backend in force."""
     return context.backend.get() or ("native" if _has_llvm() else "interpreter")

@@ -113,7 +113,8 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
             break
         carry += more
     carry = sorted(carry)
-    slices = [i for i in range(a, a + s) if smaller.params[i] in needs or (loop.guarded and i == a)]
+    guarded = loop.guarded and not _always(node.inputs[a])
+    slices = [i for i in range(a, a + s) if smaller.params[i] in needs or (guarded and i == a)]
     length = loop.length
     if not slices and s and test is None and length is None:
         length = node.inputs[a].spec.shape[0]
@@ -127,10 +128,19 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
     test_params = [*carry, *(i if i < a else i - s for i in constants)]
     op = Loop(
         _with_params(smaller, [*carry, *slices, *constants]), len(carry), len(slices),
-        test and _with_params(test, test_params), length, loop.backwards, loop.guarded,
+        test and _with_params(test, test_params), length, loop.backwards, guarded,
     )  # fmt: skip
     places = {w: k for k, w in enumerate(outs)}
     return _Narrow(op, (*carry, *slices, *constants), places, {i: i for i in still if i in wanted})
+
+
+def _always(guard: Node) -> bool:
+    """Whether every round takes place: the loop that says so puts out the constant True."""
+    if not (isinstance(guard.op, Pick) and isinstance(guard.inputs[0].op, Loop)):
+        return False
+    loop = guard.inputs[0].op
+    told = loop.body.outputs[guard.op.index]
+    return not loop.guarded and isinstance(told.op, Const) and bool(told.op.value)
 
 
 def _same(node: Node, i: int) -> bool:

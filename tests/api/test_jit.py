@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops
+from adjoint.core.errors import AdjointError
 
 X = np.array([1.0, 2.0])
 
@@ -113,7 +114,7 @@ def test_values_of_outer_transforms():
 def test_a_kept_graph_value_is_reported():
     kept = []
     g = ad.jit(lambda x: kept.append(x) or x * 2)
-    with pytest.raises(ad.AdjointError, match=r"`kept.append\(x\)` at test_jit.py:\d+:26 keeps float64\[2\]"):
+    with pytest.raises(AdjointError, match=r"`kept.append\(x\)` at test_jit.py:\d+:26 keeps float64\[2\]"):
         g(X)
 
 
