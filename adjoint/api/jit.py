@@ -17,7 +17,7 @@ from adjoint import derive as derive  # fills the verbs that control flow speaks
 from adjoint.api.arguments import NUMBERS, Call, Key, Signature
 from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
-from adjoint.api.symbolic import NotSymbolicError, Template, fitted, probes
+from adjoint.api.symbolic import PROBES, NotSymbolicError, Template, fitted
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, tree
 from adjoint.core.dispatch import EAGER, wrap
@@ -26,11 +26,11 @@ from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
-from adjoint.frontend import SourceError, convert, leaks
+from adjoint.frontend import SourceError, convert, leaks, loops
 from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.control import UNKNOWN
-from adjoint.graph.node import Graph
+from adjoint.graph.node import Graph, constants_apart
 from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
@@ -85,6 +85,7 @@ class _Entry:
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
     template: Template | None = None  # for other batch sizes
+    plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
 
     def at(self, size: int | None) -> Graph:
@@ -190,12 +191,10 @@ class Jitted:
                 open_key = replace(
                     key, specs=tuple(_open(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
                 )
-                if (entry := self._entries.get(open_key)) is not None:
-                    return made, entry, size
-                if (
-                    open_key not in self._closed
-                    and (entry := self._symbolic(made, batched, open_key, size)) is not None
-                ):
+                entry = self._entries.get(open_key)
+                if entry is None and open_key not in self._closed:
+                    entry = self._symbolic(made, batched, open_key)
+                if entry is not None and key not in self._entries and self._serves(entry, made, batched, size):
                     return made, entry, size
         entry = self._entries.get(key) or self._compile(made, key)
         return made, entry, size
@@ -229,28 +228,43 @@ class Jitted:
 
     def _compile(self, made: Call, key: Key) -> _Entry:
         start = time.perf_counter()
-        entry, reports = self._traced(made, [spec_of(x) for x in made.numbers])
+        entry, reports = self._better(self._traced(made, [spec_of(x) for x in made.numbers]))
         return self._kept(entry, reports, made, key, start)
 
-    def _symbolic(self, made: Call, batched: list[bool], key: Key, size: int) -> _Entry | None:
+    def _symbolic(self, made: Call, batched: list[bool], key: Key) -> _Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
-        sizes = probes(size)
-        found = []
-        for n in sizes:
-            specs = [
-                replace(spec_of(x), shape=(n, *spec_of(x).shape[1:])) if yes else spec_of(x)
-                for x, yes in zip(made.numbers, batched, strict=True)
-            ]
-            found.append(self._traced(made, specs))
-        (entry, reports), *_ = found
+        size = made.numbers[batched.index(True)].shape[0]
+        raw = [self._at_size(made, batched, n) for n in (*PROBES, size)]
+        found = [self._better(entry) for entry in raw[:-1]]
         try:
-            template = fitted([e.graph for e, _ in found], sizes)
+            fitted([e.graph for e in raw], (*PROBES, size))
+            template = fitted([e.graph for e, _ in found], PROBES)
         except NotSymbolicError as error:
             self._closed.add(key)
             self.notes.append(f"{self!r} compiles anew for each batch size: {error}")
             return None
-        return self._kept(replace(entry, template=template), reports, made, key, start)
+        (entry, reports), *_ = found
+        entry = replace(entry, template=template, plain=[e.graph for e in raw[:-1]])
+        entry.at(size)
+        return self._kept(entry, reports, made, key, start)
+
+    def _at_size(self, made: Call, batched: list[bool], n: int) -> _Entry:
+        """The graph for a batch size, with no loop unrolled only because it is short."""
+        specs = [spec_of(x) for x in made.numbers]
+        sized = [replace(s, shape=(n, *s.shape[1:])) if b else s for s, b in zip(specs, batched, strict=True)]
+        with context.setting(loops.few, 0), context.setting(constants_apart, True):
+            return self._traced(made, sized)
+
+    def _serves(self, entry: _Entry, made: Call, batched: list[bool], size: int) -> bool:
+        """Whether the formulas hold for a size not seen before: the function may branch on it."""
+        if size in entry.sizes:
+            return True
+        try:
+            fitted([*entry.plain, self._at_size(made, batched, size).graph], (*PROBES, size))
+        except NotSymbolicError:
+            return False
+        return True
 
     def _kept(self, entry: _Entry, reports: list[Report], made: Call, key: Key, start: float) -> _Entry:
         reason = self._signature.reason(made, key, self._last)
@@ -260,8 +274,8 @@ class Jitted:
         self._last = key
         return entry
 
-    def _traced(self, made: Call, specs: Sequence[Spec]) -> tuple[_Entry, list[Report]]:
-        """The optimised graph of the function for such inputs."""
+    def _traced(self, made: Call, specs: Sequence[Spec]) -> _Entry:
+        """The graph of the function for such inputs, before any pass."""
         tracer = Tracer("jit")
         parameters = _TracedParameters(context.bindings.get(), tracer)
         try:
@@ -278,10 +292,14 @@ class Jitted:
             tracer.ended = True
         params = _in_order(tracer, len(specs), parameters)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
-        graph, reports = optimise(graph, self._off)
-        _optimised.add(graph)
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured), reports
+        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured)
+
+    def _better(self, entry: _Entry) -> tuple[_Entry, list[Report]]:
+        """The same with its graph optimised."""
+        graph, reports = optimise(entry.graph, self._off)
+        _optimised.add(graph)
+        return replace(entry, graph=graph), reports
 
     def _read(self, fn: Any) -> Any:
         """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""

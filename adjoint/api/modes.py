@@ -25,7 +25,16 @@ def _when_first_used(verb: str) -> Callable[..., Any]:
     return load
 
 
-for _verb in ("trace_function", "grad_graph", "optimise", "executable", "vjp_graph", "jvp_graph", "vmap_graph", "steps"):
+for _verb in (
+    "trace_function",
+    "grad_graph",
+    "optimise",
+    "executable",
+    "vjp_graph",
+    "jvp_graph",
+    "vmap_graph",
+    "steps",
+):
     setattr(verbs, _verb, _when_first_used(_verb))
 
 

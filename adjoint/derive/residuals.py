@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from adjoint.graph.control import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.ops.arithmetic import Div, Pow
+from adjoint.ops.families import Reduction
+from adjoint.ops.index import Gather
+from adjoint.ops.movement import GetItem
 
 #: Modules of ops that cost more than reading a kept result.
 DEAR = ("transcendental", "special", "contract", "linalg", "decompose", "determinant", "fourier", "conv", "pool")
@@ -23,5 +24,6 @@ def _is_kept(node: Node) -> bool:
         return isinstance(node.inputs[0].op, Control) and all(n >= 0 for n in node.spec.shape)
     if isinstance(op, (Param, Const, Control)) or isinstance(node.spec, tuple):
         return False
-    dear = isinstance(op, (Div, Pow)) or type(op).__module__.rpartition(".")[2] in DEAR
-    return dear or any(prod(i.spec.shape) > 4 * (1 + prod(node.spec.shape)) for i in node.inputs)
+    # Which of them are kept must not depend on sizes: a graph for any batch size is one graph.
+    small = isinstance(op, (Reduction, Gather, GetItem))
+    return small or isinstance(op, (Div, Pow)) or type(op).__module__.rpartition(".")[2] in DEAR

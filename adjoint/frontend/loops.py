@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from contextvars import ContextVar
 from typing import Any
 
 from adjoint.frontend import effects, state
@@ -22,7 +23,7 @@ from adjoint.graph import control
 from adjoint.ops.functional import logical_and
 
 #: Loops of at most this many rounds are run by Python.
-FEW = 8
+few: ContextVar[int] = ContextVar("few", default=8)
 
 Block = Callable[..., Any]
 
@@ -41,7 +42,7 @@ def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Sit
             return
         rounds += 1
         if (
-            rounds == FEW + 1
+            rounds == few.get() + 1
             and _counts(frame, site)
             and _attempt(_GraphLoop(frame, site, body, test=test, stop=stop, strict=True))
         ):
@@ -89,7 +90,7 @@ def _counted_for(items: Items, body: Block, stop: Block | None, names: Block, si
         graph_stop = state.is_graph_value(ended)
         if not graph_stop and ended:
             return
-        if k < 2 and items.count - k > FEW and frame.holds_graph_values():
+        if k < 2 and items.count - k > few.get() and frame.holds_graph_values():
             rest = Items(items.count - k, functools.partial(_shifted, items, k))
             if _attempt(_GraphLoop(frame, site, body, items=rest, stop=stop)):
                 return

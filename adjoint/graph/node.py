@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
@@ -82,6 +83,10 @@ class Const:
         return f"Const({value.tolist() if isinstance(value, (np.ndarray, np.generic)) and value.size < 9 else '...'})"
 
 
+#: While this is set, equal constants stay apart: a number that happens to equal a size must not become one with it.
+constants_apart: ContextVar[bool] = ContextVar("constants_apart", default=False)
+
+
 class Builder:
     """Makes the nodes of one graph: infers their Specs, and returns the node it made before where it is the same."""
 
@@ -97,8 +102,9 @@ class Builder:
 
     def const(self, value: Any) -> Node:
         """A known number or array."""
-        op = Const(value)
-        return self._interned(op, (), lambda: spec_of(value))
+        if constants_apart.get():
+            return Node(Const(value), (), spec_of(value))
+        return self._interned(Const(value), (), lambda: spec_of(value))
 
     def build(self, op: Any, inputs: Sequence[Node]) -> Node:
         """The application of an op."""

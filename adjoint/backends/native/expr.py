@@ -159,7 +159,20 @@ def moved(node: Node, coords: tuple[Affine, ...], rank: int) -> list[Affine]:
             (n - 1 - c[0], tuple([-f for f in c[1]])) if k in axes else c
             for k, (c, n) in enumerate(zip(coords, shape, strict=True))
         ]
-    return _sliced(op.key, shape, coords, zero)
+    return _sliced(written_out(op.key, len(shape)), shape, coords, zero)
+
+
+def written_out(key: tuple, ndim: int) -> tuple:
+    """An index with whole slices in place of `...`.
+
+    >>> written_out((0, ..., None), 3)
+    (0, slice(None, None, None), slice(None, None, None), None)
+    """
+    if ... not in key:
+        return key
+    at = key.index(...)
+    named = sum(part is not None for part in key) - 1
+    return (*key[:at], *[slice(None)] * (ndim - named), *key[at + 1 :])
 
 
 def _sliced(key: tuple, shape: Sequence[int], coords: tuple[Affine, ...], zero: Affine) -> list[Affine]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.backends.native import blas, control
 from adjoint.backends.native.code import Code, is_known
+from adjoint.backends.native.expr import written_out
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
 from adjoint.core.spec import int64
@@ -206,7 +207,9 @@ def _region(op: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int, int]]
     """The part [index] of an array as (start, step, count) for each axis."""
     parts = []
     sizes = iter(shape)
-    for part in op.key:
+    for part in written_out(op.key, len(shape)):
+        if part is None:  # a new axis moves nothing
+            continue
         n = next(sizes)
         if isinstance(part, slice):
             start, stop, step = part.indices(n)
@@ -220,7 +223,8 @@ def _region(op: Any, shape: tuple[int, ...]) -> tuple[list[tuple[int, int, int]]
 def _part_fits(node: Node) -> bool:
     op = plain(node.op)
     v = node.inputs[-1]
-    return None not in op.key and (not v.shape or v.shape == op.picked(node.shape)) and node.spec.dtype.kind in "fib"
+    fits = not v.shape or v.shape == op.picked(node.shape)
+    return fits and node.shape != () and node.spec.dtype.kind in "fib"
 
 
 def _write_part(frame: Any, node: Node, target: str, v: Node) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.backends.native.code import Code
 from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.nest import get
+from adjoint.backends.native.nest import get, put
 
 
 @dataclass(frozen=True)
@@ -160,59 +160,57 @@ class Tiler:
 
     # ------------------------------------------------------------ packing
 
-    def pack(self, b: Factor, to: str, columns: int, low: Any, high: Any, last: int) -> Factor:
-        """Rows `low` to `high` of a panel of b, in vectors one after the other; lanes without a column hold zeros.
+    def pack(self, b: Factor, to: str, columns: int, line: int, low: Any, high: Any, last: int) -> Factor:
+        """Rows `low` to `high` of a panel of b, each `line` elements from the next; what is behind its columns is zeros.
 
         `last` is how many rows b has, and `low` a multiple of the width.
         """
-        vectors = -(-columns // self.width)
-        line = vectors * self.width
         if b.across == 1:
-            self._copy(b, to, columns, vectors, low, high)
+            self._copy(b, to, columns, line, low, high)
             return Factor(to, line, 1)
         assert b.down == 1, "a factor that lies along neither axis"
         whole = last // self.width * self.width
-        full = vectors - (columns % self.width > 0)
+        full = columns // self.width
         if whole:
-            end = self.least(high, whole)
-            with self.code.loop(low, end, self.width) as turn:
+            with self.code.loop(low, self.least(high, whole), self.width) as turn:
                 if full:
                     with self.code.loop(0, full * self.width, self.width) as at:
                         self._turn(b, to, line, turn.i, low, at.i, self.width)
-                if full < vectors:
+                if columns % self.width:
                     self._turn(b, to, line, turn.i, low, full * self.width, columns % self.width)
         if whole < last:
-            begin = whole if isinstance(low, int) and low <= whole else self.most(low, whole)
-            self._gather(b, to, columns, vectors, begin, high, low)
+            self._gather(b, to, columns, line, self.most(low, whole), high, low)
         return Factor(to, line, 1)
 
-    def _copy(self, b: Factor, to: str, columns: int, vectors: int, low: Any, high: Any) -> None:
+    def _copy(self, b: Factor, to: str, columns: int, line: int, low: Any, high: Any) -> None:
         with self.code.loop(low, high) as turn:
             source = b.at(self.code, turn.i, 0, self.dtype).pointer
-            target = self._line(to, vectors * self.width, turn.i, low)
-            for v in range(vectors):
-                mask = mask_of(self.width, min(self.width, columns - v * self.width))
-                value = get(self.code, source, 1, str(v * self.width), self.dtype, self.width, mask)
-                self.code.store(
-                    value, self.code.element(target, v * self.width, self.dtype), self.dtype, self.width
-                )
+            target = self._line(to, line, turn.i, low)
+            for v in range(0, columns, self.width):
+                mask = mask_of(self.width, min(self.width, columns - v))
+                value = get(self.code, source, 1, str(v), self.dtype, self.width, mask)
+                self._keep(value, target, v, line)
 
-    def _gather(self, b: Factor, to: str, columns: int, vectors: int, begin: Any, high: Any, low: Any) -> None:
+    def _gather(self, b: Factor, to: str, columns: int, line: int, begin: Any, high: Any, low: Any) -> None:
         """The rows that fill no square block, element by element."""
         with self.code.loop(begin, high) as turn:
             source = b.at(self.code, turn.i, 0, self.dtype).pointer
-            target = self._line(to, vectors * self.width, turn.i, low)
+            target = self._line(to, line, turn.i, low)
             with self.code.loop(0, columns) as at:
                 value = self.code.load(self.code.element(source, self.code.mul(at.i, b.across), self.dtype), self.dtype)
                 self.code.store(value, self.code.element(target, at.i, self.dtype), self.dtype)
-            for lane in range(columns, vectors * self.width):
-                self.code.store(
-                    Lanes(self.code, 1).number(0, self.dtype), self.code.element(target, lane, self.dtype), self.dtype
-                )
+            zero = Lanes(self.code, 1).number(0, self.dtype)
+            for lane in range(columns, line):
+                self.code.store(zero, self.code.element(target, lane, self.dtype), self.dtype)
 
     def _line(self, to: str, line: int, k: Any, low: Any) -> str:
         row = self.code.add(k, -low) if isinstance(low, int) else self.code.put(f"sub i64 {k}, {low}")
         return self.code.element(to, self.code.mul(row, line), self.dtype)
+
+    def _keep(self, value: str, target: str, column: Any, line: int) -> None:
+        """Store a vector of a packed row, as much of it as the row has room for."""
+        room = self.width if line % self.width == 0 or not isinstance(column, int) else line - column
+        put(self.code, value, target, 1, str(column), self.dtype, self.width, mask_of(self.width, min(room, self.width)))
 
     def _turn(self, b: Factor, to: str, line: int, k: Any, low: Any, column: Any, used: int) -> None:
         """A square block, transposed in registers."""
@@ -223,9 +221,9 @@ class Tiler:
             else self.lanes.number(0, self.dtype)
             for c in range(self.width)
         ]
-        target = self.code.element(self._line(to, line, k, low), column, self.dtype)
+        target = self._line(to, line, k, low)
         for r, value in enumerate(transposed(self.lanes, block, self.dtype)):
-            self.code.store(value, self.code.element(target, r * line, self.dtype), self.dtype, self.width)
+            self._keep(value, self.code.element(target, r * line, self.dtype), column, line)
 
     def least(self, x: Any, y: Any) -> Any:
         return self._choice("smin", min, x, y)

@@ -1,0 +1,187 @@
+"""How a matrix product is cut up: tiles for the registers, panels for the cache, chunks for the threads."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from adjoint.backends.native.tiles import Span, spans
+
+DEEP = 256  # terms that are added up in registers before the sums go to memory
+FEW = 8  # rows for which a transposed factor is read as it lies, not packed
+CHUNK = 20_000  # nanoseconds of work in a chunk, at least
+MOST = 64  # chunks
+FAR = 2048  # bytes between neighbours in A from which its rows crowd the same places of a cache
+TALL = 1024  # rows of A that are gone through again and again for the panels of a part
+
+
+@dataclass(frozen=True)
+class Product:
+    """C[m, n] = alpha · A[m, k] · B[k, n] (+ C), once for each index of `batch`; C is contiguous.
+
+    Strides are in elements: of A by row and term, of B by term and column, and of both along each axis of the batch.
+    """
+
+    dtype: np.dtype
+    m: int
+    n: int
+    k: int
+    a: tuple[int, int]
+    b: tuple[int, int]
+    batch: tuple[int, ...] = ()
+    a_batch: tuple[int, ...] = ()
+    b_batch: tuple[int, ...] = ()
+    alpha: float = 1.0
+    accumulate: bool = False
+
+    def simplified(self) -> Product:
+        """The same product with fewer axes: those of the batch joined, and made rows where B is the same for all."""
+        axes = [x for x in zip(self.batch, self.a_batch, self.b_batch, strict=True) if x[0] > 1]
+        joined: list[tuple[int, int, int]] = []
+        for n, a, b in axes:
+            if joined and joined[-1][1] == n * a and joined[-1][2] == n * b:
+                joined[-1] = (joined[-1][0] * n, a, b)
+            else:
+                joined.append((n, a, b))
+        m, row = self.m, self.a[0]
+        if joined and joined[-1][2] == 0 and (m == 1 or joined[-1][1] == m * row):
+            n, a, _ = joined.pop()
+            m, row = m * n, (a if m == 1 else row)
+        batch, a_batch, b_batch = zip(*joined, strict=True) if joined else ((), (), ())
+        down, across = self.b
+        if self.n == 1:
+            across = 1
+        elif self.k == 1 and across != 1:
+            down = 0
+        return replace(
+            self, m=m, a=(row, self.a[1]), b=(down, across), batch=batch, a_batch=a_batch, b_batch=b_batch
+        )
+
+    def flipped(self) -> Product:
+        """A column as a row: Cᵀ = Bᵀ·Aᵀ lies in memory as C does."""
+        return replace(
+            self, m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], a_batch=self.b_batch, b_batch=self.a_batch
+        )
+
+
+def registers(bits: int) -> int:
+    """How many vector registers there are."""
+    return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
+
+
+def tile_shape(m: int, vectors: int, available: int) -> tuple[int, int]:
+    """Rows and vectors of a tile: what takes the fewest cycles a term, by a simple count."""
+
+    def cycles(rows: int, wide: int) -> float:
+        # Two multiply-adds or two loads a cycle, and a multiply-add waits four cycles for the one before it.
+        return sum(
+            r.count * c.count * max(r.size * c.size / 2, (r.size + c.size) / 2, 4)
+            for r in spans(m, rows)
+            for c in spans(vectors, wide)
+        )
+
+    shapes = [
+        (rows, wide)
+        for wide in range(1, 16)
+        for rows in range(1, 16)
+        if rows * wide + wide + 1 <= available and rows <= m and wide <= vectors
+    ]
+    return min(shapes, key=lambda s: (cycles(*s), s[0] + s[1]))
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a product is cut up."""
+
+    width: int
+    dots: bool  # lanes along the terms, not along the columns
+    pack: bool  # panels of B are copied
+    pack_rows: bool  # and all of A is, tile by tile
+    deep: int  # terms in one go
+    rows: tuple[Span, ...]
+    columns: tuple[tuple[Span, int], ...]  # panels of vectors, and how many columns their last vector has
+    row_parts: int = 1
+    column_parts: int = 1
+    units: int = 1
+    per: int = 1  # units in a chunk
+
+    @property
+    def tiles(self) -> int:
+        return sum(s.count for s in self.rows)
+
+    @property
+    def panels(self) -> int:
+        return sum(s.count for s, _ in self.columns)
+
+    def packed(self, p: Product) -> int:
+        """Elements of A when it is packed."""
+        return prod(p.batch) * self.tiles * self.rows[0].size * -(-p.k // self.deep) * self.deep
+
+    @property
+    def chunks(self) -> int:
+        return -(-self.units // self.per)
+
+
+def layout(p: Product, bits: int) -> Layout:
+    """Decide from the sizes."""
+    width = bits // 8 // p.dtype.itemsize
+    lying = p.b[1] != 1  # columns of B lie along memory
+    dots = p.a[1] == 1 and p.b[0] == 1 and (p.m <= FEW and lying or p.n == 1)
+    pack = pack_rows = False
+    if dots:
+        rows, columns = spans(p.m, 2), [(s, width) for s in spans(p.n, 4)]
+    else:
+        while width > 2 and width >= 2 * p.n:
+            width //= 2
+        vectors = -(-p.n // width)
+        high, wide = tile_shape(p.m, vectors, registers(bits))
+        rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
+        pack = lying or (p.m > 4 * high and p.k * p.n * p.dtype.itemsize > 16384)
+        pack_rows = pack and p.m > 4 * high and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
+    deep = DEEP if pack and 2 * p.k > 3 * DEEP else p.k
+    cut = Layout(width, dots, pack, pack_rows, deep, tuple(rows), tuple(columns))
+    return replace(cut, **_parts(p, cut))
+
+
+def _parts(p: Product, cut: Layout) -> dict[str, int]:
+    """Units of work, and how many make a chunk."""
+    batch = prod(p.batch)
+    wanted = min(int(nanoseconds(p) // CHUNK), MOST)
+    if wanted < 3:
+        return {"units": batch, "per": batch}
+    if batch >= wanted:
+        return {"units": batch, "per": -(-batch // wanted)}
+    pieces = -(-wanted // batch)
+    if cut.pack:  # each part packs panels of its own, and goes through its rows once for each
+        row_parts = min(-(-p.m // TALL), cut.tiles)
+        column_parts = min(-(-pieces // row_parts), max(cut.panels // 2, 1))
+        row_parts = max(row_parts, min(-(-pieces // column_parts), p.m // 256))
+    else:
+        row_parts = min(cut.tiles, pieces)
+        column_parts = min(cut.panels, -(-pieces // row_parts))
+    return {"row_parts": row_parts, "column_parts": column_parts, "units": batch * row_parts * column_parts}
+
+
+def _panels(n: int, vectors: Sequence[Span], width: int) -> list[tuple[Span, int]]:
+    """Panels of vectors, the one with an unfilled vector apart."""
+    found = [(s, width) for s in vectors]
+    if n % width:
+        last, _ = found.pop()
+        if last.count > 1:
+            found.append((replace(last, count=last.count - 1), width))
+        before = last.count - 1
+        found.append((Span(last.size, last.first + before, 1, last.start + before * last.size), n % width))
+    return found
+
+
+def nanoseconds(p: Product) -> float:
+    """About how long a product takes on one core."""
+    size = p.dtype.itemsize
+    read = prod(p.batch) * (p.m * p.k + p.k * p.n + p.m * p.n) * size
+    return max(prod(p.batch) * 2 * p.m * p.n * p.k / (25 * 4 / (size / 4)), read / 10)
+
+
