@@ -128,7 +128,7 @@ class Jitted:
         self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and _open_tape() is None:
+        if not kwargs and not self._donate and _open_tape() is None:
             key, values = _plain(args)
             quick = self._quick.get(key)
             if quick is not None:

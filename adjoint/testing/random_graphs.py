@@ -84,7 +84,9 @@ class GraphWriter:
     def build(self, op: Any, *inputs: Node) -> Node:
         """The node, held to small numbers."""
         node = self.builder.build(op, inputs)
-        if node.spec.dtype.kind == "b" or not isinstance(op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, MatMul, ScatterAdd)):
+        if node.spec.dtype.kind == "b" or not isinstance(
+            op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, MatMul, ScatterAdd)
+        ):
             return node
         bound = self.builder.const(9)
         low = self.builder.build(c.Minimum(), (node, bound))

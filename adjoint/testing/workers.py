@@ -60,19 +60,18 @@ def watched(
             worker = workers[results]  # type: ignore[index]
             try:
                 seed, found = worker.results.recv()
-            except EOFError:
-                worker.process.join()
-                code = worker.process.exitcode
-                seed, found = (worker.left[0] if worker.left else None), f"the process ended with code {code}"
-            if seed is not None:
                 worker.left.remove(seed)
                 worker.since = time.monotonic()
+            except EOFError:  # the process has ended: all done, or in the middle of a number
+                worker.process.join()
+                seed = worker.left.pop(0) if worker.left else None
+                found = f"the process ended with code {worker.process.exitcode}"
+                _replaced(workers, worker, todo)
+            if seed is not None:
                 done += 1
                 if found is not None:
                     wrong += 1
                     say(f"\nseed {seed}: {found}")
-            if not worker.process.is_alive() and not worker.results.poll():
-                _replaced(workers, worker, todo)
         for worker in list(workers.values()):
             if worker.left and time.monotonic() - worker.since > limit:
                 say(f"\nseed {worker.left.pop(0)}: took longer than {limit:.0f} s and was ended")

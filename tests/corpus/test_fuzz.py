@@ -1,33 +1,118 @@
-"""Random programs: dynamic and static mode agree in value, reverse and forward derivative. `make fuzz` runs many more."""
+"""Random programs: dynamic and static mode agree in value and derivatives. `make fuzz` runs many more."""
 
 from __future__ import annotations
 
+import os
+import time
+from collections import Counter
+
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from adjoint.core import tree
-from adjoint.testing import fuzz
+from adjoint.testing import fuzz, workers
+from adjoint.testing.random_programs import program_of, random_program
+from adjoint.testing.reduce import reduced
 
-BLOCK, BLOCKS = 25, 12
+BLOCK, BLOCKS = 50, 100
+NATIVE = 40
 
 
-@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def agrees(seed, check):
+    found = fuzz.disagreement(seed, check)
+    assert found is None, f"seed {seed}, {check}: {found}\n{random_program(seed).source}"
+
+
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_modes_agree_on_random_programs(block):
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
-        found = fuzz.disagreement(seed)
-        assert found is None, f"seed {seed}: {found}\n{fuzz.random_program(seed).source}"
+        agrees(seed, fuzz.check_of(seed))
 
 
-def test_a_disagreement_is_found(monkeypatch):
-    """The check fails when static mode computes something else."""
+@pytest.mark.parametrize("seed", range(NATIVE))
+def test_machine_code_agrees_on_random_programs(seed):
+    pytest.importorskip("llvmlite")
+    agrees(seed, fuzz.MACHINE_CODE)
 
-    def wrong(fn):
-        return lambda *xs: tree.map(lambda y: y * 1.0001, fn(*xs))
 
+@settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.sampled_from([c for c in fuzz.CHECKS if c != fuzz.MACHINE_CODE]))
+def test_modes_agree_on_programs_that_shrink(random, check):
+    """The same generator, its choices made by Hypothesis, which finds the smallest program that fails."""
+    program = program_of(random, "<random program>")
+    try:
+        found = fuzz.difference(program, check)
+        assert found is None, f"{check}: {found}\n{program.source}"
+    finally:
+        program.forget()
+
+
+# ---------------------------------------------------------------- the fuzzer itself
+
+
+def test_every_check_has_its_share():
+    turns = Counter(fuzz.check_of(seed) for seed in range(BLOCK * BLOCKS))
+    assert set(turns) == set(fuzz.CHECKS) - {fuzz.MACHINE_CODE}
+    assert min(turns.values()) > BLOCK * BLOCKS / len(turns) / 2
+
+
+def test_programs_hold_every_kind_of_statement():
+    sources = [random_program(seed).source for seed in range(1000)]
+    for part in (
+        "while ", "for r", "enumerate(", "range(", "break", "continue", "    return ops.tanh", "else:", "elif ", "def h0", "p = [", "q = {",
+        "[::-1] =", "argmax", "astype", " @ ", "ops.where(", "ops.maximum(", "abs(", "+= ", "m[", "ops.mean(m, 0)", "a, b = b, ", " and ",
+    ):  # fmt: skip
+        assert sum(part in source for source in sources) >= 5, part
+    lengths = sorted(source.count("\n") for source in sources)
+    assert lengths[500] <= 15 and lengths[-1] >= 40  # most small, some large
+
+
+def wrong(fn, **options):
+    return lambda *xs: tree.map(lambda y: y * 1.0001, fn(*xs))
+
+
+def test_a_disagreement_is_found_and_reduced(monkeypatch):
     monkeypatch.setattr(fuzz, "jit", wrong)
-    assert any("dynamic mode gives" in (fuzz.disagreement(seed) or "") for seed in range(3))
+    found = [fuzz.examined(seed, "static gradient") for seed in range(3)]
+    assert all(text and "dynamic mode gives" in text for text in found)
+    assert max(text.count("\n") for text in found) <= 6
+
+
+def test_a_program_that_takes_too_long_is_reported(monkeypatch):
+    def hangs(seed, check):
+        while True:
+            pass
+
+    monkeypatch.setattr(fuzz, "disagreement", hangs)
+    monkeypatch.setattr(fuzz, "LIMIT", 0.2)
+    assert "took longer" in fuzz.examined(7, "static gradient")
 
 
 def test_a_seed_always_gives_the_same_program():
-    assert fuzz.random_program(7).source == fuzz.random_program(7).source
-    assert "def program(a, b, c, v):" in fuzz.random_program(7).source
+    assert random_program(7).source == random_program(7).source
+    assert "def program(a, b, c, v, m):" in random_program(7).source
+
+
+def test_reduction_keeps_what_the_failure_needs():
+    source = "def f(x):\n    y = x + 1\n    if x > 0:\n        for i in range(3):\n            y = sin(cos(y) * 2)\n    z = y\n    return z\n"
+    assert reduced(source, lambda text: "bad" if "cos(" in text else None) == "def f(x):\n    y = cos(y)\n"
+    assert reduced("x = 1\n", lambda text: None) == "x = 1\n"
+
+
+def test_crashes_and_hangs_are_survived():
+    """Functions of the standard library stand for ones that find something, die, or hang: other processes know them too."""
+    said = []
+    assert workers.watched({3: "odd"}.get, range(5), 2, 60.0, said.append, 0.0) == 1
+    assert workers.watched(os._exit, range(2, 4), 1, 60.0, said.append, 0.0) == 2
+    assert workers.watched(time.sleep, [0, 600, 0], 2, 8.0, said.append, 0.0) == 1
+    text = "\n".join(said)
+    assert "seed 3: odd" in text
+    assert "seed 2: the process ended with code 2" in text and "seed 3: the process ended with code 3" in text
+    assert "seed 600: took longer than 8 s and was ended" in text
+    assert "5 of 5 programs, 1 wrong, " in text and said[-1].endswith("min left")
+
+
+def test_the_command(capsys):
+    assert fuzz.main(["2", "--jobs", "1", "--check", "dynamic forward"]) == 0
+    assert "2 of 2 programs, 0 wrong" in capsys.readouterr().out

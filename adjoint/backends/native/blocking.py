@@ -77,20 +77,20 @@ def tile_shape(m: int, vectors: int, available: int) -> tuple[int, int]:
     """Rows and vectors of a tile: what takes the fewest cycles a term, by a simple count."""
 
     def cycles(rows: int, wide: int) -> float:
-        # Two multiply-adds or two loads a cycle, and a multiply-add waits four cycles for the one before it.
+        # Two multiply-adds a cycle, each waiting four for the one before it on the same sum; loads go beside them.
         return sum(
-            r.count * c.count * max(r.size * c.size / 2, (r.size + c.size) / 2, 4)
+            r.count * c.count * (max(r.size * c.size / 2, (r.size + c.size) / 2, 4) + (r.size + c.size) / 8)
             for r in spans(m, rows)
             for c in spans(vectors, wide)
         )
 
     shapes = [
         (rows, wide)
-        for wide in range(1, 16)
-        for rows in range(1, 16)
-        if rows * wide + wide + 1 <= available and rows <= m and wide <= vectors
+        for wide in range(1, min(vectors, 15 if m < 8 else 3) + 1)
+        for rows in range(1, min(m, 14) + 1)
+        if rows * wide + wide + 2 <= available
     ]
-    return min(shapes, key=lambda s: (cycles(*s), s[0] + s[1]))
+    return min(shapes, key=lambda s: cycles(*s))
 
 
 @dataclass(frozen=True)
