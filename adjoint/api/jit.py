@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -84,9 +85,17 @@ class _Entry:
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
+    cells: dict[Any, int] = field(default_factory=dict)  # the networks inside, as they were
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
+
+    def outdated(self) -> str | None:
+        """The attribute of a network that has changed since the graph was built."""
+        for cell, version in self.cells.items():
+            if cell._version != version:
+                return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
+        return None
 
     def at(self, size: int | None) -> Graph:
         """The graph for a batch size."""
@@ -122,6 +131,7 @@ class Jitted:
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
+        self._change: str | None = None  # what made the last graph useless
         self._quick: dict[Any, Callable[[list[Any]], Any]] = {}
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
@@ -145,7 +155,7 @@ class Jitted:
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
         found = GraphCall(graph, self.backend)(*inputs)
-        if not kwargs and entry.template is None and len(inputs) == len(args):
+        if not kwargs and entry.template is None and not entry.cells and len(inputs) == len(args):
             self._remember(args, graph, entry.rebuild)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -191,13 +201,22 @@ class Jitted:
                 open_key = replace(
                     key, specs=tuple(_open(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
                 )
-                entry = self._entries.get(open_key)
+                entry = self._current(open_key)
                 if entry is None and open_key not in self._closed:
                     entry = self._symbolic(made, batched, open_key)
                 if entry is not None and key not in self._entries and self._serves(entry, made, batched, size):
                     return made, entry, size
-        entry = self._entries.get(key) or self._compile(made, key)
+        entry = self._current(key) or self._compile(made, key)
         return made, entry, size
+
+    def _current(self, key: Key) -> _Entry | None:
+        """The graph for a key, unless a network in it has changed."""
+        entry = self._entries.get(key)
+        if entry is not None and (change := entry.outdated()):
+            self._change = change
+            del self._entries[key]
+            return None
+        return entry
 
     def _batch_size(self, made: Call, batched: list[bool]) -> int:
         """The size that the named arguments have in common."""
@@ -267,7 +286,8 @@ class Jitted:
         return True
 
     def _kept(self, entry: _Entry, reports: list[Report], made: Call, key: Key, start: float) -> _Entry:
-        reason = self._signature.reason(made, key, self._last)
+        reason = self._change or self._signature.reason(made, key, self._last)
+        self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
         if not entry.captured:  # a value of an outer transform belongs to this call alone
             self._entries[key] = entry
@@ -280,7 +300,11 @@ class Jitted:
         parameters = _TracedParameters(context.bindings.get(), tracer)
         try:
             args, kwargs = made.filled([tracer.param(s) for s in specs])
-            with context.setting(context.bindings, parameters), context.setting(context.reader, self._read):
+            cells: dict[Any, int] = {}
+            settings = ((context.bindings, parameters), (context.reader, self._read), (context.cells, cells))
+            with contextlib.ExitStack() as stack:
+                for variable, value in settings:
+                    stack.enter_context(context.setting(variable, value))
                 ys, rebuild = leaks.run(context.readable(self._fn), args, kwargs)
             if not ys:
                 raise ArgumentError(
@@ -293,7 +317,7 @@ class Jitted:
         params = _in_order(tracer, len(specs), parameters)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured)
+        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured, cells)
 
     def _better(self, entry: _Entry) -> tuple[_Entry, list[Report]]:
         """The same with its graph optimised."""

@@ -63,3 +63,7 @@ def no_grad() -> Iterator[None]:
     """
     with setting(muted_below, new_level()):
         yield
+
+
+#: The networks that a function being traced has called, with their versions; None outside of a trace.
+cells: ContextVar[dict[Any, int] | None] = ContextVar("cells", default=None)

@@ -8,6 +8,8 @@ from typing import Any
 from adjoint.api.custom import custom_vjp
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import binding
+from adjoint.api.modes import by_mode
+from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
 
@@ -37,10 +39,15 @@ class Cell:
         self.__dict__["_cells"] = {}
         self.__dict__["training"] = False
         self.__dict__["requires_grad"] = False
+        self.__dict__["_version"] = 0  # goes up with every change of an attribute
+        self.__dict__["_changed"] = ""  # the attribute that changed last
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before assigning '{name}'")
+        if not self._has(name, value):
+            self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
+            self.__dict__["_changed"] = name
         for registry in (self.__dict__.get("_params", {}), self.__dict__.get("_cells", {})):
             registry.pop(name, None)
         self.__dict__.pop(name, None)
@@ -54,6 +61,15 @@ class Cell:
             self._cells[name] = value
         else:
             object.__setattr__(self, name, value)
+
+    def _has(self, name: str, value: Any) -> bool:
+        """Whether an attribute holds this value already."""
+        old = self.__dict__.get(
+            name, self.__dict__.get("_params", {}).get(name, self.__dict__.get("_cells", {}).get(name))
+        )
+        return old is value or (
+            type(old) is type(value) and isinstance(value, (bool, int, float, str)) and old == value
+        )
 
     def __getattr__(self, name: str) -> Any:
         for registry in ("_params", "_cells"):
@@ -73,6 +89,16 @@ class Cell:
         raise NotImplementedError(f"{type(self).__name__} has no `construct`: write what the Cell computes there")
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
+        if context.static_mode.get():
+            if "_by_mode" not in self.__dict__:
+                self.__dict__["_by_mode"] = by_mode(self._run)
+            return self.__dict__["_by_mode"](*inputs, **kwargs)
+        return self._run(*inputs, **kwargs)
+
+    def _run(self, *inputs: Any, **kwargs: Any) -> Any:
+        used = context.cells.get()
+        if used is not None:  # a graph that is being built holds good while this Cell stays as it is
+            used.setdefault(self, self.__dict__["_version"])
         if self.bprop is None:
             return self.construct(*inputs, **kwargs)
         return self._call_with_bprop(inputs, kwargs)

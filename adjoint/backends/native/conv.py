@@ -100,7 +100,10 @@ class Gathering:
         p, unit = self.p, self.columns.unit
         sizes = (p.samples // unit, p.groups, tiles, axes[0].rounds, axes[1].rounds)
         work = size * self.channels * axes[0].taps * axes[1].taps * self.columns.cost(unit)
-        with region(self.frame, prod(sizes), work + 8, pointers) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
+        with (
+            region(self.frame, prod(sizes), work + 8, pointers) as chunk,
+            chunk.code.loop(chunk.low, chunk.high) as turn,
+        ):
             self._row(chunk, unravel(chunk.code, turn.i, sizes), start, size, axes)
 
     def _row(self, chunk: Chunk, item: list[Any], start: int, size: int, axes: list[Axis]) -> None:

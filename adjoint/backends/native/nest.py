@@ -17,11 +17,12 @@ from adjoint.backends.native.code import Code, Module, in_memory, in_register
 from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar, contiguous
 from adjoint.backends.native.lanes import Lanes, extremum
 from adjoint.backends.native.plan import DEAR, REDUCTIONS, Nest, parts_of
-from adjoint.core.spec import float64
+from adjoint.core.spec import float32, float64
 from adjoint.graph.node import Node
 
 BLOCK = 16384  # elements of a chunk along a single axis
 WORK = 30_000  # elements (a dear op counts as ten) that are worth a thread
+RUN = 1024  # elements of the last axis that are added up in single precision
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,6 +79,11 @@ class NestFunction:
         self.chunks, self.per = self._split(nest)
         self.folds = [self._fold(*f) for f in folds]
         self.width = self._lanes(nest, bits)
+        last = self.per if len(self.space) == 1 else self.space[-1]
+        #: Whether single precision would lose digits in sums along the last axis.
+        self.long = last > RUN and any(
+            f.kind == "sum" and f.gone[-1] and f.node.spec.dtype == float32 for f in self.folds
+        )
         #: What the function is given: leaves, results stored, results folded.
         self.slots: list[Any] = [*self.leaves, *self.stores, *self.folds]
         self._write()
@@ -179,13 +185,7 @@ class NestFunction:
         for root in self.roots.values():
             point.hoist(root)
         along = [f for f in self.folds if f.gone[-1]]
-        start = [
-            (
-                in_register(self._lane_dtype(f), width),
-                Lanes(code, width).number(neutral(f.kind, self._lane_dtype(f)), self._lane_dtype(f)),
-            )
-            for f in along
-        ]
+        start = self._nothing(along, [self._lane_dtype(f) for f in along])
         sums = [first for _, first in start]
 
         known = isinstance(low, int) and isinstance(high, int)
@@ -196,21 +196,46 @@ class NestFunction:
             count = code.put(f"sub i64 {high}, {low}")
             full = code.add(low, code.put(f"and i64 {count}, {-width}"))
             some, rest = True, width > 1
-        if some:
+        if self.long and rest:  # first, so that what is left is not added to a long sum
+            sums = self._rest(point, targets, along, full, high, start, sums, known)
+        if self.long:
+            wide = [self._total_dtype(f) for f in along]
+            sums = [self._widened(f, s) for f, s in zip(along, sums, strict=True)]
             with code.loop(
-                low, full, width, [(kind, first) for (kind, _), first in zip(start, sums, strict=True)]
-            ) as turn:
+                low, full, RUN, [(in_register(d, width), s) for d, s in zip(wide, sums, strict=True)]
+            ) as run:
+                end = code.put(f"add nsw i64 {run.i}, {RUN}")
+                end = code.put(f"select i1 {code.put(f'icmp slt i64 {end}, {full}')}, i64 {end}, i64 {full}")
+                with code.loop(run.i, end, width, start) as turn:
+                    turn.next = self._body(point, targets, along, turn.i, width, turn.values, None)
+                run.next = [
+                    combine(Lanes(code, width), f.kind, d, old, self._widened(f, new))
+                    for f, d, old, new in zip(along, wide, run.values, turn.results, strict=True)
+                ]
+            sums = run.results
+        elif some:
+            with code.loop(low, full, width, start) as turn:
                 turn.next = self._body(point, targets, along, turn.i, width, turn.values, None)
             sums = turn.results
-        if rest:
+        if rest and not self.long:
             sums = self._rest(point, targets, along, full, high, start, sums, known)
         for fold, total in zip(along, sums, strict=True):
             self._finish(fold, targets[fold], total)
 
+    def _nothing(self, along: Sequence[Fold], dtypes: Sequence[np.dtype]) -> list[tuple[str, str]]:
+        """Type and first value of the lanes of each reduction."""
+        lanes = Lanes(self.code, self.width)
+        return [(lanes.type(d), lanes.number(neutral(f.kind, d), d)) for f, d in zip(along, dtypes, strict=True)]
+
     def _lane_dtype(self, fold: Fold) -> np.dtype:
-        return (
-            fold.node.inputs[0].spec.dtype if fold.dtype == float64 and fold.node.spec.dtype.kind == "f" else fold.dtype
-        )
+        return fold.node.spec.dtype if fold.dtype.kind == "f" else fold.dtype
+
+    def _total_dtype(self, fold: Fold) -> np.dtype:
+        """The dtype in which the sums of runs are added up."""
+        return float64 if self.long and fold.kind == "sum" and fold.dtype.kind == "f" else self._lane_dtype(fold)
+
+    def _widened(self, fold: Fold, lanes: str) -> str:
+        return Lanes(self.code, self.width).cast(lanes, self._lane_dtype(fold), self._total_dtype(fold))
 
     def _rest(
         self, point: Any, targets: Any, along: Any, full: Any, high: Any, start: Any, sums: list[str], known: bool
@@ -264,7 +289,7 @@ class NestFunction:
 
     def _finish(self, fold: Fold, target: str, total: str) -> None:
         """The lanes of a sum together, and into memory."""
-        code, lane, width = self.code, self._lane_dtype(fold), self.width
+        code, lane, width = self.code, self._total_dtype(fold), self.width
         while width > 1:
             half = width // 2
             wide = in_register(lane, width)

@@ -1,23 +1,21 @@
 """Windows without filters: largest elements, sums, the windows themselves, and their transposes.
 
-Lanes lie along the windows of a row. An item of the parallel loop is a plane: all places in space for one index of the axes
-before them. With padding, planes are copied into larger ones first, and results are cut out of larger ones.
+An item of the parallel loop is a plane. With padding, planes are copied into larger ones first, and results are cut out of
+larger ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.code import Code, in_memory, in_register
-from adjoint.backends.native.lanes import Lanes, extremum
-from adjoint.backends.native.nest import fill
-from adjoint.backends.native.windows import linear, nested, region, shuffle, unravel
-from adjoint.core.spec import bool_, int64
+from adjoint.backends.native.code import Code, in_register
+from adjoint.backends.native.planes import Row, Tap, cut_out, each_row, geometry, planes
+from adjoint.backends.native.windows import linear, region, shuffle
+from adjoint.core.spec import int64
 from adjoint.graph.node import Node
 from adjoint.ops.pool import (
     Fold,
@@ -25,243 +23,11 @@ from adjoint.ops.pool import (
     MaxPoolIndex,
     MaxPoolPull,
     MaxPoolPush,
-    Pool,
     SumPool,
     SumPoolPull,
     Unfold,
     lowest,
 )
-
-UNROLLED = 16  # taps of a window that are written out one by one; more are a loop
-
-Tap = tuple[Any, Any, Any]
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Windows over planes as depth, height and width; missing axes have size 1."""
-
-    planes: int
-    space: tuple[int, int, int]
-    count: tuple[int, int, int]
-    window: tuple[int, int, int]
-    stride: tuple[int, int, int]
-    padding: tuple[tuple[int, int], ...]
-    dilation: tuple[int, int, int]
-
-    @property
-    def padded(self) -> tuple[int, ...]:
-        return tuple(n + lo + hi for n, (lo, hi) in zip(self.space, self.padding, strict=True))
-
-    @property
-    def unrolled(self) -> bool:
-        return prod(self.window) <= UNROLLED
-
-    @property
-    def apart(self) -> bool:
-        """Whether windows lie side by side, so that no place is under two of them."""
-        return all(k == s or n == 1 for k, s, n in zip(self.window, self.stride, self.count, strict=True)) and all(
-            d == 1 or k == 1 for k, d in zip(self.window, self.dilation, strict=True)
-        )
-
-    @property
-    def covering(self) -> bool:
-        """Whether every place is under one window."""
-        sizes = (s * n for s, n in zip(self.window, self.count, strict=True))
-        return self.apart and tuple(sizes) == self.padded
-
-    def taps(self) -> list[Tap]:
-        return [unravel_known(k, self.window) for k in range(prod(self.window))]
-
-    def source(self, code: Code, rounds: Sequence[Any], tap: Tap) -> Any:
-        """Where an element of a window lies in a padded plane, for the window at `rounds`."""
-        total: Any = 0
-        for axis, n in enumerate(self.padded):
-            met = linear(code, 0, (rounds[axis], self.stride[axis]), (tap[axis], self.dilation[axis]))
-            total = linear(code, met, (total, n))
-        return total
-
-
-def unravel_known(k: int, sizes: Sequence[int]) -> Tap:
-    a, b, c = (int(i) for i in np.unravel_index(k, tuple(sizes)))
-    return a, b, c
-
-
-def geometry(op: Pool, shape: tuple[int, ...]) -> Geometry:
-    """The windows of an op over an input of this shape."""
-    lead, space = op.split(shape)
-    more = 3 - op.rank
-    ones, zeros = (1,) * more, ((0, 0),) * more
-    count = op.pooled(shape)[len(lead) :]
-    parts: Any = [ones + tuple(p) for p in (space, count, op.window, op.stride)]
-    return Geometry(prod(lead), *parts, zeros + op.padding, ones + tuple(op.dilation))  # type: ignore[arg-type]
-
-
-# ---------------------------------------------------------------- vectors along a row of windows
-
-
-class Row:
-    """A vector of neighbouring windows: their elements in a plane."""
-
-    def __init__(self, code: Code, shape: Geometry, rounds: Sequence[Any], width: int) -> None:
-        self.code, self.shape, self.rounds, self.width = code, shape, rounds, width
-        self.lanes = Lanes(code, width)
-
-    def load(self, plane: str, tap: Tap, dtype: np.dtype) -> str:
-        """An element of each window."""
-        code, shape, width = self.code, self.shape, self.width
-        stride = shape.stride[2]
-        begin = shape.source(code, self.rounds, tap)
-        if width == 1 or stride == 1:
-            return code.load(code.element(plane, begin, dtype), dtype, width)
-        back = min(tap[2] * shape.dilation[2], stride - 1) if isinstance(tap[2], int) else 0
-        if isinstance(tap[2], int) and (shape.window[2] - 1) * shape.dilation[2] >= stride - 1:
-            # All elements from the first to the last, begun so early that nothing behind the last window is read.
-            whole = code.load(code.element(plane, code.add(begin, -back), dtype), dtype, width * stride)
-            return shuffle(code, whole, whole, in_register(dtype, width * stride), range(back, width * stride, stride))
-        value = "poison"
-        for k in range(width):
-            one = code.load(code.element(plane, code.add(begin, k * stride), dtype), dtype)
-            value = code.put(f"insertelement {self.lanes.type(dtype)} {value}, {in_register(dtype)} {one}, i32 {k}")
-        return value
-
-    def fold(self, first: Sequence[tuple[str, str]], step: Callable[[Tap, list[str]], list[str]]) -> list[str]:
-        """Go through the taps of the windows in order."""
-        shape = self.shape
-        if shape.unrolled:
-            values = [value for _, value in first]
-            for tap in shape.taps():
-                values = step(tap, values)
-            return values
-        ranges = [(0, n) for n in shape.window]
-        return nested(self.code, ranges, first, lambda at, values: step((at[0], at[1], at[2]), values))
-
-    def largest(self, plane: str, dtype: np.dtype) -> str:
-        first = self.lanes.number(lowest(dtype), dtype)
-
-        def step(tap: Tap, best: list[str]) -> list[str]:
-            return [extremum(self.lanes, "gt", dtype, best[0], self.load(plane, tap, dtype))]
-
-        return self.fold([(self.lanes.type(dtype), first)], step)[0]
-
-    def is_peak(self, plane: str, tap: Tap, best: str, dtype: np.dtype) -> str:
-        """Where an element is the largest of its window; a window with NaN has nothing else."""
-        less = self.lanes.compare("lt", self.load(plane, tap, dtype), best, dtype)
-        kind = self.lanes.type(bool_)
-        return self.code.put(f"xor {kind} {less}, {self.lanes.number(True, bool_)}")
-
-    def peaks(self, plane: str, best: str, dtype: np.dtype, result: np.dtype) -> str:
-        """How many largest elements each window has."""
-        lanes = self.lanes
-
-        def step(tap: Tap, count: list[str]) -> list[str]:
-            hit = lanes.cast(self.is_peak(plane, tap, best, dtype), bool_, result)
-            return [self.code.put(f"fadd {lanes.type(result)} {count[0]}, {hit}")]
-
-        return self.fold([(lanes.type(result), lanes.number(0, result))], step)[0]
-
-    def windows(self, plane: str, dtype: np.dtype, channel: Any = 0) -> str:
-        """What a plane with one element for each window holds."""
-        return self.code.load(self.place(plane, dtype, channel), dtype, self.width)
-
-    def place(self, plane: str, dtype: np.dtype, channel: Any = 0) -> str:
-        counts = self.shape.count
-        at = linear(self.code, 0, (channel, counts[0]), (self.rounds[0], 1))
-        at = linear(self.code, self.rounds[1], (at, counts[1]))
-        return self.code.element(plane, linear(self.code, self.rounds[2], (at, counts[2])), dtype)
-
-    def channel(self, tap: Tap) -> Any:
-        """The number of a tap."""
-        a, b, c = tap
-        inner = linear(self.code, b, (a, self.shape.window[1]))
-        return linear(self.code, c, (inner, self.shape.window[2]))
-
-
-def widths(count: int, most: int, overlapping: bool) -> Iterator[tuple[int, int, int]]:
-    """How to go through a row of windows: (first, end, width). Vectors overlap at the end where that does no harm."""
-    first = 0
-    width = most
-    while first < count:
-        while width > count - first:
-            width //= 2
-        end = first + (count - first) // width * width
-        yield first, end, width
-        first = end
-        if overlapping and first < count:
-            yield count - width, count, width
-            return
-
-
-def each_row(
-    code: Code, shape: Geometry, width: int, overlapping: bool, body: Callable[[Row], None]
-) -> None:
-    """Write the code for all windows of a plane."""
-
-    def row(at: list[Any], values: list[str]) -> list[str]:
-        for first, end, wide in widths(shape.count[2], width, overlapping):
-            if end == first + wide:
-                body(Row(code, shape, (*at, first), wide))
-            else:
-                with code.loop(first, end, wide) as turn:
-                    body(Row(code, shape, (*at, turn.i), wide))
-        return []
-
-    nested(code, [(0, n) for n in shape.count[:2]], [], row)
-
-
-# ---------------------------------------------------------------- padding
-
-
-def each_padded_row(code: Code, shape: Geometry, body: Callable[[Any, Any], None]) -> None:
-    """For each row of a plane: where it lies, and where in the padded plane."""
-
-    def row(at: list[Any], values: list[str]) -> list[str]:
-        places = [code.add(i, lo) for i, (lo, _) in zip(at, shape.padding, strict=False)]
-        inside = linear(code, at[1], (at[0], shape.space[1]))
-        outside = linear(code, places[1], (places[0], shape.padded[1]))
-        body(
-            code.mul(inside, shape.space[2]),
-            linear(code, shape.padding[2][0], (outside, shape.padded[2])),
-        )
-        return []
-
-    nested(code, [(0, n) for n in shape.space[:2]], [], row)
-
-
-def planes(frame: Any, shape: Geometry, x: str, dtype: np.dtype, value: Any) -> str:
-    """The planes with `value` around them."""
-    if shape.padded == shape.space:
-        return x
-    size = prod(shape.padded)
-    larger = frame.scratch(shape.planes * size * dtype.itemsize)
-    with region(frame, shape.planes, size / 4, (x, larger)) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
-        code = chunk.code
-        source = code.element(chunk.pointers[0], code.mul(turn.i, prod(shape.space)), dtype)
-        target = code.element(chunk.pointers[1], code.mul(turn.i, size), dtype)
-        fill(code, target, size, value, dtype)
-
-        def row(inside: Any, outside: Any) -> None:
-            to, begin = code.element(target, outside, dtype), code.element(source, inside, dtype)
-            code.copy(to, begin, shape.space[2] * dtype.itemsize)
-
-        each_padded_row(code, shape, row)
-    return larger
-
-
-def cut_out(frame: Any, shape: Geometry, larger: str, result: str, dtype: np.dtype) -> None:
-    """The planes without what is around them."""
-    size = prod(shape.padded)
-    with region(frame, shape.planes, size / 4, (larger, result)) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
-        code = chunk.code
-        source = code.element(chunk.pointers[0], code.mul(turn.i, size), dtype)
-        target = code.element(chunk.pointers[1], code.mul(turn.i, prod(shape.space)), dtype)
-
-        def row(inside: Any, outside: Any) -> None:
-            to, begin = code.element(target, inside, dtype), code.element(source, outside, dtype)
-            code.copy(to, begin, shape.space[2] * dtype.itemsize)
-
-        each_padded_row(code, shape, row)
-
 
 # ---------------------------------------------------------------- one result for each window
 
@@ -429,18 +195,20 @@ def _lay_back(row: Row, part: Callable[[Tap], str], result: str, dtype: np.dtype
         return
     word = "fadd" if dtype.kind == "f" else "add"
 
+    def add(value: str, at: Any, wide: int) -> None:
+        place = code.element(result, at, dtype)
+        if not shape.apart:
+            value = code.put(f"{word} {in_register(dtype, wide)} {code.load(place, dtype, wide)}, {value}")
+        code.store(value, place, dtype, wide)
+
     def step(tap: Tap, values: list[str]) -> list[str]:
         begin, value = shape.source(code, row.rounds, tap), part(tap)
         if width == 1 or stride == 1:
-            place = code.element(result, begin, dtype)
-            total = code.put(f"{word} {row.lanes.type(dtype)} {code.load(place, dtype, width)}, {value}")
-            code.store(total, place, dtype, width)
+            add(value, begin, width)
             return []
         for k in range(width):
-            place = code.element(result, code.add(begin, k * stride), dtype)
             one = code.put(f"extractelement {row.lanes.type(dtype)} {value}, i32 {k}")
-            total = code.put(f"{word} {in_register(dtype)} {code.load(place, dtype)}, {one}")
-            code.store(total, place, dtype)
+            add(one, code.add(begin, k * stride), 1)
         return []
 
     row.fold([], step)
@@ -464,5 +232,52 @@ def _widened(code: Code, value: str, dtype: np.dtype, width: int, places: list[i
     if len(places) == width:
         return value
     chosen = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in places)
-    kind = in_memory(dtype, width)
+    kind = in_register(dtype, width)
     return code.put(f"shufflevector {kind} {value}, {kind} poison, <{len(places)} x i32> <{chosen}>")
+
+
+def _shares(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    (g, x), dtype, lanes = planes, node.spec.dtype, row.lanes
+    best = row.largest(x, dtype)
+    count = row.peaks(x, best, dtype, dtype)
+    share = row.code.put(f"fdiv {lanes.type(dtype)} {row.windows(g, dtype)}, {count}")
+    return lambda tap: lanes.select(row.is_peak(x, tap, best, dtype), share, lanes.number(0, dtype), dtype)
+
+
+def _same(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    value = row.windows(planes[0], node.spec.dtype)
+    return lambda tap: value
+
+
+def _own(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    return lambda tap: row.windows(planes[0], node.spec.dtype, row.channel(tap))
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _zero(dtype: np.dtype) -> int:
+    return 0
+
+
+def _fits(node: Node) -> bool:
+    """Numbers of one dtype, up to three axes in space, nothing empty. Shares of the largest are of floats."""
+    op = node.op
+    specs = [i.spec for i in node.inputs] + ([] if isinstance(op, MaxPoolIndex) else [node.spec])
+    same = all(s.dtype == specs[0].dtype for s in specs)
+    kinds = "f" if isinstance(op, (MaxPoolPush, MaxPoolPull)) else "fi"
+    some = all(n > 0 for v in (node, *node.inputs) for n in v.shape)
+    return same and specs[0].dtype.kind in kinds and some and op.rank <= 3
+
+
+WRITERS: dict[type, Any] = {
+    MaxPool: _gathering(_max, lowest),
+    MaxPoolPush: _gathering(_push, lowest),
+    MaxPoolIndex: _gathering(_index, lowest, scalar=True),
+    SumPool: _gathering(_sum, _zero),
+    Unfold: _gathering(_unfold, _zero, channels=True),
+    MaxPoolPull: _scattering(_shares),
+    SumPoolPull: _scattering(_same),
+    Fold: _scattering(_own, channels=True),
+}
+TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _fits)
