@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.backends.native.tiles import Span, spans
 
-DEEP = 256  # terms that are added up in registers before the sums go to memory
+PANEL = 48 * 1024  # bytes of a packed panel; it should stay in the first cache
 FEW = 8  # rows for which a transposed factor is read as it lies, not packed
 CHUNK = 20_000  # nanoseconds of work in a chunk, at least
 MOST = 64  # chunks
@@ -55,11 +55,9 @@ class Product:
         down, across = self.b
         if self.n == 1:
             across = 1
-        elif self.k == 1 and across != 1:
-            down = 0
-        return replace(
-            self, m=m, a=(row, self.a[1]), b=(down, across), batch=batch, a_batch=a_batch, b_batch=b_batch
-        )
+        if self.k == 1:
+            down = 1
+        return replace(self, m=m, a=(row, self.a[1]), b=(down, across), batch=batch, a_batch=a_batch, b_batch=b_batch)
 
     def flipped(self) -> Product:
         """A column as a row: Cᵀ = Bᵀ·Aᵀ lies in memory as C does."""
@@ -78,11 +76,12 @@ def tile_shape(m: int, vectors: int, available: int) -> tuple[int, int]:
 
     def cycles(rows: int, wide: int) -> float:
         # Two multiply-adds a cycle, each waiting four for the one before it on the same sum; loads go beside them.
-        return sum(
+        tiles = [(r, c) for r in spans(m, rows) for c in spans(vectors, wide)]
+        total = sum(
             r.count * c.count * (max(r.size * c.size / 2, (r.size + c.size) / 2, 4) + (r.size + c.size) / 8)
-            for r in spans(m, rows)
-            for c in spans(vectors, wide)
+            for r, c in tiles
         )
+        return total * (1 + len(tiles) / 50)  # each kind of tile is code to generate
 
     shapes = [
         (rows, wide)
@@ -130,7 +129,7 @@ def layout(p: Product, bits: int) -> Layout:
     """Decide from the sizes."""
     width = bits // 8 // p.dtype.itemsize
     lying = p.b[1] != 1  # columns of B lie along memory
-    dots = p.a[1] == 1 and p.b[0] == 1 and (p.m <= FEW and lying or p.n == 1)
+    dots = p.a[1] == 1 and p.b[0] == 1 and ((p.m <= FEW and lying) or p.n == 1)
     pack = pack_rows = False
     if dots:
         rows, columns = spans(p.m, 2), [(s, width) for s in spans(p.n, 4)]
@@ -142,19 +141,24 @@ def layout(p: Product, bits: int) -> Layout:
         rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
         pack = lying or (p.m > 4 * high and p.k * p.n * p.dtype.itemsize > 16384)
         pack_rows = pack and p.m > 4 * high and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
-    deep = DEEP if pack and 2 * p.k > 3 * DEEP else p.k
+    deep = p.k
+    if pack:
+        most = max(PANEL // (max(s.size for s, _ in columns) * width * p.dtype.itemsize) // width * width, width)
+        deep = most if 2 * p.k > 3 * most else p.k
     cut = Layout(width, dots, pack, pack_rows, deep, tuple(rows), tuple(columns))
-    return replace(cut, **_parts(p, cut))
+    row_parts, column_parts, per = _parts(p, cut)
+    units = prod(p.batch) * row_parts * column_parts
+    return replace(cut, row_parts=row_parts, column_parts=column_parts, units=units, per=per)
 
 
-def _parts(p: Product, cut: Layout) -> dict[str, int]:
-    """Units of work, and how many make a chunk."""
+def _parts(p: Product, cut: Layout) -> tuple[int, int, int]:
+    """Parts of the rows, parts of the columns, and how many units make a chunk."""
     batch = prod(p.batch)
     wanted = min(int(nanoseconds(p) // CHUNK), MOST)
     if wanted < 3:
-        return {"units": batch, "per": batch}
+        return 1, 1, batch
     if batch >= wanted:
-        return {"units": batch, "per": -(-batch // wanted)}
+        return 1, 1, -(-batch // wanted)
     pieces = -(-wanted // batch)
     if cut.pack:  # each part packs panels of its own, and goes through its rows once for each
         row_parts = min(-(-p.m // TALL), cut.tiles)
@@ -163,7 +167,7 @@ def _parts(p: Product, cut: Layout) -> dict[str, int]:
     else:
         row_parts = min(cut.tiles, pieces)
         column_parts = min(cut.panels, -(-pieces // row_parts))
-    return {"row_parts": row_parts, "column_parts": column_parts, "units": batch * row_parts * column_parts}
+    return row_parts, column_parts, 1
 
 
 def _panels(n: int, vectors: Sequence[Span], width: int) -> list[tuple[Span, int]]:
@@ -183,5 +187,3 @@ def nanoseconds(p: Product) -> float:
     size = p.dtype.itemsize
     read = prod(p.batch) * (p.m * p.k + p.k * p.n + p.m * p.n) * size
     return max(prod(p.batch) * 2 * p.m * p.n * p.k / (25 * 4 / (size / 4)), read / 10)
-
-

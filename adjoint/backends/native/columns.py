@@ -14,7 +14,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.code import Code
-from adjoint.backends.native.windows import linear, region, transpose
+from adjoint.backends.native.windows import linear, region, transpose, unravel
+
+NEAR = 1 << 17  # bytes of rows that a row of results reads again and again
+
 
 # ---------------------------------------------------------------- what is computed
 
@@ -224,41 +227,72 @@ def choose(p: Problem, forward: bool, bits: int) -> Columns:
     line = p.lines[2]
     pixels = [p.pixels(f) * (p.inputs if not f else p.outputs) * p.groups for f in (True, False)]
     pairs = p.inputs * p.outputs * p.groups * prod(p.window[:2])
+    channels = p.inputs if forward else p.outputs
     rows = prod(part.count if forward else part.size for part in p.lines[:2])
     options = []
     width = bits // 8 // p.dtype.itemsize
     while width > 1:
-        if p.samples % width == 0 and min(pixels) >= width and (forward or line.stride <= 4):
+        near = channels * p.window[1] * line.size * width * p.dtype.itemsize <= NEAR
+        if near and p.samples % width == 0 and min(pixels) >= width and (forward or line.stride <= 4):
             options.append((Columns(line, forward, True, width), 0.5 * p.samples * sum(pixels)))
         options.append((Columns(line, forward, False, width), 0.1 * p.samples * pixels[forward]))
         width //= 2
     return min(options, key=lambda o: o[0].cost(p.samples) * pairs * rows + o[1])[0]
 
 
-def laid_out(frame: Any, x: str, rows: int, columns: Columns, dtype: np.dtype, samples: int) -> str:
-    """The source with its rows as the columns want them."""
-    size = columns.source_size
-    if columns.images:
-        target = frame.scratch(rows * size * dtype.itemsize)
-        transpose(frame, x, target, samples // columns.width, columns.width, rows * size // samples, dtype)
+@dataclass(frozen=True)
+class Source:
+    """Where the elements of a convolution's source lie. A copy has the rows of all channels side by side."""
+
+    columns: Columns
+    problem: Problem
+
+    @property
+    def channels(self) -> int:
+        p = self.problem
+        return p.groups * (p.inputs if self.columns.forward else p.outputs)
+
+    @property
+    def rows(self) -> int:
+        """Rows of a channel."""
+        return self.problem.pixels(not self.columns.forward) // self.columns.source_size
+
+    @property
+    def strides(self) -> tuple[int, int, int]:
+        """Elements from a channel to the next, from a row to the next, and from an image (or block of images) to the next."""
+        row = self.columns.row * self.columns.unit
+        whole = row * self.rows * self.channels
+        return (row * self.rows, row, whole) if self.columns.in_place else (row, row * self.channels, whole)
+
+    def copy(self, frame: Any, x: str) -> str:
+        """The memory in which a source lies as the columns want it."""
+        p, columns, dtype = self.problem, self.columns, self.problem.dtype
+        size = columns.source_size
+        if columns.images:
+            pixels = self.channels * self.rows * size
+            target = frame.scratch(p.samples * pixels * dtype.itemsize)
+            transpose(frame, x, target, p.samples // columns.width, columns.width, pixels, dtype)
+            return target
+        if columns.in_place:
+            return x
+        target = frame.scratch(p.samples * self.strides[2] * dtype.itemsize)
+        sizes = p.samples, self.channels, self.rows
+        with region(frame, prod(sizes), 4 + columns.row / 4, (x, target)) as chunk:
+            code = chunk.code
+            with code.loop(chunk.low, chunk.high) as turn:
+                block, channel, row = unravel(code, turn.i, sizes)
+                by_channel, by_row, whole = self.strides
+                to = linear(code, 0, (block, whole), (channel, by_channel), (row, by_row))
+                begin = code.element(chunk.pointers[0], code.mul(turn.i, size), dtype)
+                end = code.element(chunk.pointers[1], to, dtype)
+                code.zero(end, columns.row * dtype.itemsize)
+                for run in columns.runs():
+                    _copy(code, end, begin, run, dtype)
         return target
-    if columns.in_place:
-        return x
-    target = frame.scratch(rows * columns.row * dtype.itemsize)
-    with region(frame, rows, 4 + columns.row / 4, (x, target)) as chunk:
-        code = chunk.code
-        with code.loop(chunk.low, chunk.high) as turn:
-            begin = code.element(chunk.pointers[0], code.mul(turn.i, size), dtype)
-            row = code.element(chunk.pointers[1], code.mul(turn.i, columns.row), dtype)
-            code.zero(row, columns.row * dtype.itemsize)
-            for to, to_step, start, step, count in columns.runs():
-                _copy(code, row, to, to_step, begin, start, step, count, dtype)
-    return target
 
 
-def _copy(
-    code: Code, row: str, to: int, to_step: int, begin: str, start: int, step: int, count: int, dtype: Any
-) -> None:
+def _copy(code: Code, row: str, begin: str, run: tuple[int, int, int, int, int], dtype: np.dtype) -> None:
+    to, to_step, start, step, count = run
     if count <= 0:
         return
     if to_step == step == 1:

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import Code, in_register
-from adjoint.backends.native.columns import Problem, Segment, Unit, choose, laid_out, problem
+from adjoint.backends.native.columns import Problem, Segment, Source, Unit, choose, problem
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.nest import get, put
 from adjoint.backends.native.windows import (
@@ -63,6 +63,7 @@ class Gathering:
     def __init__(self, frame: Any, p: Problem, forward: bool) -> None:
         self.frame, self.p, self.forward, self.dtype = frame, p, forward, p.dtype
         self.columns = choose(p, forward, frame.shared.bits)
+        self.source = Source(self.columns, p)
         make = (lambda *a: [forward_axis(*a)]) if forward else backward_axes
         depth, height, _ = p.lines
         self.axes = [
@@ -85,9 +86,7 @@ class Gathering:
     def write(self, source: str, filters: str, result: str) -> None:
         """Code for all of it."""
         p, columns, itemsize = self.p, self.columns, self.dtype.itemsize
-        sizes = [line.size if self.forward else line.count for line in p.lines]
-        rows = p.samples * p.groups * self.channels * prod(sizes[:2])
-        source = laid_out(self.frame, source, rows, columns, self.dtype, p.samples)
+        source = self.source.copy(self.frame, source)
         pixels = p.groups * self.filters * p.pixels(self.forward)
         target = self.frame.scratch(p.samples * pixels * itemsize) if columns.images else result
         for (start, tiles, size), *axes in itertools.product(split(self.filters, self.tile), *self.axes):
@@ -112,15 +111,15 @@ class Gathering:
         block, group, tile, *rounds = item
         high = p.lines[1]
         source_high = high.size if self.forward else high.count
-        plane = p.pixels(not self.forward) // self.columns.source_size * columns.row * columns.unit
         pixels = p.pixels(self.forward) * columns.unit
+        by_channel, by_row, whole = self.source.strides
         first = linear(code, start, (tile, size))
         channel = linear(code, first, (block, p.groups * self.filters), (group, self.filters))
         places = [linear(code, axis.first, (j, axis.step)) for axis, j in zip(axes, rounds, strict=True)]
         row = linear(code, 0, (places[0], high.count if self.forward else high.size), (places[1], 1))
         to = linear(code, 0, (channel, pixels), (row, columns.size * columns.unit))
         target = code.element(target, to, dtype)
-        begin = linear(code, 0, (block, p.groups * self.channels * plane), (group, self.channels * plane))
+        begin = linear(code, 0, (block, whole), (group, self.channels * by_channel))
         source = code.element(source, begin, dtype)
         weights = linear(code, 0, (group, p.outputs * p.inputs * prod(p.window)), (first, self.by_result))
         filters = code.element(filters, weights, dtype)
@@ -130,10 +129,10 @@ class Gathering:
 
             def tile_of(indices: list[Any], values: list[str], segment: Segment = segment) -> list[str]:
                 def add(at: list[Any], sums: list[str]) -> list[str]:
-                    c, *ts = at
+                    *ts, c = at
                     met = [axis.source(code, j, t) for axis, j, t in zip(axes, rounds, ts, strict=True)]
                     line = linear(code, 0, (met[0], source_high), (met[1], 1))
-                    offset = linear(code, 0, (c, plane), (line, columns.row * columns.unit))
+                    offset = linear(code, 0, (c, by_channel), (line, by_row))
                     offset = linear(code, offset, (indices[0], segment.source_step * columns.unit))
                     chosen = [linear(code, a.tap, (t, a.tap_step)) for a, t in zip(axes, ts, strict=True)]
                     tap = linear(code, 0, (chosen[0], p.window[1]), (chosen[1], 1))
@@ -143,7 +142,7 @@ class Gathering:
 
                 kind = in_register(dtype, columns.width)
                 carry = [(kind, "zeroinitializer")] * (size * len(segment.units))
-                sums = nested(code, [(0, self.channels), *taps], carry, add)
+                sums = nested(code, [*taps, (0, self.channels)], carry, add)
                 at = code.mul(indices[0], segment.place_step * columns.unit)
                 self._store(code, code.element(target, at, dtype), segment.units, pixels, sums)
                 return []
@@ -186,6 +185,7 @@ class Correlation:
     def __init__(self, frame: Any, p: Problem) -> None:
         self.frame, self.p, self.dtype = frame, p, p.dtype
         self.columns = choose(p, True, frame.shared.bits)
+        self.source = Source(self.columns, p)
         self.axes = [forward_axis(a.size, a.window, a.stride, a.padding, a.dilation, a.count) for a in p.lines[:2]]
         self.segments = self.columns.segments(1)
         taps, limit = p.window[2], registers(frame.shared.bits)
@@ -199,8 +199,7 @@ class Correlation:
     def write(self, x: str, g: str, result: str) -> None:
         """Code for all of it."""
         p, columns, dtype = self.p, self.columns, self.dtype
-        rows = p.samples * p.groups * p.inputs * p.lines[0].size * p.lines[1].size
-        x = laid_out(self.frame, x, rows, columns, dtype, p.samples)
+        x = self.source.copy(self.frame, x)
         if columns.images:
             pixels = p.groups * p.outputs * p.pixels(True)
             flat = self.frame.scratch(p.samples * pixels * dtype.itemsize)
@@ -238,11 +237,11 @@ class Correlation:
         x, g, result = chunk.pointers
         group, out, into, *taps = item
         width, unit = columns.width, columns.unit
-        plane = p.lines[0].size * p.lines[1].size * columns.row * unit
         pixels = p.pixels(True) * unit
+        by_channel, by_row, whole = self.source.strides
         o = linear(code, outputs[0], (group, p.outputs), (out, outputs[2]))
         i = linear(code, inputs[0], (into, inputs[2]))
-        x = code.element(x, linear(code, 0, (group, p.inputs * plane), (i, plane)), dtype)
+        x = code.element(x, linear(code, 0, (group, p.inputs * by_channel), (i, by_channel)), dtype)
         g = code.element(g, code.mul(o, pixels), dtype)
         ranges = [axis.round_range(code, t) for axis, t in zip(self.axes, taps, strict=True)]
 
@@ -250,7 +249,7 @@ class Correlation:
             block, *rounds = at
             met = [axis.source(code, j, t) for axis, j, t in zip(self.axes, rounds, taps, strict=True)]
             line = linear(code, 0, (met[0], p.lines[1].size), (met[1], 1))
-            below = linear(code, 0, (block, p.groups * p.inputs * plane), (line, columns.row * unit))
+            below = linear(code, 0, (block, whole), (line, by_row))
             place = linear(code, 0, (rounds[0], p.lines[1].count), (rounds[1], 1))
             above = linear(code, 0, (block, p.groups * p.outputs * pixels), (place, columns.size * unit))
             for segment in self.segments:
@@ -282,22 +281,19 @@ class Correlation:
         """Add the products of one vector of places, for a tile of pairs of channels and a row of the window."""
         columns, dtype, sums = self.columns, self.dtype, list(sums)
         lanes = Lanes(code, columns.width)
-        plane = self.p.lines[0].size * self.p.lines[1].size * columns.row * columns.unit
         pixels = self.p.pixels(True) * columns.unit
-        at = unit.place * columns.unit
-        short = columns.size < columns.width and not columns.images
-        mask = unit.mask if short else None
-        gs = [
-            get(code, code.element(g, k * pixels + at, dtype), 1, "0", dtype, columns.width, mask)
-            for k in range(size[0])
-        ]
+
+        def lane_values(base: str, offset: int) -> str:
+            """Lanes that do not count are zero in both factors: what lies there may be infinite."""
+            return get(code, code.element(base, offset, dtype), 1, "0", dtype, columns.width, unit.mask)
+
+        gs = [lane_values(g, k * pixels + unit.place * columns.unit) for k in range(size[0])]
         for c in range(size[1]):
             for tap, place in unit.taps:
-                value = code.load(code.element(x, c * plane + place * columns.unit, dtype), dtype, columns.width)
+                value = lane_values(x, c * self.source.strides[0] + place * columns.unit)
                 for k in range(size[0]):
                     j = (k * size[1] + c) * columns.line.window + tap
-                    total = lanes.intrinsic("fmuladd", dtype, value, gs[k], sums[j])
-                    sums[j] = total if unit.mask is None else lanes.select(unit.mask, total, sums[j], dtype)
+                    sums[j] = lanes.intrinsic("fmuladd", dtype, value, gs[k], sums[j])
         return sums
 
 

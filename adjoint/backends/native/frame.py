@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native import kernels, threads
+from adjoint.backends.native.band import banded
 from adjoint.backends.native.code import Code, Module, literal
 from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer
 from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.nest import Fold, NestFunction, combine, fill, neutral
+from adjoint.backends.native.lines import fill
+from adjoint.backends.native.nest import Fold, NestFunction, combine, neutral
 from adjoint.backends.native.plan import Kernel, Nest, Plan, Unit, parts_of, same_memory
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Node, Pick
@@ -142,11 +144,13 @@ class Frame:
 
     def run(self) -> list[str]:
         """Write everything; gives the values of the results, arrays at their targets if they have one."""
-        for k, unit in enumerate(self.plan.units):
-            self.now = k
+        k = -1
+        for group, lead in banded(self.plan.units):
+            unit = group[0]
+            self.now = k = k + len(group)
             self._temporary: list[tuple[int, int]] = []
             if isinstance(unit, Nest):
-                self._nest(unit)
+                self._nest(group, lead)  # type: ignore[arg-type]
             elif isinstance(unit, Kernel):
                 self._kernel(unit.node)
             else:
@@ -200,12 +204,12 @@ class Frame:
 
     # ------------------------------------------------------------ nests
 
-    def _nest(self, nest: Nest) -> None:
+    def _nest(self, nests: Sequence[Nest], lead: int) -> None:
         code = self.code
-        if not prod(nest.space):
-            self._empty(nest)
+        if not prod(nests[0].space):
+            self._empty(nests[0])
             return
-        function = NestFunction(self.shared.module, nest, self.shared.bits)
+        function = NestFunction(self.shared.module, nests, self.shared.bits, lead)
         for root in function.stores:
             self.values[root] = self.place(root)
         sums: dict[Fold, str] = {}

@@ -20,6 +20,7 @@ from adjoint.backends.native.nest import get, put
 from adjoint.backends.native.tiles import Factor, Span, Tiler, mask_of
 from adjoint.core.spec import bool_
 
+
 @dataclass(frozen=True)
 class Spot:
     """Where an epilogue works: a vector of the result from (row, column) on, `row` counted through the whole batch."""
@@ -45,6 +46,19 @@ class Spot:
         return get(self.lanes.code, begin, 1, str(self.column), self.dtype, self.lanes.width, self.mask)
 
 
+@dataclass(frozen=True)
+class Place:
+    """Which tile of the result: where it begins, its rows, its vectors, and how many lanes of the last are in use."""
+
+    row: Any
+    column: Any
+    rows: int
+    columns: int
+    used: int
+
+
+#: From, to: each a number or the name of one.
+Terms = tuple[Any, Any]
 #: What becomes of a finished value before it is stored.
 Epilogue = Callable[[Spot, str], str]
 
@@ -143,11 +157,11 @@ class GemmFunction:
         a, _ = self._factors(rest)
         turned = Factor(a.pointer, a.across, a.down)
         rows = self._part(part, plan.row_parts, plan.tiles)
-        for low, high in self._depths():
+        for terms in self._depths():
             for tile in plan.rows:
                 with self.code.loop(*self._over(tile, rows)) as at:
                     source = turned.at(self.code, 0, tile.begin(self.code, at.i), p.dtype)
-                    self.tiler.pack(source, self._packed(rest, at.i, low), tile.size, tile.size, low, high, p.k)
+                    self.tiler.pack(source, self._packed(rest, at.i, terms[0]), tile.size, tile.size, *terms, p.k)
 
     def _packed(self, batch: Any, tile: Any, low: Any) -> str:
         """Where the terms from `low` on of a tile of A lie when it is packed."""
@@ -168,7 +182,7 @@ class GemmFunction:
         a = Factor(code.element(self.pointers[0], a_at, p.dtype), *p.a)
         return a, Factor(code.element(self.pointers[1], b_at, p.dtype), *p.b)
 
-    def _depths(self) -> Iterator[tuple[Any, Any]]:
+    def _depths(self) -> Iterator[Terms]:
         """The terms that are added up in one go: from, to."""
         p, plan = self.p, self.layout
         if plan.deep >= p.k:
@@ -186,10 +200,10 @@ class GemmFunction:
         c = Factor(code.element(self.pointers[2], code.mul(self.batch, p.m * p.n), p.dtype), p.n, 1)
         rows = self._part(row_part, plan.row_parts, plan.tiles)
         columns = self._part(column_part, plan.column_parts, plan.panels)
-        for low, high in self._depths():
-            self._block(a, b, c, low, high, rows, columns)
+        for terms in self._depths():
+            self._block(a, b, c, terms, rows, columns)
 
-    def _part(self, i: Any, parts: int, count: int) -> tuple[Any, Any]:
+    def _part(self, i: Any, parts: int, count: int) -> Terms:
         """Which of `count` things belong to part i, in order and evenly."""
         if parts == 1:
             return 0, count
@@ -197,94 +211,88 @@ class GemmFunction:
         low, high = code.mul(i, count), code.mul(code.add(i, 1), count)
         return code.put(f"udiv i64 {low}, {parts}"), code.put(f"udiv i64 {high}, {parts}")
 
-    def _over(self, span: Span, limits: tuple[Any, Any]) -> tuple[Any, Any]:
+    def _over(self, span: Span, limits: Terms) -> Terms:
         return self.tiler.most(limits[0], span.first), self.tiler.least(limits[1], span.first + span.count)
 
-    def _block(self, a: Factor, b: Factor, c: Factor, low: Any, high: Any, rows: Any, columns: Any) -> None:
-        """The terms `low` to `high` of all tiles of a unit."""
+    def _block(self, a: Factor, b: Factor, c: Factor, terms: Terms, rows: Terms, columns: Terms) -> None:
+        """Some terms of all tiles of a unit."""
         p, code, plan = self.p, self.code, self.layout
+        step = 1 if plan.dots else plan.width
         for panel, used in plan.columns:
-            step = 1 if plan.dots else plan.width
-            with code.loop(*self._over(panel, columns)) as at:
-                column = code.mul(panel.begin(code, at.i), step)
-                right = b.at(code, 0, column, p.dtype)
+            with code.loop(*self._over(panel, columns)) as across:
+                column = code.mul(panel.begin(code, across.i), step)
+                right = b.at(code, 0 if plan.pack else terms[0], column, p.dtype)
                 if plan.pack:
-                    count = (panel.size - 1) * plan.width + used
-                    right = self.tiler.pack(right, "%panel", count, panel.size * plan.width, low, high, p.k)
-                else:
-                    right = right.at(code, low, 0, p.dtype)
+                    count, line = (panel.size - 1) * plan.width + used, panel.size * plan.width
+                    right = self.tiler.pack(right, "%panel", count, line, *terms, p.k)
                 for tile in plan.rows:
                     with code.loop(*self._over(tile, rows)) as down:
                         row = tile.begin(code, down.i)
                         if plan.pack_rows:
-                            left = Factor(self._packed(self.batch, down.i, low), 1, tile.size)
+                            left = Factor(self._packed(self.batch, down.i, terms[0]), 1, tile.size)
                         else:
-                            left = a.at(code, row, low, p.dtype)
-                        self._tile(left, right, c, row, column, low, high, tile, panel, used)
+                            left = a.at(code, row, terms[0], p.dtype)
+                        self._tile(left, right, c, terms, Place(row, column, tile.size, panel.size, used))
 
     # ------------------------------------------------------------ one tile
 
-    def _tile(
-        self, a: Factor, b: Factor, c: Factor, row: Any, column: Any, low: Any, high: Any, tile: Span, panel: Span, used: int
-    ) -> None:
-        p, plan = self.p, self.layout
-        depth = high - low if isinstance(low, int) and isinstance(high, int) else self.code.put(f"sub i64 {high}, {low}")
-        apart = max(min(8 // (tile.size * panel.size), p.k), 1) if plan.deep >= p.k else 1
+    def _tile(self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place) -> None:
+        """Some terms of a tile: sums in registers, then into the result."""
+        p, plan, rows, columns = self.p, self.layout, place.rows, place.columns
+        apart = max(min(8 // (rows * columns), p.k), 1) if plan.deep >= p.k else 1
+        masks: list[str | None] = [None] * columns
         if plan.dots:
-            sums = self.tiler.dots(a, b, tile.size, panel.size, p.k, apart)
-            masks: list[str | None] = [None] * panel.size
-            step, lanes = 1, Lanes(self.code, 1)
+            sums = self.tiler.dots(a, b, rows, columns, p.k, apart)
+            lanes = Lanes(self.code, 1)
         else:
-            last = None if used == plan.width else used
-            masks = [None] * (panel.size - 1) + [mask_of(plan.width, last or plan.width)]
-            given = [None] * panel.size if plan.pack else masks
-            sums = self.tiler.outer(a, b, tile.size, given, depth, apart)
-            step, lanes = plan.width, self.tiler.lanes
+            masks[-1] = mask_of(plan.width, place.used)
+            read = (
+                [None] * columns if plan.pack else masks
+            )  # behind a packed panel's columns there is something to read
+            sums = self.tiler.outer(a, b, rows, read, self.tiler.minus(*reversed(terms)), apart)
+            lanes = self.tiler.lanes
+        corner = c.at(self.code, place.row, place.column, p.dtype).pointer
+        before = self._before(lanes, masks, terms)
         for i, value in enumerate(sums):
-            r, v = divmod(i, panel.size)
-            place = (self.code.add(row, r), self.code.add(column, v * step))
-            self._finish(lanes, value, c.at(self.code, *place, p.dtype).pointer, place, masks[v], low, high)
+            r, v = divmod(i, columns)
+            target = self.code.element(corner, r * p.n + v * lanes.width, p.dtype)
+            if before is not None:
+                old = get(self.code, target, 1, "0", p.dtype, lanes.width, before[v])
+                value = lanes.intrinsic("fmuladd", p.dtype, value, lanes.number(p.alpha, p.dtype), old)
+            elif p.alpha != 1:
+                value = self.code.put(f"fmul {lanes.type(p.dtype)} {value}, {lanes.number(p.alpha, p.dtype)}")
+            if self.epilogue is not None:
+                value = self._through(self.epilogue, self._spot(lanes, place, r, v, masks[v]), value, terms)
+            put(self.code, value, target, 1, "0", p.dtype, lanes.width, masks[v])
 
-    def _finish(
-        self, lanes: Lanes, value: str, target: str, place: tuple[Any, Any], mask: str | None, low: Any, high: Any
-    ) -> None:
-        """A sum of terms into the result: added to what came before, and through the epilogue when it is complete."""
-        p, code = self.p, self.code
-        first = isinstance(low, int)
-        if p.accumulate or not first:
-            old = self._before(lanes, target, mask, low)
-            value = lanes.intrinsic("fma", p.dtype, value, lanes.number(p.alpha, p.dtype), old)
-        elif p.alpha != 1:
-            value = code.put(f"fmul {lanes.type(p.dtype)} {value}, {lanes.number(p.alpha, p.dtype)}")
-        if self.epilogue is not None:
-            value = self._through(self.epilogue, lanes, value, place, mask, high)
-        put(code, value, target, 1, "0", p.dtype, lanes.width, mask)
+    def _before(self, lanes: Lanes, masks: Sequence[str | None], terms: Terms) -> Sequence[str | None] | None:
+        """Under which masks the result already holds something to add to: nothing before the first terms."""
+        if self.p.accumulate:
+            return masks
+        if isinstance(terms[0], int):
+            return None
+        kind = lanes.type(bool_)
+        later = lanes.spread(self.code.put(f"icmp ne i64 {terms[0]}, 0"), bool_)
+        return [later if m is None else self.code.put(f"and {kind} {later}, {m}") for m in masks]
 
-    def _before(self, lanes: Lanes, target: str, mask: str | None, low: Any) -> str:
-        """What the result holds already: nothing when these are the first terms of a product that is not added to it."""
-        code, p = self.code, self.p
-        if not p.accumulate:
-            later = lanes.spread(code.put(f"icmp ne i64 {low}, 0"), bool_)
-            kind = lanes.type(bool_)
-            mask = later if mask is None else code.put(f"and {kind} {later}, {mask}")
-        return get(code, target, 1, "0", p.dtype, lanes.width, mask)
+    def _spot(self, lanes: Lanes, place: Place, r: int, v: int, mask: str | None) -> Spot:
+        row = self.code.add(self.code.mul(self.batch, self.p.m), self.code.add(place.row, r))
+        column = self.code.add(place.column, v * lanes.width)
+        return Spot(lanes, self.p.dtype, row, column, self.p.n, mask, tuple(self.pointers[3:]))
 
-    def _through(
-        self, epilogue: Epilogue, lanes: Lanes, value: str, place: tuple[Any, Any], mask: str | None, high: Any
-    ) -> str:
-        code, p = self.code, self.p
-        row = code.add(code.mul(self.batch, p.m), place[0])
-        spot = Spot(lanes, p.dtype, row, place[1], p.n, mask, tuple(self.pointers[3:]))
-        if isinstance(high, int):
+    def _through(self, epilogue: Epilogue, spot: Spot, value: str, terms: Terms) -> str:
+        """A value through the epilogue, if these are its last terms."""
+        code = self.code
+        if isinstance(terms[1], int):
             return epilogue(spot, value)
         whole, after, before = code.new_label("whole"), code.new_label("after"), code.label
-        code.branch(code.put(f"icmp eq i64 {high}, {p.k}"), whole, after)
+        code.branch(code.put(f"icmp eq i64 {terms[1]}, {self.p.k}"), whole, after)
         code.begin(whole)
         new = epilogue(spot, value)
         end = code.label
         code.jump(after)
         code.begin(after)
-        return code.put(f"phi {lanes.type(p.dtype)} [ {value}, %{before} ], [ {new}, %{end} ]")
+        return code.put(f"phi {spot.lanes.type(spot.dtype)} [ {value}, %{before} ], [ {new}, %{end} ]")
 
 
 def _name(p: Product) -> str:

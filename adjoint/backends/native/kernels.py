@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import blas, control
-from adjoint.backends.native.code import Code, is_known
+from adjoint.backends.native import control, conv, gemm, pool
+from adjoint.backends.native.code import is_known
 from adjoint.backends.native.expr import written_out
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
@@ -73,34 +73,31 @@ def _operand(node: Node) -> tuple[Node, bool]:
 def _matmul_fits(node: Node) -> bool:
     x, y = node.inputs
     same = x.spec.dtype == y.spec.dtype == node.spec.dtype and node.spec.dtype.kind == "f"
-    lead = [i.shape[:-2] for i in (x, y) if i.ndim > 2]
-    return same and len(set(lead)) <= 1 and all(n > 0 for i in (x, y) for n in i.shape)
+    return same and all(n > 0 for i in (x, y) for n in i.shape)
 
 
-def _matmul(frame: Any, node: Node, op: Any) -> str:
-    code: Code = frame.code
-    dtype = node.spec.dtype
-    (x, flip_x), (y, flip_y) = (_operand(i) for i in node.inputs)
+def _product(node: Node) -> gemm.Product:
+    """The sizes and strides of a matrix product."""
     left, right = node.inputs
     m, k = (left.shape[-2] if left.ndim > 1 else 1), left.shape[-1]
     n = right.shape[-1] if right.ndim > 1 else 1
-    batch = prod(max((i.shape[:-2] for i in node.inputs), key=len))
+    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
+
+    def steps(factor: Node, size: int) -> tuple[int, ...]:
+        own = (1,) * (len(lead) - max(factor.ndim - 2, 0)) + factor.shape[:-2]
+        return tuple(0 if n == 1 else prod(own[axis + 1 :]) * size for axis, n in enumerate(own))
+
+    flip_left, flip_right = (_operand(i)[1] for i in node.inputs)
+    a, b = ((1, m) if flip_left else (k, 1)), ((1, k) if flip_right else (n, 1))
+    return gemm.Product(node.spec.dtype, m, n, k, a, b, lead, steps(left, m * k), steps(right, k * n))
+
+
+def _matmul(frame: Any, node: Node, op: Any) -> str:
+    dtype = node.spec.dtype
     target = frame.place(node) if node.shape else frame.scratch(dtype.itemsize)
-    module = frame.shared.module
-    module.declarations |= dict.fromkeys(blas.DECLARE.splitlines())
-    module.externals |= blas.externals()
-    a, b = frame.value(x), frame.value(y)
-
-    def one(a: str, b: str, c: str) -> None:
-        code.do(blas.gemm(dtype, a, b, c, m, n, k, transpose_a=flip_x, transpose_b=flip_y))
-
-    if batch == 1:
-        one(a, b, target)
-    else:
-        with code.loop(0, batch) as turn:
-            step = [m * k if left.ndim > 2 else 0, k * n if right.ndim > 2 else 0, m * n]
-            one(*(code.element(p, code.mul(turn.i, s), dtype) for p, s in zip((a, b, target), step, strict=True)))
-    return target if node.shape else code.load(target, dtype)
+    a, b = (frame.value(_operand(i)[0]) for i in node.inputs)
+    gemm.emit_gemm(frame, _product(node), a, b, target)
+    return target if node.shape else frame.code.load(target, dtype)
 
 
 # ---------------------------------------------------------------- indexing with run-time numbers
@@ -318,3 +315,5 @@ TESTS: dict[type, Callable[[Node], bool]] = {
     Concat: _same_dtypes,
     Stack: _same_dtypes,
 }
+WRITERS |= conv.WRITERS | pool.WRITERS
+TESTS |= conv.TESTS | pool.TESTS

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.code import Code, Module, in_memory, in_register
-from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar, contiguous
+from adjoint.backends.native.axes import coalesced, loads_of
+from adjoint.backends.native.code import Code, Module, in_register
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar
 from adjoint.backends.native.lanes import Lanes, extremum
+from adjoint.backends.native.lines import fill, get, mask_of, put
 from adjoint.backends.native.plan import DEAR, REDUCTIONS, Nest, parts_of
 from adjoint.core.spec import float32, float64
 from adjoint.graph.node import Node
@@ -59,69 +61,50 @@ def combine(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:
 
 
 class NestFunction:
-    """Writes a nest as a function `void nest(ptr ctx, i64 chunk)` and says how to call it."""
+    """Writes nests as one function `void nest(ptr ctx, i64 chunk)` and says how to call it.
 
-    def __init__(self, module: Module, nest: Nest, bits: int) -> None:
+    Several nests make a band: they share their first `lead` axes, and each row of them is finished before the next begins, so
+    that what one nest leaves for another is still near.
+    """
+
+    def __init__(self, module: Module, nests: Sequence[Nest], bits: int, lead: int = 0) -> None:
         self.module = module
         self.name = module.fresh("nest")
-        self.leaves = sorted(parts_of(nest.roots.values())[0], key=lambda n: id(n))
-        self.loads = _loads(nest.roots.values())
-        self.space, steps, gone = _coalesced(nest, self.loads)
-        self.strides = dict(zip(map(id, self.loads), steps[: len(self.loads)], strict=True))
-        self.stores: dict[Node, tuple[int, ...]] = {}
-        folds: list[tuple[Node, tuple[int, ...], tuple[bool, ...]]] = []
-        for root, stride, flags in zip(nest.roots, steps[len(self.loads) :], gone, strict=True):
-            if any(flags) or type(root.op) in REDUCTIONS:
-                folds.append((root, stride, flags))
-            else:
-                self.stores[root] = stride
-        self.roots = nest.roots
-        self.chunks, self.per = self._split(nest)
-        self.folds = [self._fold(*f) for f in folds]
-        self.width = self._lanes(nest, bits)
-        last = self.per if len(self.space) == 1 else self.space[-1]
-        #: Whether single precision would lose digits in sums along the last axis.
-        self.long = last > RUN and any(
-            f.kind == "sum" and f.gone[-1] and f.node.spec.dtype == float32 for f in self.folds
-        )
+        self.code = Code(module)
+        self.values: dict[Any, str] = {}
+        self.sweeps = [Sweep(self, nest, lead) for nest in nests]
+        self.band = lead > 0
+        self.chunks, self.per = self._split(nests)
+        for sweep in self.sweeps:
+            sweep.decide(bits)
+        self.stores = [root for sweep in self.sweeps for root in sweep.stores]
+        self.folds = [fold for sweep in self.sweeps for fold in sweep.folds]
+        made = {*self.stores, *(f.node for f in self.folds)}
+        leaves = dict.fromkeys(n for sweep in self.sweeps for n in sweep.leaves if n not in made)
         #: What the function is given: leaves, results stored, results folded.
-        self.slots: list[Any] = [*self.leaves, *self.stores, *self.folds]
+        self.slots: list[Any] = [*leaves, *self.stores, *self.folds]
         self._write()
 
-    # ------------------------------------------------------------ decisions
+    @property
+    def rows(self) -> int:
+        return self.sweeps[0].space[0]
 
-    def _split(self, nest: Nest) -> tuple[int, int]:
+    def _split(self, nests: Sequence[Nest]) -> tuple[int, int]:
         """How many chunks there are, and how much of the first axis each takes."""
-        dear = sum(type(n.op).__module__ in DEAR for n in parts_of(nest.roots.values())[1])
-        wanted = min(prod(self.space) * (1 + 10 * dear) // WORK, 64)
-        n = self.space[0]
+        work = 0
+        for nest, sweep in zip(nests, self.sweeps, strict=True):
+            dear = sum(type(n.op).__module__ in DEAR for n in parts_of(nest.roots.values())[1])
+            work += prod(sweep.space) * (1 + 10 * dear)
+        wanted, n, single = min(work // WORK, 64), self.rows, len(self.sweeps[0].space) == 1
         if wanted < 2:
-            return (1, n) if len(self.space) > 1 or n <= BLOCK else (-(-n // BLOCK), BLOCK)
+            return (1, n) if not single or n <= BLOCK else (-(-n // BLOCK), BLOCK)
         per = -(-n // wanted)
-        if len(self.space) == 1:
+        if single:
             per = min(-(-per // 64) * 64, BLOCK)
         return -(-n // per), per
 
-    def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> Fold:
-        kind, dtype = REDUCTIONS[type(root.op)], root.spec.dtype
-        whole = all(gone)
-        if whole and kind == "sum" and dtype.kind == "f":
-            dtype = float64
-        return Fold(root, kind, gone, strides, dtype, whole or (self.chunks > 1 and gone[0]))
-
-    def _lanes(self, nest: Nest, bits: int) -> int:
-        sizes = [n.spec.dtype.itemsize for n in (*parts_of(nest.roots.values())[1], *self.leaves, *nest.roots)]
-        width = max(bits // 8 // max([s for s in sizes if s > 1], default=8), 2)
-        last = self.per if len(self.space) == 1 else self.space[-1]
-        while width > 1 and width >= 2 * last:
-            width //= 2
-        return width
-
-    # ------------------------------------------------------------ the function
-
     def _write(self) -> None:
-        code = self.code = Code(self.module)
-        self.values: dict[Any, str] = {}
+        code = self.code
         for k, slot in enumerate(self.slots):
             address = code.put(f"getelementptr i64, ptr %ctx, i64 {k}")
             scalar = isinstance(slot, Node) and not slot.shape
@@ -131,11 +114,14 @@ class NestFunction:
                 begin = code.element(self.values[fold], code.mul("%chunk", fold.size), fold.dtype)
                 self.values[fold] = begin
                 fill(code, begin, fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
+            self.values.setdefault(fold.node, self.values[fold])
         low, high = self._range()
-        if len(self.space) == 1:
-            self._inner((), low, high)
+        if self.band:
+            with code.loop(low, high) as row:
+                for sweep in self.sweeps:
+                    sweep.write((row.i,), 0, sweep.space[1])
         else:
-            self._outer((), low, high)
+            self.sweeps[0].write((), low, high)
         text = "\n".join(code.lines)
         self.module.functions.append(
             f"define internal void @{self.name}(ptr noalias %ctx, i64 %chunk) nounwind {{\nentry:\n{text}\n  ret void\n}}"
@@ -143,7 +129,7 @@ class NestFunction:
 
     def _range(self) -> tuple[Any, Any]:
         """The part of the first axis that a chunk takes."""
-        n = self.space[0]
+        n = self.rows
         if self.chunks == 1:
             return 0, n
         low = self.code.mul("%chunk", self.per)
@@ -153,13 +139,55 @@ class NestFunction:
             high = self.code.put(f"select i1 {less}, i64 {high}, i64 {n}")
         return low, high
 
-    def _outer(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
+
+class Sweep:
+    """One nest inside a function."""
+
+    def __init__(self, function: NestFunction, nest: Nest, lead: int) -> None:
+        self.function, self.code, self.values = function, function.code, function.values
+        self.roots = nest.roots
+        self.leaves = list(parts_of(nest.roots.values())[0])
+        self.points = list(parts_of(nest.roots.values())[1])
+        self.loads = loads_of(nest.roots.values())
+        self.space, steps, gone = coalesced(nest, self.loads, lead)
+        self.strides = dict(zip(map(id, self.loads), steps[: len(self.loads)], strict=True))
+        self.stores: dict[Node, tuple[int, ...]] = {}
+        self._gone: list[tuple[Node, tuple[int, ...], tuple[bool, ...]]] = []
+        for root, stride, flags in zip(nest.roots, steps[len(self.loads) :], gone, strict=True):
+            if type(root.op) in REDUCTIONS:
+                self._gone.append((root, stride, flags))
+            else:
+                self.stores[root] = stride
+
+    def decide(self, bits: int) -> None:
+        """How reductions are summed up and how wide vectors are, once the chunks are known."""
+        self.folds = [self._fold(*f) for f in self._gone]
+        sizes = [n.spec.dtype.itemsize for n in (*self.points, *self.leaves, *self.roots)]
+        width = max(bits // 8 // max([s for s in sizes if s > 1], default=8), 2)
+        last = self.function.per if len(self.space) == 1 else self.space[-1]
+        while width > 1 and width >= 2 * last:
+            width //= 2
+        self.width = width
+        #: Whether single precision would lose digits in sums along the last axis.
+        self.long = last > RUN and any(
+            f.kind == "sum" and f.gone[-1] and f.node.spec.dtype == float32 for f in self.folds
+        )
+
+    def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> Fold:
+        kind, dtype = REDUCTIONS[type(root.op)], root.spec.dtype
+        whole = all(gone)
+        if whole and kind == "sum" and dtype.kind == "f":
+            dtype = float64
+        return Fold(root, kind, gone, strides, dtype, whole or (self.function.chunks > 1 and gone[0]))
+
+    def write(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
+        """The loops over the axes that are left."""
         if len(indices) == len(self.space) - 1:
-            self._inner(indices, 0, self.space[-1])
+            self._inner(indices, low, high)
             return
         with self.code.loop(low, high) as turn:
-            following = len(indices) + 1
-            self._outer((*indices, turn.i), 0, self.space[min(following, len(self.space) - 1)])
+            following = min(len(indices) + 1, len(self.space) - 1)
+            self.write((*indices, turn.i), 0, self.space[following])
 
     def _base(self, pointer: str, offset: int, strides: Sequence[int], indices: Sequence[str], dtype: np.dtype) -> str:
         """Where the last axis begins, given the indices of the others."""
@@ -248,7 +276,7 @@ class NestFunction:
             tail = code.new_label("rest")
             code.branch(code.put(f"icmp sgt i64 {left}, 0"), tail, after)
             code.begin(tail)
-        mask = _mask(code, width, left)
+        mask = mask_of(code, width, left)
         new = self._body(point, targets, along, str(full), width, sums, mask)
         if not known:
             end = code.label
@@ -313,21 +341,31 @@ class NestFunction:
 class Point:
     """Values of expressions at a place of the last axis; what does not change along it is computed before."""
 
-    def __init__(self, function: NestFunction, bases: dict[int, str], fixed: dict[int, str]) -> None:
+    def __init__(self, function: Sweep, bases: dict[int, str], fixed: dict[int, str]) -> None:
         self.function, self.bases, self.fixed = function, bases, fixed
+        self._still: dict[int, bool] = {}
 
     def is_fixed(self, e: Expr) -> bool:
         if isinstance(e, Load):
             return self.function.strides[id(e)][-1] == 0
-        return not isinstance(e, Apply) or all(self.is_fixed(a) for a in e.args)
+        if not isinstance(e, Apply):
+            return True
+        if id(e) not in self._still:
+            self._still[id(e)] = all(self.is_fixed(a) for a in e.args)
+        return self._still[id(e)]
 
     def hoist(self, e: Expr) -> None:
         """Compute before the loop what does not change in it."""
-        if self.is_fixed(e):
-            self._fixed(e)
-        elif isinstance(e, Apply):
-            for a in e.args:
-                self.hoist(a)
+        stack, seen = [e], set()
+        while stack:
+            e = stack.pop()
+            if id(e) in seen:
+                continue
+            seen.add(id(e))
+            if self.is_fixed(e):
+                self._fixed(e)
+            elif isinstance(e, Apply):
+                stack += e.args
 
     def _fixed(self, e: Expr) -> str:
         code = self.function.code
@@ -368,134 +406,3 @@ def expression_dtype(e: Expr) -> np.dtype:
     if isinstance(e, Number):
         return e.dtype
     return e.node.spec.dtype if isinstance(e, Apply) else e.leaf.spec.dtype
-
-
-# ---------------------------------------------------------------- memory along the last axis
-
-
-def get(code: Code, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> str:
-    """`width` elements from base + stride * i on."""
-    address = code.element(base, code.mul(i, stride), dtype)
-    if width == 1:
-        return code.load(address, dtype)
-    if stride == 1 and mask is None:
-        return code.load(address, dtype, width)
-    if stride == 1:
-        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
-        code.module.declare(f"{kind} @llvm.masked.load.{name}.p0(ptr, i32, <{width} x i1>, {kind})")
-        value = code.put(
-            f"call {kind} @llvm.masked.load.{name}.p0(ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask}, {kind} zeroinitializer)"
-        )
-        return value if dtype.kind != "b" else code.put(f"icmp ne {kind} {value}, zeroinitializer")
-    wide = in_register(dtype, width)
-    total = "poison"
-    for lane in range(width):
-        place = code.element(address, _lane(code, lane, stride, mask, width), dtype)
-        total = code.put(f"insertelement {wide} {total}, {in_register(dtype)} {code.load(place, dtype)}, i32 {lane}")
-    return total
-
-
-def _lane(code: Code, lane: int, stride: int, mask: str | None, width: int) -> Any:
-    """The offset of a lane; one that the mask leaves out reads where the first lane does."""
-    if mask is None or lane == 0:
-        return lane * stride
-    here = code.put(f"extractelement <{width} x i1> {mask}, i32 {lane}")
-    return code.put(f"select i1 {here}, i64 {lane * stride}, i64 0")
-
-
-def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> None:
-    """Store `width` elements from base + stride * i on."""
-    address = code.element(base, code.mul(i, stride), dtype)
-    if width == 1:
-        code.store(value, address, dtype)
-    elif stride == 1 and mask is None:
-        code.store(value, address, dtype, width)
-    elif stride == 1:
-        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
-        if dtype.kind == "b":
-            value = code.put(f"zext <{width} x i1> {value} to {kind}")
-        code.module.declare(f"void @llvm.masked.store.{name}.p0({kind}, ptr, i32, <{width} x i1>)")
-        code.do(
-            f"call void @llvm.masked.store.{name}.p0({kind} {value}, ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask})"
-        )
-    else:
-        raise AssertionError("results lie along the last axis")
-
-
-def _vector_name(dtype: np.dtype, width: int) -> str:
-    return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
-
-
-def _mask(code: Code, width: int, left: Any) -> str:
-    """Which lanes are in use when `left` elements are left."""
-    if isinstance(left, int):
-        return "<" + ", ".join(f"i1 {'true' if k < left else 'false'}" for k in range(width)) + ">"
-    lanes = Lanes(code, width)
-    counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
-    limit = lanes.spread(left, np.dtype(np.int64))
-    return code.put(f"icmp slt <{width} x i64> {counted}, {limit}")
-
-
-def fill(code: Code, begin: str, size: int, value: Any, dtype: np.dtype) -> None:
-    """The same number everywhere."""
-    if not value and size:
-        code.zero(begin, size * dtype.itemsize)
-        return
-    if size == 1:
-        code.store(Lanes(code, 1).number(value, dtype), begin, dtype)
-    elif size:
-        with code.loop(0, size) as turn:
-            code.store(Lanes(code, 1).number(value, dtype), code.element(begin, turn.i, dtype), dtype)
-
-
-# ---------------------------------------------------------------- axes
-
-
-def _loads(expressions: Any) -> list[Load]:
-    found: dict[int, Load] = {}
-    stack = list(expressions)
-    seen: set[int] = set()
-    while stack:
-        e = stack.pop()
-        if id(e) in seen:
-            continue
-        seen.add(id(e))
-        if isinstance(e, Load):
-            found[id(e)] = e
-        elif isinstance(e, Apply):
-            stack += e.args
-    return list(found.values())
-
-
-def _coalesced(nest: Nest, loads: list[Load]) -> tuple[tuple[int, ...], list[tuple[int, ...]], list[tuple[bool, ...]]]:
-    """The space with neighbouring axes made one wherever every array allows it: sizes, strides, and which axes go."""
-    steps = [list(e.strides) for e in loads]
-    gone: list[list[bool]] = []
-    for root in nest.roots:
-        away = root.op.axes if type(root.op) in REDUCTIONS else ()
-        kept = [n for axis, n in enumerate(nest.space) if axis not in away]
-        strides = iter(contiguous(kept))
-        steps.append([0 if axis in away else next(strides) for axis in range(len(nest.space))])
-        gone.append([axis in away for axis in range(len(nest.space))])
-    sizes = list(nest.space)
-    axis = len(sizes) - 2
-    while axis >= 0:
-        n = sizes[axis + 1]
-        together = all(s[axis] == s[axis + 1] * n for s in steps) and all(g[axis] == g[axis + 1] for g in gone)
-        if n == 1 or together:
-            sizes[axis] *= n
-            for s in steps:
-                if n == 1:
-                    del s[axis + 1]
-                else:
-                    del s[axis]
-            for g in gone:
-                g[axis] = g[axis] if n == 1 else g[axis + 1]
-                del g[axis + 1]
-            del sizes[axis + 1]
-        elif sizes[axis] == 1:
-            del sizes[axis]
-            for row in (*steps, *gone):
-                del row[axis]  # type: ignore[attr-defined]
-        axis = min(axis - 1, len(sizes) - 2)
-    return tuple(sizes), [tuple(s) for s in steps], [tuple(g) for g in gone]

@@ -22,6 +22,7 @@ from adjoint.ops.reduce import All, Max, Min, Sum
 from adjoint.ops.reduce import Any as AnyOf
 
 REDUCTIONS = {Sum: "sum", Max: "max", Min: "min", AnyOf: "any", All: "all"}
+DEEPEST = 100  # ops in a row that one expression may hold
 DEAR = (transcendental.__name__, special.__name__)
 
 
@@ -125,6 +126,13 @@ class Plan:
                     self._need(i)
             elif isinstance(node.op, Reshape) and not is_view(node):
                 self._need(node.inputs[0])
+
+        depth: dict[Node, int] = {}
+        for node in self.nodes:  # expressions are written and read by recursion
+            depth[node] = 0 if self.in_memory(node) else 1 + max([depth[i] for i in node.inputs], default=0)
+            if depth[node] > DEEPEST:
+                self.stored.add(node)
+                depth[node] = 0
 
     def _need(self, node: Node) -> None:
         if not isinstance(node.spec, tuple) and node.shape:

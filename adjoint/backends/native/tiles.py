@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.code import Code
+from adjoint.backends.native.code import Code, Module
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.nest import get, put
+from adjoint.core.spec import int64
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ class Tiler:
         return Lanes(self.code, self.width)
 
     def fma(self, x: str, y: str, z: str) -> str:
-        return self.lanes.intrinsic("fma", self.dtype, x, y, z)
+        return self.lanes.intrinsic("fmuladd", self.dtype, x, y, z)
 
     def zeros(self, count: int) -> list[tuple[str, str]]:
         return [(self.lanes.type(self.dtype), self.lanes.number(0, self.dtype))] * count
@@ -117,9 +118,7 @@ class Tiler:
         return [self._total(s) for s in sums]
 
     def _along(self, pointer: str, line: int, k: Any, mask: str | None) -> str:
-        return get(
-            self.code, self.code.element(pointer, line, self.dtype), 1, str(k), self.dtype, self.width, mask
-        )
+        return get(self.code, self.code.element(pointer, line, self.dtype), 1, str(k), self.dtype, self.width, mask)
 
     def _total(self, vector: str) -> str:
         """The lanes added up, halves first."""
@@ -161,7 +160,7 @@ class Tiler:
     # ------------------------------------------------------------ packing
 
     def pack(self, b: Factor, to: str, columns: int, line: int, low: Any, high: Any, last: int) -> Factor:
-        """Rows `low` to `high` of a panel of b, each `line` elements from the next; what is behind its columns is zeros.
+        """Rows `low` to `high` of a panel of b, each `line` elements from the next. What is behind its columns is of no use.
 
         `last` is how many rows b has, and `low` a multiple of the width.
         """
@@ -170,14 +169,11 @@ class Tiler:
             return Factor(to, line, 1)
         assert b.down == 1, "a factor that lies along neither axis"
         whole = last // self.width * self.width
-        full = columns // self.width
         if whole:
             with self.code.loop(low, self.least(high, whole), self.width) as turn:
-                if full:
-                    with self.code.loop(0, full * self.width, self.width) as at:
-                        self._turn(b, to, line, turn.i, low, at.i, self.width)
-                if columns % self.width:
-                    self._turn(b, to, line, turn.i, low, full * self.width, columns % self.width)
+                target = self._line(to, line, turn.i, low)
+                with self.code.loop(0, columns, self.width) as at:
+                    self._turn(b.at(self.code, turn.i, at.i, self.dtype), target, at.i, columns, line)
         if whole < last:
             self._gather(b, to, columns, line, self.most(low, whole), high, low)
         return Factor(to, line, 1)
@@ -189,7 +185,8 @@ class Tiler:
             for v in range(0, columns, self.width):
                 mask = mask_of(self.width, min(self.width, columns - v))
                 value = get(self.code, source, 1, str(v), self.dtype, self.width, mask)
-                self._keep(value, target, v, line)
+                room = mask_of(self.width, min(self.width, line - v))
+                put(self.code, value, target, 1, str(v), self.dtype, self.width, room)
 
     def _gather(self, b: Factor, to: str, columns: int, line: int, begin: Any, high: Any, low: Any) -> None:
         """The rows that fill no square block, element by element."""
@@ -204,26 +201,21 @@ class Tiler:
                 self.code.store(zero, self.code.element(target, lane, self.dtype), self.dtype)
 
     def _line(self, to: str, line: int, k: Any, low: Any) -> str:
-        row = self.code.add(k, -low) if isinstance(low, int) else self.code.put(f"sub i64 {k}, {low}")
-        return self.code.element(to, self.code.mul(row, line), self.dtype)
+        return self.code.element(to, self.code.mul(self.minus(k, low), line), self.dtype)
 
-    def _keep(self, value: str, target: str, column: Any, line: int) -> None:
-        """Store a vector of a packed row, as much of it as the row has room for."""
-        room = self.width if line % self.width == 0 or not isinstance(column, int) else line - column
-        put(self.code, value, target, 1, str(column), self.dtype, self.width, mask_of(self.width, min(room, self.width)))
+    def _turn(self, b: Factor, target: str, column: str, columns: int, line: int) -> None:
+        """A square block, or what there is of one, transposed."""
+        code = self.code
+        name = define_turn(code.module, self.dtype, self.width)
+        left = code.put(f"sub i64 {columns}, {column}")
+        room = self.width if line % self.width == 0 else code.put(f"sub i64 {line}, {column}")
+        to = code.element(target, column, self.dtype)
+        code.do(f"call void @{name}(ptr {b.pointer}, i64 {b.across}, i64 {left}, ptr {to}, i64 {line}, i64 {room})")
 
-    def _turn(self, b: Factor, to: str, line: int, k: Any, low: Any, column: Any, used: int) -> None:
-        """A square block, transposed in registers."""
-        start = b.at(self.code, k, column, self.dtype).pointer
-        block = [
-            self.code.load(self.code.element(start, c * b.across, self.dtype), self.dtype, self.width)
-            if c < used
-            else self.lanes.number(0, self.dtype)
-            for c in range(self.width)
-        ]
-        target = self._line(to, line, k, low)
-        for r, value in enumerate(transposed(self.lanes, block, self.dtype)):
-            self._keep(value, self.code.element(target, r * line, self.dtype), column, line)
+    def minus(self, x: Any, y: Any) -> Any:
+        if isinstance(y, int):
+            return self.code.add(x, -y)
+        return self.code.put(f"sub i64 {x}, {y}")
 
     def least(self, x: Any, y: Any) -> Any:
         return self._choice("smin", min, x, y)
@@ -234,7 +226,29 @@ class Tiler:
     def _choice(self, name: str, known: Any, x: Any, y: Any) -> Any:
         if isinstance(x, int) and isinstance(y, int):
             return known(x, y)
-        return Lanes(self.code, 1).intrinsic(name, np.dtype(np.int64), str(x), str(y))
+        return Lanes(self.code, 1).intrinsic(name, int64, str(x), str(y))
+
+
+def define_turn(module: Module, dtype: np.dtype, width: int) -> str:
+    """The function that transposes a square block: `left` lines of it are there, and `room` lanes of each are stored."""
+    name = f"turn_{dtype.name}_{width}"
+    head = f"define internal void @{name}(ptr %from, i64 %apart, i64 %left, ptr %to, i64 %line, i64 %room) nounwind noinline {{"
+    if any(text.startswith(head) for text in module.functions):
+        return name
+    code = Code(module)
+    lanes, one = Lanes(code, width), Lanes(code, 1)
+    final = code.put("add i64 %left, -1")
+    block = []
+    for k in range(width):  # a line that is not there is read as the last one
+        place = one.intrinsic("smin", int64, str(k), final)
+        block.append(code.load(code.element("%from", code.mul(place, "%apart"), dtype), dtype, width))
+    counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
+    mask = code.put(f"icmp slt <{width} x i64> {counted}, {lanes.spread('%room', int64)}")
+    for k, value in enumerate(transposed(lanes, block, dtype)):
+        put(code, value, code.element("%to", code.mul("%line", k), dtype), 1, "0", dtype, width, mask)
+    text = "\n".join(code.lines)
+    module.functions.append(f"{head}\nentry:\n{text}\n  ret void\n}}")
+    return name
 
 
 def transposed(lanes: Lanes, rows: Sequence[str], dtype: np.dtype) -> list[str]:
