@@ -36,7 +36,7 @@ class Writer:
         self.helpers: list[str] = []
         self.loops = 0
         self.size = self.choice((1, 2, 3, 3, 3, 4))
-        self.budget = self.choice((1, 1, 2, 2, 2, 3, 3, 3, 4, 4, 5, 5, 6, 8, 10, 24))  # statements at most
+        self.budget = self.choice((1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 7, 20))  # statements at most
 
     # ------------------------------------------------------------ choosing
 

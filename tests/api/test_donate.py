@@ -19,8 +19,12 @@ def step(state, g):
     return state
 
 
-def test_the_memory_is_used_again():
-    f = ad.jit(step, donate="state")
+BACKENDS = pytest.mark.parametrize("backend", ["interpreter", "native"])
+
+
+@BACKENDS
+def test_the_memory_is_used_again(backend):
+    f = ad.jit(step, donate="state", backend=backend)
     state = ad.Tensor(np.zeros(1000))
     first = address(state)
     for k in range(5):
@@ -29,9 +33,10 @@ def test_the_memory_is_used_again():
     assert state.asnumpy()[3] == 4.0
 
 
-def test_an_updated_state_costs_no_array(monkeypatch):
+@BACKENDS
+def test_an_updated_state_costs_no_array(backend):
     """`state - 0.1 * g` writes over the state."""
-    f = ad.jit(lambda w, g: w - 0.1 * g, donate="w")
+    f = ad.jit(lambda w, g: w - 0.1 * g, donate="w", backend=backend)
     w = ad.Tensor(np.ones(1000))
     first = address(w)
     w = f(w, np.ones(1000))

@@ -25,6 +25,9 @@ from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.stacking import Unstack
 
 
+LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
+
+
 def canonical(graph: Graph) -> Graph:
     """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
     return rebuild(graph, _canonical)
@@ -235,7 +238,13 @@ def kernel(graph: Graph) -> Callable[..., list[Any]]:
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(graph.outputs)), int64)
     text = _text(module, shared, n + len(outputs))
-    library = jit.compile_ir(text, ["kernel"], _externals(module, shared), level="full", keep=module.keep)
+    library = jit.compile_ir(
+        text,
+        ["kernel"],
+        _externals(module, shared),
+        level="full" if text.count("\n") < LONG else "quick",
+        keep=module.keep,
+    )
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     run = call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     return _watched(run, graph) if shared.checks else run
