@@ -242,10 +242,11 @@ def choose(p: Problem, forward: bool, bits: int) -> Columns:
 
 @dataclass(frozen=True)
 class Source:
-    """Where the elements of a convolution's source lie. A copy has the rows of all channels side by side."""
+    """Where the elements of a convolution's source lie: by channels, or in a copy with the rows of all channels together."""
 
     columns: Columns
     problem: Problem
+    together: bool
 
     @property
     def channels(self) -> int:
@@ -262,7 +263,8 @@ class Source:
         """Elements from a channel to the next, from a row to the next, and from an image (or block of images) to the next."""
         row = self.columns.row * self.columns.unit
         whole = row * self.rows * self.channels
-        return (row * self.rows, row, whole) if self.columns.in_place else (row, row * self.channels, whole)
+        together = self.together and not self.columns.in_place
+        return (row, row * self.channels, whole) if together else (row * self.rows, row, whole)
 
     def copy(self, frame: Any, x: str) -> str:
         """The memory in which a source lies as the columns want it."""

@@ -33,7 +33,7 @@ from adjoint.graph.node import Node
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 
 WIDEST = 16  # taps of a window along the width: they are written out one by one
-NEAR = 1 << 18  # bytes of a filter gradient's operands that stay near the processor
+NEAR = 1 << 15  # bytes of a filter gradient's operands that stay near the processor
 
 
 def registers(bits: int) -> int:
@@ -63,7 +63,7 @@ class Gathering:
     def __init__(self, frame: Any, p: Problem, forward: bool) -> None:
         self.frame, self.p, self.forward, self.dtype = frame, p, forward, p.dtype
         self.columns = choose(p, forward, frame.shared.bits)
-        self.source = Source(self.columns, p)
+        self.source = Source(self.columns, p, together=True)
         make = (lambda *a: [forward_axis(*a)]) if forward else backward_axes
         depth, height, _ = p.lines
         self.axes = [
@@ -185,7 +185,7 @@ class Correlation:
     def __init__(self, frame: Any, p: Problem) -> None:
         self.frame, self.p, self.dtype = frame, p, p.dtype
         self.columns = choose(p, True, frame.shared.bits)
-        self.source = Source(self.columns, p)
+        self.source = Source(self.columns, p, together=False)
         self.axes = [forward_axis(a.size, a.window, a.stride, a.padding, a.dilation, a.count) for a in p.lines[:2]]
         self.segments = self.columns.segments(1)
         taps, limit = p.window[2], registers(frame.shared.bits)

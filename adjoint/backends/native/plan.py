@@ -129,9 +129,10 @@ class Plan:
 
         depth: dict[Node, int] = {}
         for node in self.nodes:  # expressions are written and read by recursion
-            depth[node] = 0 if self.in_memory(node) else 1 + max([depth[i] for i in node.inputs], default=0)
+            here = isinstance(node.spec, tuple) or self.in_memory(node)
+            depth[node] = 0 if here else 1 + max([depth[i] for i in node.inputs], default=0)
             if depth[node] > DEEPEST:
-                self.stored.add(node)
+                self._need(node)
                 depth[node] = 0
 
     def _need(self, node: Node) -> None:
