@@ -114,6 +114,11 @@ class Columns:
         return self.width if self.images else 1
 
     @property
+    def slots(self) -> int:
+        """What a load counts: vectors of places mostly lie across two cache lines."""
+        return 1 if self.images else 2
+
+    @property
     def margin(self) -> int:
         """Zeros in front of a copied row of cotangents."""
         return max((self.line.window - 1) * self.line.dilation - self.line.padding[0], 0)

@@ -54,6 +54,11 @@ def best_tile(
     return min((t for t in tiles if t == (1, 1) or fits(*t)), key=cost)
 
 
+def tile_cost(products: int, loads: int) -> float:
+    """Half cycles for a step of a tile: it waits for its products, for its loads, or for the latency of the sums."""
+    return max(products, loads, 8) + loads / 4
+
+
 # ---------------------------------------------------------------- results that gather from a source
 
 
@@ -79,7 +84,7 @@ class Gathering:
             self.filters,
             -(-vectors // stride),
             lambda a, b: a * b * stride + b * stride + 1 <= limit,
-            lambda a, b: max(a * b * stride, a + b * stride, 8),
+            lambda a, b: tile_cost(a * b * stride, a + self.columns.slots * b * stride),
         )
         self.segments = self.columns.segments(units * stride)
 
@@ -193,7 +198,7 @@ class Correlation:
             p.outputs,
             p.inputs,
             lambda a, b: a * b * taps + a + 1 <= limit,
-            lambda a, b: max(a * b * taps, a + b * taps, 8),
+            lambda a, b: tile_cost(a * b * taps, self.columns.slots * (a + b * taps)),
         )
 
     def write(self, x: str, g: str, result: str) -> None:
