@@ -59,10 +59,19 @@ class Module:
     externals: dict[str, int] = field(default_factory=dict)
     keep: list[Any] = field(default_factory=list)  # arrays whose addresses are in the code
     names: int = 0
+    known: dict[str, str] = field(default_factory=dict)  # functions by their bodies
 
     def fresh(self, hint: str) -> str:
         self.names += 1
         return f"{hint}{self.names}"
+
+    def function(self, hint: str, parameters: str, lines: Sequence[str]) -> str:
+        """The name of a function with this body: one that is there already if it does the same."""
+        body = "\n".join([f"({parameters}) nounwind {{", "entry:", *lines, "  ret void", "}"])
+        if body not in self.known:
+            self.known[body] = self.fresh(hint)
+            self.functions.append(f"define internal void @{self.known[body]}{body}")
+        return self.known[body]
 
     def declare(self, text: str) -> None:
         self.declarations[f"declare {text}"] = None

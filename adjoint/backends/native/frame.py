@@ -126,11 +126,11 @@ class Frame:
 
     # ------------------------------------------------------------ order and lifetimes
 
-    def _reads(self, unit: Unit) -> set[Node]:
+    def _reads(self, unit: Unit) -> dict[Node, None]:
         if isinstance(unit, Nest):
             return unit.parts()[0]
         if isinstance(unit, Kernel):
-            return set(kernels.reads(unit.node))
+            return dict.fromkeys(kernels.reads(unit.node))
         return parts_of([self._scalar_expression(unit.node)])[0]
 
     def _last_uses(self) -> dict[Node, int]:

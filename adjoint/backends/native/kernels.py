@@ -115,31 +115,64 @@ def checked_index(frame: Any, i: str, dtype: np.dtype, size: int) -> str:
     return lanes.select(fine, wrapped, "0", int64)
 
 
+def _parts(node: Node) -> tuple[Node, Node | None, list[Node]]:
+    """The array, the values put into it if any, and the indices."""
+    if isinstance(plain(node.op), Gather):
+        base, *indices = node.inputs
+        return base, None, indices
+    base, v, *indices = node.inputs
+    return base, v, indices
+
+
 def _indices_fit(node: Node) -> bool:
-    base = node.inputs[0]
-    indices = node.inputs[1:] if isinstance(plain(node.op), Gather) else node.inputs[2:]
-    return all(not i.shape for i in indices) and all(n > 0 for n in base.shape)
+    base, v, indices = _parts(node)
+    shapes = {i.shape for i in indices if i.shape}
+    part = (*(shapes or {()}).pop(), *base.shape[len(indices) :]) if len(shapes) < 2 else None
+    fits = part is not None and (v is None or not v.shape or v.shape == part)
+    return fits and all(n > 0 for n in base.shape)
 
 
-def _offset(frame: Any, base: Node, indices: Any) -> tuple[Any, tuple[int, ...]]:
-    """The offset of base[indices], and the shape that is left."""
+def _places(frame: Any, node: Node, each: Callable[[Any, Any], None]) -> None:
+    """For each place that the indices name: its number, and the offset of base[indices]."""
+    base, _, indices = _parts(node)
     code = frame.code
-    total: Any = 0
-    for axis, i in enumerate(indices):
-        at = checked_index(frame, frame.value(i), i.spec.dtype, base.shape[axis])
-        total = code.add(total, code.mul(at, prod(base.shape[axis + 1 :])))
-    return total, base.shape[len(indices) :]
+    count = max([prod(i.shape) for i in indices])
+
+    def at(k: Any) -> Any:
+        total: Any = 0
+        for axis, i in enumerate(indices):
+            value = frame.value(i)
+            if i.shape:
+                value = code.load(code.element(value, k, i.spec.dtype), i.spec.dtype)
+            place = checked_index(frame, value, i.spec.dtype, base.shape[axis])
+            total = code.add(total, code.mul(place, prod(base.shape[axis + 1 :])))
+        return total
+
+    if all(not i.shape for i in indices):
+        each(0, at(0))
+    elif count:
+        with code.loop(0, count) as turn:
+            each(turn.i, at(turn.i))
 
 
 def _gather(frame: Any, node: Node, op: Any) -> str:
-    base, *indices = node.inputs
-    offset, rest = _offset(frame, base, indices)
-    dtype = node.spec.dtype
-    address = frame.code.element(frame.value(base), offset, dtype)
-    if not rest:
-        return frame.code.load(address, dtype)
+    base, _, indices = _parts(node)
+    code, dtype, source = frame.code, node.spec.dtype, frame.value(base)
+    size = prod(base.shape[len(indices) :])
+    if not node.shape:
+        found: list[str] = []
+        _places(frame, node, lambda k, at: found.append(code.load(code.element(source, at, dtype), dtype)))
+        return found[0]
     target = frame.place(node)
-    frame.code.copy(target, address, prod(rest) * dtype.itemsize)
+
+    def each(k: Any, at: Any) -> None:
+        to = code.element(target, code.mul(k, size), dtype)
+        if size == 1:
+            code.store(code.load(code.element(source, at, dtype), dtype), to, dtype)
+        else:
+            code.copy(to, code.element(source, at, dtype), size * dtype.itemsize)
+
+    _places(frame, node, each)
     return target
 
 
@@ -167,11 +200,11 @@ def _hand_over(frame: Any, old: Node, new: Node) -> None:
 
 
 def _scatter(frame: Any, node: Node, op: Any) -> str:
-    base, v, *indices = node.inputs
+    base, v, indices = _parts(node)
+    assert v is not None
     code, lanes, dtype = frame.code, Lanes(frame.code, 1), node.spec.dtype
-    offset, rest = _offset(frame, base, indices)
-    target = _updated(frame, node)
-    begin = code.element(target, offset, dtype)
+    size = prod(base.shape[len(indices) :])
+    source, target = frame.value(v), _updated(frame, node)
 
     def store(address: str, value: str) -> None:
         value = lanes.cast(value, v.spec.dtype, dtype)
@@ -180,21 +213,27 @@ def _scatter(frame: Any, node: Node, op: Any) -> str:
             value = code.put(f"{word} {lanes.type(dtype)} {code.load(address, dtype)}, {value}")
         code.store(value, address, dtype)
 
-    if not rest:
-        store(begin, frame.value(v))
-        return target
-    with code.loop(0, prod(rest)) as turn:
-        value = (
-            code.load(code.element(frame.value(v), turn.i, v.spec.dtype), v.spec.dtype) if v.shape else frame.value(v)
-        )
-        store(code.element(begin, turn.i, dtype), value)
+    def each(k: Any, at: Any) -> None:
+        to = code.element(target, at, dtype)
+
+        def one(r: Any) -> None:
+            value = source
+            if v.shape:
+                value = code.load(code.element(source, code.add(code.mul(k, size), r), v.spec.dtype), v.spec.dtype)
+            store(code.element(to, r, dtype), value)
+
+        if size == 1:
+            one(0)
+        else:
+            with code.loop(0, size) as turn:
+                one(turn.i)
+
+    _places(frame, node, each)
     return target
 
 
 def _scatter_fits(node: Node) -> bool:
-    base, v, *indices = node.inputs
-    rest = base.shape[len(indices) :]
-    return _indices_fit(node) and (not v.shape or v.shape == rest) and node.spec.dtype.kind in "fi"
+    return _indices_fit(node) and node.spec.dtype.kind in "fi"
 
 
 # ---------------------------------------------------------------- parts with known indices

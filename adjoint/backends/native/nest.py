@@ -69,7 +69,6 @@ class NestFunction:
 
     def __init__(self, module: Module, nests: Sequence[Nest], bits: int, lead: int = 0) -> None:
         self.module = module
-        self.name = module.fresh("nest")
         self.code = Code(module)
         self.values: dict[Any, str] = {}
         self.sweeps = [Sweep(self, nest, lead) for nest in nests]
@@ -122,10 +121,7 @@ class NestFunction:
                     sweep.write((row.i,), 0, sweep.space[1])
         else:
             self.sweeps[0].write((), low, high)
-        text = "\n".join(code.lines)
-        self.module.functions.append(
-            f"define internal void @{self.name}(ptr noalias %ctx, i64 %chunk) nounwind {{\nentry:\n{text}\n  ret void\n}}"
-        )
+        self.name = self.module.function("nest", "ptr noalias %ctx, i64 %chunk", code.lines)
 
     def _range(self) -> tuple[Any, Any]:
         """The part of the first axis that a chunk takes."""

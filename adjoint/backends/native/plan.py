@@ -35,7 +35,7 @@ class Nest:
         self.inside: set[Node] = set()  # nodes that it stores: taken as they are computed, not read again
         self.writer = Writer(space, lambda n: n not in self.inside and in_memory(n))
 
-    def parts(self) -> tuple[set[Node], set[Node]]:
+    def parts(self) -> tuple[dict[Node, None], dict[Node, None]]:
         """The nodes it reads, and the ops it computes."""
         return parts_of(self.roots.values())
 
@@ -214,10 +214,10 @@ def _is_dear(node: Node) -> bool:
     return type(node.op).__module__ in DEAR or isinstance(node.op, Pow)
 
 
-def parts_of(expressions: Iterable[Expr]) -> tuple[set[Node], set[Node]]:
-    """The nodes that expressions read, and the ops they apply."""
-    reads: set[Node] = set()
-    points: set[Node] = set()
+def parts_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:
+    """The nodes that expressions read, and the ops they apply, in an order that depends on the expressions alone."""
+    reads: dict[Node, None] = {}
+    points: dict[Node, None] = {}
     seen: set[int] = set()
     stack: list[Any] = list(expressions)
     while stack:
@@ -226,8 +226,8 @@ def parts_of(expressions: Iterable[Expr]) -> tuple[set[Node], set[Node]]:
             continue
         seen.add(id(e))
         if isinstance(e, (Load, Scalar)):
-            reads.add(e.leaf)
+            reads[e.leaf] = None
         elif isinstance(e, Apply):
-            points.add(e.node)
+            points[e.node] = None
             stack += e.args
     return reads, points

@@ -24,7 +24,6 @@ from adjoint.ops.movement import GetItem, Reshape, Split
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.stacking import Unstack
 
-
 LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
 
 
