@@ -160,10 +160,9 @@ def _parts(p: Product, cut: Layout) -> tuple[int, int, int]:
     if batch >= wanted:
         return 1, 1, -(-batch // wanted)
     pieces = -(-wanted // batch)
-    if cut.pack:  # each part packs panels of its own, and goes through its rows once for each
-        row_parts = min(-(-p.m // TALL), cut.tiles)
-        column_parts = min(-(-pieces // row_parts), max(cut.panels // 2, 1))
-        row_parts = max(row_parts, min(-(-pieces // column_parts), p.m // 256))
+    if cut.pack:  # each part packs panels of its own: few parts of the rows, lest the same panel is packed often
+        row_parts = max(-(-p.m // TALL), min(-(-8 // cut.panels), p.m // 128), 1)
+        column_parts = -(-cut.panels // max(cut.panels * row_parts // pieces, 1))
     else:
         row_parts = min(cut.tiles, pieces)
         column_parts = min(cut.panels, -(-pieces // row_parts))

@@ -12,11 +12,12 @@ import numpy as np
 #: The type of an element in memory and in a register.
 MEMORY = {"float32": "float", "float64": "double", "int64": "i64", "int32": "i32", "bool": "i8"}
 REGISTER = {**MEMORY, "bool": "i1"}
+_KNOWN = frozenset(map(np.dtype, MEMORY))
 
 
 def is_known(dtype: np.dtype) -> bool:
     """Whether compiled code can hold this dtype."""
-    return dtype.name in MEMORY
+    return dtype in _KNOWN  # asked very often, and a dtype's name is slow to get
 
 
 def in_register(dtype: np.dtype, width: int = 1) -> str:

@@ -13,7 +13,7 @@ from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import Code, in_register
-from adjoint.backends.native.columns import Problem, Segment, Source, Unit, choose, problem
+from adjoint.backends.native.columns import Line, Problem, Segment, Source, Unit, choose, problem
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.nest import get, put
 from adjoint.backends.native.windows import (
@@ -59,6 +59,12 @@ def tile_cost(products: int, loads: int) -> float:
     return max(products, loads, 8) + loads / 4
 
 
+def _classes(line: Line, forward: bool) -> list[Axis]:
+    """An axis of the result, in classes of places that meet the same taps."""
+    sizes = line.size, line.window, line.stride, line.padding, line.dilation, line.count
+    return [forward_axis(*sizes)] if forward else backward_axes(*sizes)
+
+
 # ---------------------------------------------------------------- results that gather from a source
 
 
@@ -69,11 +75,7 @@ class Gathering:
         self.frame, self.p, self.forward, self.dtype = frame, p, forward, p.dtype
         self.columns = choose(p, forward, frame.shared.bits)
         self.source = Source(self.columns, p, together=True)
-        make = (lambda *a: [forward_axis(*a)]) if forward else backward_axes
-        depth, height, _ = p.lines
-        self.axes = [
-            make(a.size, a.window, a.stride, a.padding, a.dilation, a.count) for a in (depth, height)
-        ]  # of depth and height, each in classes
+        self.depths, self.heights = (_classes(line, forward) for line in p.lines[:2])
         self.channels, self.filters = (p.inputs, p.outputs) if forward else (p.outputs, p.inputs)
         taps = prod(p.window)
         #: Steps in the filters: by channel of the result, and of the source.
@@ -94,14 +96,14 @@ class Gathering:
         source = self.source.copy(self.frame, source)
         pixels = p.groups * self.filters * p.pixels(self.forward)
         target = self.frame.scratch(p.samples * pixels * itemsize) if columns.images else result
-        for (start, tiles, size), *axes in itertools.product(split(self.filters, self.tile), *self.axes):
-            self._part(start, tiles, size, axes, (source, filters, target))
+        for tiles, depth, height in itertools.product(split(self.filters, self.tile), self.depths, self.heights):
+            self._part(tiles, [depth, height], (source, filters, target))
         if columns.images:
             transpose(self.frame, target, result, p.samples // columns.width, pixels, columns.width, self.dtype)
 
-    def _part(self, start: int, tiles: int, size: int, axes: list[Axis], pointers: tuple[str, ...]) -> None:
+    def _part(self, tiling: tuple[int, int, int], axes: list[Axis], pointers: tuple[str, ...]) -> None:
         """Tiles of one size, for one class of places along depth and height. An item is a row of the result."""
-        p, unit = self.p, self.columns.unit
+        p, unit, (start, tiles, size) = self.p, self.columns.unit, tiling
         sizes = (p.samples // unit, p.groups, tiles, axes[0].rounds, axes[1].rounds)
         work = size * self.channels * axes[0].taps * axes[1].taps * self.columns.cost(unit)
         with (
@@ -191,7 +193,7 @@ class Correlation:
         self.frame, self.p, self.dtype = frame, p, p.dtype
         self.columns = choose(p, True, frame.shared.bits)
         self.source = Source(self.columns, p, together=False)
-        self.axes = [forward_axis(a.size, a.window, a.stride, a.padding, a.dilation, a.count) for a in p.lines[:2]]
+        self.axes = [_classes(line, True)[0] for line in p.lines[:2]]
         self.segments = self.columns.segments(1)
         taps, limit = p.window[2], registers(frame.shared.bits)
         self.tile = best_tile(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.nest import get, put
 from adjoint.backends.native.tiles import Factor, Span, Tiler, mask_of
 from adjoint.core.spec import bool_
+
+LINE = 64  # bytes that come from memory together
 
 
 @dataclass(frozen=True)
@@ -65,7 +68,7 @@ Epilogue = Callable[[Spot, str], str]
 
 def emit_gemm(
     frame: Any,
-    product: Product,
+    wanted: Product,
     a: str,
     b: str,
     c: str,
@@ -77,7 +80,7 @@ def emit_gemm(
 
     The epilogue is given each finished vector before it is stored; `captured` are addresses that it may read.
     """
-    p = product.simplified()
+    p = wanted.simplified()
     if epilogue is None and p.n == 1 and p.m > 1:
         p, a, b = p.flipped(), b, a
     shared, code = frame.shared, frame.code
@@ -239,6 +242,9 @@ class GemmFunction:
     def _tile(self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place) -> None:
         """Some terms of a tile: sums in registers, then into the result."""
         p, plan, rows, columns = self.p, self.layout, place.rows, place.columns
+        corner = c.at(self.code, place.row, place.column, p.dtype).pointer
+        if plan.deep < p.k:
+            self._fetch(corner, rows, columns * plan.width)
         apart = max(min(8 // (rows * columns), p.k), 1) if plan.deep >= p.k else 1
         masks: list[str | None] = [None] * columns
         if plan.dots:
@@ -251,7 +257,6 @@ class GemmFunction:
             )  # behind a packed panel's columns there is something to read
             sums = self.tiler.outer(a, b, rows, read, self.tiler.minus(*reversed(terms)), apart)
             lanes = self.tiler.lanes
-        corner = c.at(self.code, place.row, place.column, p.dtype).pointer
         before = self._before(lanes, masks, terms)
         for i, value in enumerate(sums):
             r, v = divmod(i, columns)
@@ -264,6 +269,13 @@ class GemmFunction:
             if self.epilogue is not None:
                 value = self._through(self.epilogue, self._spot(lanes, place, r, v, masks[v]), value, terms)
             put(self.code, value, target, 1, "0", p.dtype, lanes.width, masks[v])
+
+    def _fetch(self, corner: str, rows: int, columns: int) -> None:
+        """Ask for the tile of the result while its terms are added up: it went to memory some time ago."""
+        self.code.module.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        for r, v in product(range(rows), range(0, columns, LINE // self.p.dtype.itemsize)):
+            address = self.code.element(corner, r * self.p.n + v, self.p.dtype)
+            self.code.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 1, i32 3, i32 1)")
 
     def _before(self, lanes: Lanes, masks: Sequence[str | None], terms: Terms) -> Sequence[str | None] | None:
         """Under which masks the result already holds something to add to: nothing before the first terms."""

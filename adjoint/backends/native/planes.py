@@ -16,7 +16,8 @@ from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.lanes import Lanes, extremum
 from adjoint.backends.native.nest import fill
 from adjoint.backends.native.windows import linear, nested, region, shuffle
-from adjoint.core.spec import bool_
+from adjoint.core.spec import Shape, bool_
+from adjoint.ops.conv import Padding
 from adjoint.ops.pool import Pool, lowest
 
 UNROLLED = 16  # taps of a window that are written out one by one; more are a loop
@@ -29,12 +30,12 @@ class Geometry:
     """Windows over planes as depth, height and width; missing axes have size 1."""
 
     planes: int
-    space: tuple[int, int, int]
-    count: tuple[int, int, int]
-    window: tuple[int, int, int]
-    stride: tuple[int, int, int]
-    padding: tuple[tuple[int, int], ...]
-    dilation: tuple[int, int, int]
+    space: Shape
+    count: Shape
+    window: Shape
+    stride: Shape
+    padding: Padding
+    dilation: Shape
 
     @property
     def padded(self) -> tuple[int, ...]:
@@ -80,8 +81,8 @@ def geometry(op: Pool, shape: tuple[int, ...]) -> Geometry:
     more = 3 - op.rank
     ones, zeros = (1,) * more, ((0, 0),) * more
     count = op.pooled(shape)[len(lead) :]
-    parts: Any = [ones + tuple(p) for p in (space, count, op.window, op.stride)]
-    return Geometry(prod(lead), *parts, zeros + op.padding, ones + tuple(op.dilation))  # type: ignore[arg-type]
+    space, count, window, stride, dilation = ((*ones, *p) for p in (space, count, op.window, op.stride, op.dilation))
+    return Geometry(prod(lead), space, count, window, stride, zeros + op.padding, dilation)
 
 
 # ---------------------------------------------------------------- vectors along a row of windows
@@ -164,7 +165,7 @@ class Row:
         return linear(self.code, c, (inner, self.shape.window[2]))
 
 
-def widths(count: int, most: int, overlapping: bool) -> Iterator[tuple[int, int, int]]:
+def widths(count: int, most: int, overlapping: bool) -> Iterator[Shape]:
     """How to go through a row of windows: (first, end, width). Vectors overlap at the end where that does no harm."""
     first = 0
     width = most

@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import call, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
+from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.plan import Plan, Unsupported
 from adjoint.core.spec import Spec, int64
@@ -17,12 +18,15 @@ from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Div
+from adjoint.ops.arithmetic import Add, Div, Mul, Neg, Sub
 from adjoint.ops.card import card
+from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.entropy import BCEWithLogits
 from adjoint.ops.families import Reduction
 from adjoint.ops.movement import GetItem, Reshape, Split
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.stacking import Unstack
+from adjoint.ops.transcendental import Softplus
 
 LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
 
@@ -38,6 +42,10 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
         return builder.build(card(GetItem, _part(inputs[0].op, op.index)), inputs[0].inputs)
     if isinstance(op, InPlace) and op.op.__class__.__module__.endswith("arithmetic"):
         return builder.build(op.op, inputs)
+    if isinstance(op, (Einsum, MatMul)):
+        return as_products(builder, node, inputs)
+    if isinstance(op, BCEWithLogits):
+        return _cross_entropy(builder, *inputs)
     if isinstance(op, Mean):
         count = prod(inputs[0].shape[a] for a in op.axes)
         if not count or inputs[0].spec.dtype != node.spec.dtype:
@@ -47,6 +55,17 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
     if isinstance(op, Reduction) and op.keepdims and op.axes:
         return _canonical_sum(builder, op, inputs[0])
     return None
+
+
+def _cross_entropy(builder: Builder, x: Node, label: Node, weight: Node, positive: Node) -> Node:
+    """Binary cross-entropy in steps: its two classes apart."""
+
+    def b(op: type, *xs: Node) -> Node:
+        return builder.build(card(op), xs)
+
+    other = b(Mul, b(Sub, builder.const(1), label), b(Softplus, x))
+    this = b(Mul, b(Mul, positive, label), b(Softplus, b(Neg, x)))
+    return b(Mul, weight, b(Add, other, this))
 
 
 def _part(op: Any, k: int) -> tuple:
