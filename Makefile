@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check fuzz bench-eager clean
+.PHONY: demo test check fuzz bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +30,14 @@ bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where th
 	$(BIN)/python -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . torch==2.13.0 autograd
 	.venv-bench/bin/python benchmarks/eager.py --write docs/eager_benchmark.md
+
+bench: $(STAMP)  ## every workload against the other frameworks, each in an environment of its own
+	$(BIN)/python -m venv .venv-bench
+	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . matplotlib
+	for p in torch==2.13.0 jax autograd casadi; do .venv-bench/bin/python -m pip install --quiet --disable-pip-version-check $$p || echo "left out: $$p"; done
+	$(BIN)/python -m venv .venv-bench-mindspore
+	.venv-bench-mindspore/bin/python -m pip install --quiet --disable-pip-version-check mindspore "numpy<2" || echo "left out: mindspore"
+	.venv-bench/bin/python -m benchmarks.run --python mindspore=.venv-bench-mindspore/bin/python --write docs/benchmark
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,6 +21,9 @@ bindings: ContextVar[dict[Any, Any] | None] = ContextVar("bindings", default=Non
 #: The innermost open GradientTape, which records every Tensor op.
 open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 
+#: The branch of a graph that is being traced: ops on values from outside belong to it too, so that they run only if it does.
+branch: ContextVar[Any] = ContextVar("branch", default=None)
+
 #: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
 static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
 backend_default = os.environ.get("ADJOINT_BACKEND") or None

@@ -233,10 +233,10 @@ def _settled(spec: Spec) -> Spec:
 
 
 def traced_branches(
-    fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec]
+    fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec], branch: bool = False
 ) -> tuple[list[Graph], list[Any]]:
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
-    graphs, captured = zip(*(trace(fn, specs) for fn in fns), strict=True)
+    graphs, captured = zip(*(trace(fn, specs, branch=branch) for fn in fns), strict=True)
     outside: dict[int, Any] = {id(x): x for values in captured for x in values}
     n = len(specs)
     common = []
@@ -270,7 +270,7 @@ def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[],
         raise ShapeError(
             f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where"
         )
-    graphs, outside = traced_branches([true_fn, false_fn], ())
+    graphs, outside = traced_branches([true_fn, false_fn], (), branch=True)
     if len(graphs[0].outputs) != len(graphs[1].outputs):
         raise ShapeError("the two branches return different numbers of values")
     return list(Cond(*unified(graphs))(pred, *outside))

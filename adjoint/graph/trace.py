@@ -82,7 +82,7 @@ def is_graph_value(x: Any) -> bool:
 
 
 def trace(
-    fn: Callable[..., Sequence[Any]], specs: Sequence[Spec], name: str = "graph", what: str = "jit"
+    fn: Callable[..., Sequence[Any]], specs: Sequence[Spec], name: str = "graph", what: str = "jit", branch: bool = False
 ) -> tuple[Graph, list[Any]]:
     """The graph of a function of flat inputs that returns a list, and the values from outside that it uses.
 
@@ -91,7 +91,8 @@ def trace(
     tracer = Tracer(what)
     inputs = [tracer.param(s) for s in specs]
     try:
-        outputs = [tracer.node(y) for y in fn(*inputs)]
+        with context.setting(context.branch, tracer if branch else context.branch.get()):
+            outputs = [tracer.node(y) for y in fn(*inputs)]
     finally:
         tracer.ended = True
     return Graph(tuple(tracer.builder.params), tuple(outputs), name, tuple(tracer.effects)), tracer.captured

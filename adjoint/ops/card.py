@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from adjoint.core import context
 from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.spec import Spec
 
@@ -71,6 +72,8 @@ class Op(abc.ABC):
                 its = x._trace
                 if its is not trace and its.level > level:
                     trace, level = its, its.level
+        if level > 1 and (branch := context.branch.get()) is not None and branch.level > level:
+            trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
 
 

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import in_register, is_known, literal
-from adjoint.backends.native.plan import Plan, Unsupported, same_memory
+from adjoint.backends.native.plan import has_code, same_memory
 from adjoint.core.spec import Spec, bool_, int64
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Graph, Node, Pick
@@ -31,11 +31,7 @@ def _can_plan(graph: Graph) -> bool:
 
     known = graph.__dict__.get("_native")
     if known is None:
-        try:
-            Plan(graph, kernels)
-            known = not graph.effects
-        except Unsupported:
-            known = False
+        known = not graph.effects and all(has_code(n, kernels) for n in graph.nodes)
         graph.__dict__["_native"] = known
     return known
 

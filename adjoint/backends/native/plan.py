@@ -13,6 +13,8 @@ from typing import Any
 
 from adjoint.backends.native.code import is_known
 from adjoint.backends.native.expr import Apply, Expr, Load, Scalar, Writer, is_point, is_view
+from adjoint.core.spec import Spec
+from adjoint.graph.control import Control
 from adjoint.graph.inplace import updates_last
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.ops import special, transcendental
@@ -22,6 +24,7 @@ from adjoint.ops.reduce import All, Max, Min, Sum
 from adjoint.ops.reduce import Any as AnyOf
 
 REDUCTIONS = {Sum: "sum", Max: "max", Min: "min", AnyOf: "any", All: "all"}
+WORTH = 6  # steps that are better stored than computed twice
 DEEPEST = 100  # ops in a row that one expression may hold
 DEAR = (transcendental.__name__, special.__name__)
 
@@ -57,19 +60,42 @@ class Register:
 Unit = Nest | Kernel | Register
 
 
-class Unsupported(Exception):
-    """A node that cannot be compiled."""
-
-    def __init__(self, node: Node) -> None:
-        super().__init__(str(node.op))
-        self.node = node
-
-
 def same_memory(node: Node) -> Node:
     """The node whose memory holds this one: a reshape of something in memory is the same bytes."""
     while isinstance(node.op, Reshape) and node.shape and node.inputs[0].shape:
         node = node.inputs[0]
     return node
+
+
+def has_code(node: Node, kernels: Any) -> bool:
+    """Whether a node can be compiled."""
+    if isinstance(node.op, (Param, Const, Pick)):
+        return isinstance(node.op, Pick) or is_known(node.spec.dtype)
+    if not isinstance(node.op, Control) and any(n < 0 for s in _specs(node) for n in s.shape):
+        return False  # a size known at run time only
+    return is_point(node) or is_move(node) or is_reduction(node) or kernels.takes(node)
+
+
+def _specs(node: Node) -> list[Spec]:
+    return [*(node.spec if isinstance(node.spec, tuple) else [node.spec]), *(i.spec for i in node.inputs)]
+
+
+def is_move(node: Node) -> bool:
+    return (is_view(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
+
+
+def is_reduction(node: Node) -> bool:
+    return (
+        type(node.op) in REDUCTIONS
+        and is_known(node.spec.dtype)
+        and is_known(node.inputs[0].spec.dtype)
+        and bool(node.op.axes)
+        and not node.op.keepdims
+    )
+
+
+def is_kernel(node: Node) -> bool:
+    return not (isinstance(node.op, (Param, Const)) or is_point(node) or is_move(node) or is_reduction(node))
 
 
 class Plan:
@@ -79,7 +105,6 @@ class Plan:
         self.graph, self.kernels = graph, kernels
         self.stored: set[Node] = set()
         self.nodes = updates_last(graph)
-        self._check()
         self._demand()
         for _ in range(4):
             self.units = self._units()
@@ -90,38 +115,12 @@ class Plan:
 
     # ------------------------------------------------------------ what is in memory
 
-    def _check(self) -> None:
-        for node in self.nodes:
-            if isinstance(node.op, (Param, Const, Pick)):
-                specs = () if isinstance(node.op, Pick) else (node.spec,)
-                if not all(is_known(s.dtype) for s in specs):
-                    raise Unsupported(node)
-            elif not (is_point(node) or self.is_move(node) or self.is_reduction(node) or self.kernels.takes(node)):
-                raise Unsupported(node)
-
-    def is_move(self, node: Node) -> bool:
-        return (is_view(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
-
-    def is_reduction(self, node: Node) -> bool:
-        return (
-            type(node.op) in REDUCTIONS
-            and is_known(node.spec.dtype)
-            and is_known(node.inputs[0].spec.dtype)
-            and bool(node.op.axes)
-            and not node.op.keepdims
-        )
-
-    def is_kernel(self, node: Node) -> bool:
-        return not (
-            isinstance(node.op, (Param, Const)) or is_point(node) or self.is_move(node) or self.is_reduction(node)
-        )
-
     def _demand(self) -> None:
         """Mark what must be in memory: results, inputs of kernels, and what is reshaped across axes."""
         for node in self.graph.outputs:
             self._need(node)
         for node in self.nodes:
-            if self.is_kernel(node) and not isinstance(node.op, Pick):
+            if is_kernel(node) and not isinstance(node.op, Pick):
                 for i in self.kernels.reads(node):
                     self._need(i)
             elif isinstance(node.op, Reshape) and not is_view(node):
@@ -129,8 +128,7 @@ class Plan:
 
         depth: dict[Node, int] = {}
         for node in self.nodes:  # expressions are written and read by recursion
-            here = isinstance(node.spec, tuple) or self.in_memory(node)
-            depth[node] = 0 if here else 1 + max([depth[i] for i in node.inputs], default=0)
+            depth[node] = 0 if self.in_memory(node) else 1 + max([depth[i] for i in node.inputs], default=0)
             if depth[node] > DEEPEST:
                 self._need(node)
                 depth[node] = 0
@@ -141,31 +139,34 @@ class Plan:
 
     def in_memory(self, node: Node) -> bool:
         """Whether a node is read from memory or a register."""
-        if isinstance(node.op, (Param, Const, Pick)) or not node.shape or node in self.stored:
+        if isinstance(node.op, (Param, Const, Pick)) or isinstance(node.spec, tuple) or node in self.stored:
+            return True
+        if not node.shape:
             return True
         if isinstance(node.op, Reshape) and not is_view(node):
             return True
-        return self.is_kernel(node) or self.is_reduction(node)
+        return is_kernel(node) or is_reduction(node)
 
     # ------------------------------------------------------------ units
 
     def _units(self) -> list[Unit]:
         units: list[Unit] = []
         made: dict[Node, int] = {}  # the unit after which a node is there
+        after: dict[Node, int] = {}  # the unit after which a node can be computed
 
         def ready(leaves: Iterable[Node]) -> int:
             return max([made.get(same_memory(n), -1) for n in leaves], default=-1)
 
         for node in self.nodes:
+            after[node] = max([after[i] for i in node.inputs], default=-1)
             if isinstance(node.op, (Param, Const)):
                 continue
             if isinstance(node.op, Pick):
                 made[node] = made[node.inputs[0]]
-            elif self.is_reduction(node) or (node in self.stored and (is_point(node) or is_view(node)) and node.shape):
-                space = node.inputs[0].shape if self.is_reduction(node) else node.shape
-                k = self._join(units, node, space, ready)
-                made[node] = k
-            elif self.is_kernel(node):
+            elif is_reduction(node) or (node in self.stored and (is_point(node) or is_view(node)) and node.shape):
+                space = node.inputs[0].shape if is_reduction(node) else node.shape
+                made[node] = self._join(units, node, space, after[node], ready)
+            elif is_kernel(node):
                 units.append(Kernel(node))
                 made[node] = len(units) - 1
             elif not node.shape:
@@ -173,12 +174,16 @@ class Plan:
                 made[node] = len(units) - 1
             elif isinstance(node.op, Reshape) and not is_view(node):
                 made[node] = made.get(same_memory(node), -1)
+            after[node] = made.get(node, after[node])
         return units
 
-    def _join(self, units: list[Unit], node: Node, space: tuple[int, ...], ready: Any) -> int:
-        """Put a node into the last nest that it fits, or into a new one; gives the unit's number."""
-        value = node.inputs[0] if self.is_reduction(node) else node
-        for k in range(len(units) - 1, -1, -1):
+    def _join(self, units: list[Unit], node: Node, space: tuple[int, ...], least: int, ready: Any) -> int:
+        """Put a node into the last nest that it fits, or into a new one; gives the unit's number.
+
+        Its inputs are there after the unit `least`, which may compute them itself.
+        """
+        value = node.inputs[0] if is_reduction(node) else node
+        for k in range(len(units) - 1, max(least, 0) - 1, -1):
             nest = units[k]
             if not isinstance(nest, Nest) or nest.space != space:
                 continue
@@ -197,17 +202,30 @@ class Plan:
         return len(units) - 1
 
     def _computed_twice(self) -> set[Node]:
-        """Dear nodes computed in several nests, or again and again for a much larger space."""
+        """Nodes better stored: computed in several nests, or again and again for a much larger space, and worth the memory."""
         where: dict[Node, int] = {}
-        again: set[Node] = set()
+        spread: set[Node] = set()
         for nest in self.units:
             if isinstance(nest, Nest):
                 for node in nest.parts()[1]:
-                    if node.shape and node not in self.stored and _is_dear(node):
+                    if node.shape and node not in self.stored:
                         where[node] = where.get(node, 0) + 1
-                        if where[node] > 1 or prod(node.shape) * 4 < prod(nest.space):
-                            again.add(node)
-        return again
+                        if _is_dear(node) and prod(node.shape) * 4 < prod(nest.space):
+                            spread.add(node)
+        twice = {n for n, count in where.items() if count > 1}
+        cost = self._costs()
+        # Only what is used elsewhere: the parts of a stored node are then computed once, with it.
+        tops = {i for n in self.nodes if n not in twice for i in n.inputs if i in twice}
+        return spread | {n for n in tops if cost[n] >= WORTH}
+
+    def _costs(self) -> dict[Node, int]:
+        """How many steps an expression takes; a dear one counts as many."""
+        cost: dict[Node, int] = {}
+        for node in self.nodes:
+            inside = sum(cost[i] for i in set(node.inputs))
+            own = WORTH if _is_dear(node) else 1
+            cost[node] = 0 if self.in_memory(node) else min(inside + own, 1000)
+        return cost
 
 
 def _is_dear(node: Node) -> bool:

@@ -12,9 +12,8 @@ from adjoint.backends.native import call, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
-from adjoint.backends.native.plan import Plan, Unsupported
+from adjoint.backends.native.plan import has_code
 from adjoint.core.spec import Spec, int64
-from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
@@ -202,26 +201,7 @@ def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
 
 def can_compile(node: Node) -> bool:
     """Whether a node can be part of a compiled kernel."""
-    params = tuple(Node(Param(k), (), i.spec) for k, i in enumerate(node.inputs))
-    inputs = tuple(i if isinstance(i.op, Const) else p for i, p in zip(node.inputs, params, strict=True))
-    alone = Node(node.op, inputs, node.spec)
-    if node.op.effect or any(s.shape and min(s.shape) < 0 for s in _specs(node) if not isinstance(node.op, Control)):
-        return False
-    outputs = (
-        tuple(Node(Pick(k), (alone,), s) for k, s in enumerate(node.spec)) if isinstance(node.spec, tuple) else (alone,)
-    )
-    if isinstance(node.op, Control) and not isinstance(node.op, InPlace):
-        return kernels.takes(node)
-    try:
-        Plan(Graph(params, outputs), kernels)
-    except Unsupported:
-        return False
-    return True
-
-
-def _specs(node: Node) -> list[Spec]:
-    own = node.spec if isinstance(node.spec, tuple) else (node.spec,)
-    return [*own, *(i.spec for i in node.inputs)]
+    return not node.op.effect and has_code(node, kernels)
 
 
 def vector_bits() -> int:

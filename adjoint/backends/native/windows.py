@@ -233,7 +233,7 @@ def transposed(code: Code, rows: list[str], dtype: np.dtype) -> list[str]:
 def transpose(frame: Any, source: str, target: str, blocks: int, rows: int, columns: int, dtype: np.dtype) -> None:
     """For each block, (rows, columns) in memory becomes (columns, rows). One of the two is the number of lanes."""
     wide = min(rows, columns)
-    per = max(1, min(4096 // wide, -(-max(rows, columns) // wide)))  # squares of an item
+    per = 16  # squares of an item
     long = max(rows, columns)
     items = -(-long // (per * wide))
     with region(frame, blocks * items, per * wide * 4, (source, target)) as chunk:

@@ -1,0 +1,50 @@
+"""Who takes part, by name. A contender's module is imported only in its own process."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.contenders.base import Contender
+
+
+@dataclass(frozen=True)
+class Entry:
+    """How to make a contender, and which package it needs."""
+
+    package: str
+    module: str
+    maker: str
+    options: dict[str, Any] = field(default_factory=dict)
+    scalar_only: bool = False
+
+    def installed(self, pythons: Mapping[str, str]) -> bool:
+        """Whether its package is there, in this environment or in one of its own."""
+        if self.package not in pythons:
+            return importlib.util.find_spec(self.package) is not None
+        look = f"import importlib.util, sys; sys.exit(importlib.util.find_spec({self.package!r}) is None)"
+        return subprocess.run([pythons[self.package], "-c", look]).returncode == 0
+
+    def make(self) -> Contender:
+        module = importlib.import_module(f"benchmarks.contenders.{self.module}")
+        return getattr(module, self.maker)(**self.options)
+
+
+DYNAMIC, STATIC = "adjoint dynamic", "adjoint static"
+OURS = (DYNAMIC, STATIC)
+
+ENTRIES = {
+    DYNAMIC: Entry("adjoint", "with_adjoint", "Adjoint", {"static": False}),
+    STATIC: Entry("adjoint", "with_adjoint", "Adjoint", {"static": True}),
+    "torch eager": Entry("torch", "with_torch", "Torch", {"compiled": False}),
+    "torch.compile": Entry("torch", "with_torch", "Torch", {"compiled": True}),
+    "JAX jit": Entry("jax", "with_jax", "Jax"),
+    "autograd": Entry("autograd", "with_autograd", "Autograd"),
+    "CasADi": Entry("casadi", "with_casadi", "Casadi", scalar_only=True),
+    "MindSpore pynative": Entry("mindspore", "with_mindspore", "MindSpore", {"static": False}),
+    "MindSpore jit": Entry("mindspore", "with_mindspore", "MindSpore", {"static": True}),
+}

@@ -1,0 +1,1 @@
+"""The op names of the workloads (those of `adjoint.ops`), said in each framework: one module each."""

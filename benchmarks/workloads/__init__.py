@@ -1,0 +1,13 @@
+"""The workloads, one file a family. `tiny` sizes are for tests of the harness."""
+
+from __future__ import annotations
+
+from benchmarks.workload import Workload
+from benchmarks.workloads import elementwise, loops, networks, objectives, rosenbrock, sequence
+
+FAMILIES = (elementwise, networks, sequence, objectives, loops, rosenbrock)
+
+
+def workloads(tiny: bool = False) -> dict[str, Workload]:
+    """All workloads by name."""
+    return {w.name: w for family in FAMILIES for w in family.workloads(tiny)}
