@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
-from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
 
 
-def problem(graph: Graph, like: Graph | None = None, checked: set[Node] | None = None) -> str | None:
-    """What is wrong with a graph (compared with the one it was made from), or None. Nodes found good are `checked`."""
+def problem(graph: Graph, like: Graph | None = None, checked: set[Node | Graph] | None = None) -> str | None:
+    """What is wrong with a graph (compared with the one it was made from), or None. What was found good is `checked`."""
     if like is not None and not graph.outputs:
         return "no output"
     checked = set() if checked is None else checked
     seen = set(graph.params)
-    for node in graph.nodes:
+    for node in graph.nodes if graph not in checked else ():
         for i in node.inputs:
             if i not in seen:
                 return f"{node.op} stands before its input {i.op}"
@@ -25,10 +25,11 @@ def problem(graph: Graph, like: Graph | None = None, checked: set[Node] | None =
             if wrong := _wrong(node, checked):
                 return wrong
             checked.add(node)
+    checked.add(graph)
     return None if like is None else _difference(graph, like)
 
 
-def _wrong(node: Node, checked: set[Node]) -> str | None:
+def _wrong(node: Node, checked: set[Node | Graph]) -> str | None:
     """What is wrong with one node."""
     if isinstance(node.op, Pick):
         return None if isinstance(node.inputs[0].spec, tuple) else f"{node.op} of a call with one result"
@@ -38,7 +39,7 @@ def _wrong(node: Node, checked: set[Node]) -> str | None:
         for name, inner in node.op.graphs().items():
             if wrong := problem(inner, None, checked):
                 return f"in `{name}` of {node.op}: {wrong}"
-    found = node.op.infer(*(i.spec for i in node.inputs))
+    found = inferred(node.op, tuple([i.spec for i in node.inputs]))
     return None if _plain(found) == _plain(node.spec) else f"{node.op} is said to be {node.spec}, but infers {found}"
 
 

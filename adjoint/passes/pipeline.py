@@ -57,10 +57,18 @@ class Report:
     """What one pass did."""
 
     name: str
-    before: int
-    after: int
     seconds: float
     graphs: tuple[Graph, Graph] = field(repr=False, compare=False)
+
+    @property
+    def before(self) -> int:
+        """The number of steps before it."""
+        return size(self.graphs[0])
+
+    @property
+    def after(self) -> int:
+        """The number of steps after it."""
+        return size(self.graphs[1])
 
     def shown(self) -> str:
         """The graph before and after."""
@@ -76,7 +84,7 @@ def optimise(
 ) -> tuple[Graph, list[Report]]:
     """The graph after all passes but those switched `off`, and a report of each. A pass that breaks the graph is named."""
     reports = []
-    checked: set[Node] = set()
+    checked: set[Node | Graph] = set()
     for name, step in passes:
         if name in off:
             continue
@@ -84,6 +92,6 @@ def optimise(
         better = step(graph)
         if wrong := problem(better, graph, checked):
             raise AssertionError(f"pass {name} broke the graph: {wrong}")
-        reports.append(Report(name, size(graph), size(better), time.perf_counter() - start, (graph, better)))
+        reports.append(Report(name, time.perf_counter() - start, (graph, better)))
         graph = better
     return graph, reports

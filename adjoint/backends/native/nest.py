@@ -46,6 +46,8 @@ class Fold:
 def neutral(kind: str, dtype: np.dtype) -> Any:
     """What a reduction starts with."""
     if kind in ("max", "min"):
+        if dtype.kind == "b":
+            return kind == "min"
         if dtype.kind == "f":
             return -np.inf if kind == "max" else np.inf
         return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
