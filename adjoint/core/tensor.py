@@ -218,7 +218,13 @@ class Tensor(Operators, Value):
     def __iter__(self) -> Iterator[Any]:
         if not self.shape:
             raise DtypeError(f"cannot iterate over a Tensor without axes{called_at()}")
-        return iter(verbs.unstack(self))
+        return self._rows()
+
+    def _rows(self) -> Iterator[Any]:
+        """The rows one by one, each as it is when it is reached: the loop may write to later ones."""
+        before = self._value
+        for i, row in enumerate(verbs.unstack(self)):
+            yield row if self._value is before else self[i]
 
     def __getitem__(self, index: Any) -> Any:
         return verbs.getitem(self, index)

@@ -6,7 +6,7 @@ bit for bit.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import prod
 from random import Random
 from typing import Any
@@ -30,15 +30,16 @@ UNARY = (a.Neg, a.Abs, a.Sign, c.Floor, c.Round, c.IsFinite, c.IsNan)
 BINARY = (a.Add, a.Sub, a.Mul, a.MaskedMul, c.Maximum, c.Minimum)
 COMPARE = (c.Less, c.LessEqual, c.Greater, c.GreaterEqual, c.Equal, c.NotEqual)
 REDUCTIONS = (r.Sum, r.Sum, r.Max, r.Min, r.Any, r.All)
-LIMIT = 2000  # elements of an array
+LARGE = (1, 2, 3, 64, 200, 257, 500, 40_000)  # for nests that threads share
+LIMIT, LARGE_LIMIT = 2000, 200_000  # elements of an array
 
 
 class GraphWriter:
     """Writes one graph, node by node."""
 
-    def __init__(self, random: Random, *, empty: bool = False) -> None:
+    def __init__(self, random: Random, sizes: Sequence[int], limit: int) -> None:
         self.random, self.builder = random, Builder()
-        self.sizes = (*SIZES, 0) if empty else SIZES
+        self.sizes, self.limit = sizes, limit
         self.nodes: list[Node] = []
         self.steps: list[Callable[[], Node | None]] = [
             self.unary, self.binary, self.binary, self.binary, self.compare, self.where, self.cast, self.smooth,
@@ -62,7 +63,7 @@ class GraphWriter:
     def shape(self) -> tuple[int, ...]:
         while True:
             found = tuple(self.choice(self.sizes) for _ in range(self.choice((0, 1, 1, 2, 2, 3, 4))))
-            if prod(found) <= LIMIT:
+            if prod(found) <= self.limit:
                 return found
 
     def like(self, node: Node) -> Node:
@@ -142,7 +143,7 @@ class GraphWriter:
             return self.build(m.Reshape(tuple(kept)), x)
         left, shape = prod(x.shape), []
         while left > 1 and self.chance(80):
-            shape.append(self.choice([n for n in range(1, left + 1) if left % n == 0]))
+            shape.append(self.choice([n for n in range(1, min(left, 1000) + 1) if left % n == 0]))
             left //= shape[-1]
         return self.build(m.Reshape((*shape, left)), x)
 
@@ -150,7 +151,7 @@ class GraphWriter:
         x = self.node()
         shape = tuple(self.choice((1, 3, 8)) if n == 1 else n for n in x.shape)
         shape = (*(self.choice((1, 2, 5)) for _ in range(self.random.randrange(2))), *shape)
-        return self.build(m.BroadcastTo(shape), x) if prod(shape) <= LIMIT else None
+        return self.build(m.BroadcastTo(shape), x) if prod(shape) <= self.limit else None
 
     def index(self, shape: tuple[int, ...], *, new_axes: bool = True) -> tuple:
         """A static index: whole numbers, slices of any step, new axes, an ellipsis."""
@@ -240,7 +241,7 @@ class GraphWriter:
             self.nodes.append(self.builder.param(Spec(self.shape(), self.choice(DTYPES))))
         for _ in range(steps):
             node = self.choice(self.steps)()
-            if node is not None and prod(node.shape) <= LIMIT:
+            if node is not None and prod(node.shape) <= self.limit:
                 self.nodes.append(node)
         outputs = [self.choice(self.nodes) for _ in range(self.random.randrange(1, 5))]
         if self.chance(20):
@@ -257,8 +258,11 @@ def _same_but(one: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:
     return all(k == axis or p == q for k, (p, q) in enumerate(zip(one, other, strict=True)))
 
 
-def random_graph(random: Random, steps: int = 25, *, empty: bool = False) -> tuple[Graph, list[np.ndarray]]:
-    """A graph, and inputs for it; with `empty` some arrays have no elements."""
-    writer = GraphWriter(random, empty=empty)
+def random_graph(
+    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False
+) -> tuple[Graph, list[np.ndarray]]:
+    """A graph, and inputs for it; with `empty` some arrays have no elements, with `large` some have very many."""
+    sizes = LARGE if large else (*SIZES, 0) if empty else SIZES
+    writer = GraphWriter(random, sizes, LARGE_LIMIT if large else LIMIT)
     graph = writer.graph(steps)
     return graph, [writer.numbers(p.spec) for p in graph.params]

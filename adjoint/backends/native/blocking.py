@@ -15,6 +15,7 @@ PANEL = 48 * 1024  # bytes of a packed panel; it should stay in the first cache
 FEW = 6  # rows for which a transposed factor is read as it lies, not packed
 CHUNK = 20_000  # nanoseconds of work in a chunk, at least
 MOST = 64  # chunks
+MANY = 256  # rows for which it pays to pack A
 FAR = 2048  # bytes between neighbours in A from which its rows crowd the same places of a cache
 TALL = 1024  # rows of A that are gone through again and again for the panels of a part
 
@@ -140,7 +141,7 @@ def layout(p: Product, bits: int) -> Layout:
         high, wide = tile_shape(p.m, vectors, registers(bits))
         rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
         pack = lying or (p.m > 4 * high and p.k * p.n * p.dtype.itemsize > 16384)
-        pack_rows = pack and p.m > 4 * high and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
+        pack_rows = pack and p.m >= MANY and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
     deep = p.k
     if pack:
         most = max(PANEL // (max(s.size for s, _ in columns) * width * p.dtype.itemsize) // width * width, width)
