@@ -146,10 +146,13 @@ class Frame:
         )
 
     def places(self, site: Site) -> list[Place]:
-        """What the source says may change: variables, the contents of containers and Tensors, attributes."""
+        """What the source says may change: variables, the contents of Tensors, attributes.
+
+        Whether `x[0][1] = v` changes a list or a Tensor in it, which may have other names too, shows when the code has run.
+        """
         found: list[Place] = [self.variables[n] for n in site.names if n in self.variables]
         for name in site.mutated:
-            if _is_mutable(owner := self.value(name)):
+            if isinstance(owner := self.value(name), Value) and _is_mutable(owner):
                 found.append(Contents(name, owner))
         for base, attribute in site.attributes:
             if (owner := self.value(base)) is not UNDEFINED and not isinstance(owner, Value):

@@ -13,6 +13,7 @@ from adjoint.backends.native.tiles import Span, spans
 
 PANEL = 48 * 1024  # bytes of a packed panel; it should stay in the first cache
 FEW = 6  # rows for which a transposed factor is read as it lies, not packed
+SIDE_BY_SIDE = 8  # rows of B that are read along their whole length together, where that is all there is to do
 CHUNK = 20_000  # nanoseconds of work in a chunk, at least
 MOST = 64  # chunks
 MANY = 256  # rows for which it pays to pack A
@@ -131,6 +132,7 @@ def layout(p: Product, bits: int) -> Layout:
     width = bits // 8 // p.dtype.itemsize
     lying = p.b[1] != 1  # columns of B lie along memory
     dots = p.a[1] == 1 and p.b[0] == 1 and ((p.m <= FEW and lying) or p.n == 1)
+    streams = p.m <= 2 and not lying and p.k * p.n * p.dtype.itemsize > PANEL  # B is read once, from afar
     pack = pack_rows = False
     if dots:
         rows, columns = spans(p.m, registers(bits) // 8), [(s, width) for s in spans(p.n, 4)]
@@ -139,10 +141,12 @@ def layout(p: Product, bits: int) -> Layout:
             width //= 2
         vectors = -(-p.n // width)
         high, wide = tile_shape(p.m, vectors, registers(bits))
+        if streams:
+            wide = min(wide, SIDE_BY_SIDE)
         rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
         pack = lying or (p.m > 4 * high and p.k * p.n * p.dtype.itemsize > 16384)
         pack_rows = pack and p.m >= MANY and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
-    deep = p.k
+    deep = SIDE_BY_SIDE if streams and not dots else p.k
     if pack:
         most = max(PANEL // (max(s.size for s, _ in columns) * width * p.dtype.itemsize) // width * width, width)
         deep = most if 2 * p.k > 3 * most else p.k

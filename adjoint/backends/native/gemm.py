@@ -243,7 +243,7 @@ class GemmFunction:
         """Some terms of a tile: sums in registers, then into the result."""
         p, plan, rows, columns = self.p, self.layout, place.rows, place.columns
         corner = c.at(self.code, place.row, place.column, p.dtype).pointer
-        if plan.deep < p.k:
+        if plan.pack and plan.deep < p.k:
             self._fetch(corner, rows, columns * plan.width)
         apart = max(min(8 // (rows * columns), p.k), 1) if plan.deep >= p.k else 1
         masks: list[str | None] = [None] * columns

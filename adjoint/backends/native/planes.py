@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.lanes import Lanes, extremum
-from adjoint.backends.native.nest import fill
+from adjoint.backends.native.nest import fill, get, put
 from adjoint.backends.native.windows import linear, nested, region, shuffle
 from adjoint.core.spec import Shape, bool_
 from adjoint.ops.conv import Padding
@@ -89,11 +89,25 @@ def geometry(op: Pool, shape: tuple[int, ...]) -> Geometry:
 
 
 class Row:
-    """A vector of neighbouring windows: their elements in a plane."""
+    """A vector of neighbouring windows, the first `valid` lanes of it in use: their elements in a plane."""
 
-    def __init__(self, code: Code, shape: Geometry, rounds: Sequence[Any], width: int) -> None:
-        self.code, self.shape, self.rounds, self.width = code, shape, rounds, width
+    def __init__(self, code: Code, shape: Geometry, rounds: Sequence[Any], width: int, valid: int) -> None:
+        self.code, self.shape, self.rounds, self.width, self.valid = code, shape, rounds, width, valid
         self.lanes = Lanes(code, width)
+
+    def _mask(self, times: int) -> str | None:
+        """Which of the elements of `times` vectors are in use."""
+        if self.valid == self.width:
+            return None
+        used = self.valid * times
+        return "<" + ", ".join(f"i1 {'true' if k < used else 'false'}" for k in range(self.width * times)) + ">"
+
+    def read(self, address: str, dtype: np.dtype, times: int = 1) -> str:
+        """Elements that lie side by side, `times` for each window."""
+        return get(self.code, address, 1, "0", dtype, self.width * times, self._mask(times))
+
+    def write(self, value: str, address: str, dtype: np.dtype, times: int = 1) -> None:
+        put(self.code, value, address, 1, "0", dtype, self.width * times, self._mask(times))
 
     def load(self, plane: str, tap: Tap, dtype: np.dtype) -> str:
         """An element of each window."""
@@ -101,14 +115,14 @@ class Row:
         stride = shape.stride[2]
         begin = shape.source(code, self.rounds, tap)
         if width == 1 or stride == 1:
-            return code.load(code.element(plane, begin, dtype), dtype, width)
+            return self.read(code.element(plane, begin, dtype), dtype)
         back = min(tap[2] * shape.dilation[2], stride - 1) if isinstance(tap[2], int) else 0
         if isinstance(tap[2], int) and (shape.window[2] - 1) * shape.dilation[2] >= stride - 1:
             # All elements from the first to the last, begun so early that nothing behind the last window is read.
-            whole = code.load(code.element(plane, code.add(begin, -back), dtype), dtype, width * stride)
+            whole = self.read(code.element(plane, code.add(begin, -back), dtype), dtype, stride)
             return shuffle(code, whole, whole, in_register(dtype, width * stride), range(back, width * stride, stride))
-        value = "poison"
-        for k in range(width):
+        value = "zeroinitializer"
+        for k in range(self.valid):
             one = code.load(code.element(plane, code.add(begin, k * stride), dtype), dtype)
             value = code.put(f"insertelement {self.lanes.type(dtype)} {value}, {in_register(dtype)} {one}, i32 {k}")
         return value
@@ -150,7 +164,7 @@ class Row:
 
     def windows(self, plane: str, dtype: np.dtype, channel: Any = 0) -> str:
         """What a plane with one element for each window holds."""
-        return self.code.load(self.place(plane, dtype, channel), dtype, self.width)
+        return self.read(self.place(plane, dtype, channel), dtype)
 
     def place(self, plane: str, dtype: np.dtype, channel: Any = 0) -> str:
         counts = self.shape.count
@@ -165,31 +179,39 @@ class Row:
         return linear(self.code, c, (inner, self.shape.window[2]))
 
 
-def widths(count: int, most: int, overlapping: bool) -> Iterator[Shape]:
-    """How to go through a row of windows: (first, end, width). Vectors overlap at the end where that does no harm."""
+def widths(count: int, most: int, overlapping: bool, masked: bool) -> Iterator[tuple[int, int, int, int]]:
+    """How to go through a row of windows: (first, end, width, lanes in use).
+
+    At the end vectors overlap where that does no harm, and get shorter elsewhere. A row that is shorter than a vector is one
+    with lanes left out, if the machine is good at that.
+    """
+    if masked and overlapping and count < most:
+        yield 0, count, 1 << (count - 1).bit_length(), count
+        return
     first = 0
     width = most
     while first < count:
         while width > count - first:
             width //= 2
         end = first + (count - first) // width * width
-        yield first, end, width
+        yield first, end, width, width
         first = end
         if overlapping and first < count:
-            yield count - width, count, width
+            yield count - width, count, width, width
             return
 
 
-def each_row(code: Code, shape: Geometry, width: int, overlapping: bool, body: Callable[[Row], None]) -> None:
-    """Write the code for all windows of a plane."""
+def each_row(code: Code, shape: Geometry, bits: int, size: int, overlapping: bool, body: Callable[[Row], None]) -> None:
+    """Write the code for all windows of a plane; `size` is that of the largest element in bytes."""
+    most = max(bits // 8 // size, 1)
 
     def row(at: list[Any], values: list[str]) -> list[str]:
-        for first, end, wide in widths(shape.count[2], width, overlapping):
-            if end == first + wide:
-                body(Row(code, shape, (*at, first), wide))
+        for first, end, wide, valid in widths(shape.count[2], most, overlapping, bits > 128):
+            if end <= first + wide:
+                body(Row(code, shape, (*at, first), wide, valid))
             else:
                 with code.loop(first, end, wide) as turn:
-                    body(Row(code, shape, (*at, turn.i), wide))
+                    body(Row(code, shape, (*at, turn.i), wide, valid))
         return []
 
     nested(code, [(0, n) for n in shape.count[:2]], [], row)

@@ -6,7 +6,7 @@ larger ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -47,7 +47,8 @@ def _gathering(
         ]
         size = prod(shape.count) * (prod(shape.window) if channels else 1)
         work = prod(shape.count) * prod(shape.window) / 4
-        width = 1 if scalar else _width(frame, (*dtypes, node.spec.dtype))
+        bits = 8 if scalar else frame.shared.bits
+        widest = max(d.itemsize for d in (*dtypes, node.spec.dtype))
         with region(frame, shape.planes, work, (*sources, target)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as turn:
@@ -57,19 +58,15 @@ def _gathering(
                     for p, dtype in zip(pointers, dtypes, strict=True)
                 ]
                 result = code.element(result, code.mul(turn.i, size), node.spec.dtype)
-                each_row(code, shape, width, True, lambda row: body(row, node, inside, result))
+                each_row(code, shape, bits, widest, True, lambda row: body(row, node, inside, result))
         return target
 
     return write
 
 
-def _width(frame: Any, dtypes: Sequence[np.dtype]) -> int:
-    return max(frame.shared.bits // 8 // max(d.itemsize for d in dtypes), 1)
-
-
 def _max(row: Row, node: Node, planes: list[str], result: str) -> None:
     dtype = node.spec.dtype
-    row.code.store(row.largest(planes[0], dtype), row.place(result, dtype), dtype, row.width)
+    row.write(row.largest(planes[0], dtype), row.place(result, dtype), dtype)
 
 
 def _sum(row: Row, node: Node, planes: list[str], result: str) -> None:
@@ -80,7 +77,7 @@ def _sum(row: Row, node: Node, planes: list[str], result: str) -> None:
         return [row.code.put(f"{word} {row.lanes.type(dtype)} {total[0]}, {row.load(planes[0], tap, dtype)}")]
 
     total = row.fold([(row.lanes.type(dtype), row.lanes.number(0, dtype))], step)[0]
-    row.code.store(total, row.place(result, dtype), dtype, row.width)
+    row.write(total, row.place(result, dtype), dtype)
 
 
 def _push(row: Row, node: Node, planes: list[str], result: str) -> None:
@@ -94,7 +91,7 @@ def _push(row: Row, node: Node, planes: list[str], result: str) -> None:
 
     total = row.fold([(kind, zero)], step)[0]
     mean = row.code.put(f"fdiv {kind} {total}, {row.peaks(x, best, dtype, dtype)}")
-    row.code.store(mean, row.place(result, dtype), dtype, row.width)
+    row.write(mean, row.place(result, dtype), dtype)
 
 
 def _index(row: Row, node: Node, planes: list[str], result: str) -> None:
@@ -135,7 +132,7 @@ def _unfold(row: Row, node: Node, planes: list[str], result: str) -> None:
 
     def step(tap: Tap, values: list[str]) -> list[str]:
         place = row.place(result, dtype, row.channel(tap))
-        row.code.store(row.load(planes[0], tap, dtype), place, dtype, row.width)
+        row.write(row.load(planes[0], tap, dtype), place, dtype)
         return []
 
     row.fold([], step)
@@ -175,7 +172,7 @@ def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = Fals
                 def body(row: Row) -> None:
                     _lay_back(row, part(row, node, inside), result, dtype)
 
-                each_row(code, shape, _width(frame, (dtype,)), shape.apart, body)
+                each_row(code, shape, frame.shared.bits, dtype.itemsize, shape.apart, body)
         if not whole:
             cut_out(frame, shape, larger, target, dtype)
         return target
@@ -191,24 +188,24 @@ def _lay_back(row: Row, part: Callable[[Tap], str], result: str, dtype: np.dtype
         for k in range(0, prod(shape.window), window):
             taps = shape.taps()[k : k + window]
             begin = code.element(result, shape.source(code, row.rounds, taps[0]), dtype)
-            code.store(_interleaved(code, [part(tap) for tap in taps], dtype, width), begin, dtype, width * window)
+            row.write(_interleaved(code, [part(tap) for tap in taps], dtype, width), begin, dtype, window)
         return
     word = "fadd" if dtype.kind == "f" else "add"
-
-    def add(value: str, at: Any, wide: int) -> None:
-        place = code.element(result, at, dtype)
-        if not shape.apart:
-            value = code.put(f"{word} {in_register(dtype, wide)} {code.load(place, dtype, wide)}, {value}")
-        code.store(value, place, dtype, wide)
 
     def step(tap: Tap, values: list[str]) -> list[str]:
         begin, value = shape.source(code, row.rounds, tap), part(tap)
         if width == 1 or stride == 1:
-            add(value, begin, width)
+            place = code.element(result, begin, dtype)
+            if not shape.apart:
+                value = code.put(f"{word} {row.lanes.type(dtype)} {row.read(place, dtype)}, {value}")
+            row.write(value, place, dtype)
             return []
-        for k in range(width):
+        for k in range(row.valid):
+            place = code.element(result, code.add(begin, k * stride), dtype)
             one = code.put(f"extractelement {row.lanes.type(dtype)} {value}, i32 {k}")
-            add(one, code.add(begin, k * stride), 1)
+            if not shape.apart:
+                one = code.put(f"{word} {in_register(dtype)} {code.load(place, dtype)}, {one}")
+            code.store(one, place, dtype)
         return []
 
     row.fold([], step)

@@ -14,7 +14,7 @@ from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.lanes import Lanes
 from adjoint.core.spec import int64
 
-WORK = 16_000  # vector instructions that are worth a thread
+WORK = 8_000  # vector instructions that are worth a thread
 CHUNKS = 64
 
 
