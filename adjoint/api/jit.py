@@ -6,106 +6,43 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
-from weakref import WeakSet
-
-import numpy as np
 
 from adjoint import backends
 from adjoint import derive as derive  # fills the verbs that control flow speaks
 from adjoint.api.arguments import NUMBERS, Call, Key, Signature
+from adjoint.api.compiled import (
+    Compilation,
+    Entry,
+    TracedParameters,
+    executable,
+    in_order,
+    opened,
+    optimised,
+    plain_key,
+    put_together,
+)
 from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
-from adjoint.api.symbolic import PROBES, NotSymbolicError, Template, fitted
+from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, tree
-from adjoint.core.dispatch import EAGER, wrap
+from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
-from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.parameter import resolve
 from adjoint.core.spec import Spec, spec_of
-from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert, leaks, loops
 from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
-from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph, constants_apart
 from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
 
 _open_tape = context.open_tape.get
-_optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
-
-
-@functools.lru_cache(maxsize=1024)
-def executable(graph: Graph, backend: str) -> Any:
-    """The compiled form of a graph, made once."""
-    return backends.load(backend).compile(graph if graph in _optimised else optimise(graph)[0])
-
-
-verbs.executable, verbs.optimise = executable, optimise
-
-
-@dataclass(frozen=True)
-class Compilation:
-    """One graph of a compiled function, and why it was made."""
-
-    reason: str
-    graph: Graph
-    seconds: float
-    reports: tuple[Report, ...] = field(repr=False, default=())
-
-
-class _TracedParameters(dict):
-    """While a graph is built, each Parameter stands for an input of it."""
-
-    def __init__(self, outer: dict | None, tracer: Tracer) -> None:
-        super().__init__()
-        self.outer = outer or {}
-        self.tracer = tracer
-        self.order: list[Parameter] = []
-
-    def __contains__(self, p: object) -> bool:
-        return True
-
-    def __missing__(self, p: Parameter) -> Any:
-        self.order.append(p)
-        self[p] = value = self.tracer.param(spec_of(self.outer.get(p, p._value)), p.name)
-        return value
-
-
-@dataclass(frozen=True, eq=False)
-class _Entry:
-    """A graph ready to be called."""
-
-    graph: Graph
-    parameters: list[Parameter]
-    rebuild: Callable[[list[Any]], Any]
-    captured: list[Any]
-    cells: dict[Any, int] = field(default_factory=dict)  # the networks inside, as they were
-    template: Template | None = None  # for other batch sizes
-    plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
-    sizes: dict[int, Graph] = field(default_factory=dict)
-
-    def outdated(self) -> str | None:
-        """The attribute of a network that has changed since the graph was built."""
-        for cell, version in self.cells.items():
-            if cell._version != version:
-                return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
-        return None
-
-    def at(self, size: int | None) -> Graph:
-        """The graph for a batch size."""
-        if self.template is None or size is None:
-            return self.graph
-        graph = self.sizes.get(size)
-        if graph is None:
-            graph = self.sizes[size] = self.template.at(size)
-            _optimised.add(graph)
-        return graph
 
 
 class Jitted:
@@ -127,7 +64,7 @@ class Jitted:
         if unknown := set(self._off) - {name for name, _ in PASSES}:
             known = ", ".join(name for name, _ in PASSES)
             raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
-        self._entries: dict[Any, _Entry] = {}
+        self._entries: dict[Any, Entry] = {}
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
@@ -139,7 +76,7 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not kwargs and not self._donate and _open_tape() is None:
-            key, values = _plain(args)
+            key, values = plain_key(args)
             quick = self._quick.get(key)
             if quick is not None:
                 return quick(values)
@@ -166,7 +103,7 @@ class Jitted:
 
     def _remember(self, args: tuple[Any, ...], graph: Graph, rebuild: Callable[[list[Any]], Any]) -> None:
         """A short way for calls like this one: plain arrays and floats, nothing else to look at."""
-        key, _ = _plain(args)
+        key, _ = plain_key(args)
         if key is None or (self._backend is None and context.backend.get() != context.backend_default):
             return
         run = executable(graph, self.backend)
@@ -189,7 +126,7 @@ class Jitted:
 
     # ------------------------------------------------------------ from a call to its graph
 
-    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, _Entry, int | None]:
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Entry, int | None]:
         """The call, a graph that fits it, and the batch size if that may vary."""
         special = bool(self._static or self._dynamic or self._donate)
         made = self._signature.split(args, kwargs, self._static, special)
@@ -199,7 +136,7 @@ class Jitted:
             size = self._batch_size(made, batched)
             if size > 1:  # a batch of one broadcasts, an empty one may be refused: those are programs of their own
                 open_key = replace(
-                    key, specs=tuple(_open(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
+                    key, specs=tuple(opened(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
                 )
                 entry = self._current(open_key)
                 if entry is None and open_key not in self._closed:
@@ -209,7 +146,7 @@ class Jitted:
         entry = self._current(key) or self._compile(made, key)
         return made, entry, size
 
-    def _current(self, key: Key) -> _Entry | None:
+    def _current(self, key: Key) -> Entry | None:
         """The graph for a key, unless a network in it has changed."""
         entry = self._entries.get(key)
         if entry is not None and (change := entry.outdated()):
@@ -241,16 +178,17 @@ class Jitted:
         made.numbers.clear()
         del leaves, numbers
         give_up(given, repr(self))
-        return executable(graph, self.backend).advance(inputs, ())
+        donated = tuple(k for k, yes in enumerate(mine) if yes)
+        return executable(graph, self.backend).giving_up(inputs, donated)
 
     # ------------------------------------------------------------ compiling
 
-    def _compile(self, made: Call, key: Key) -> _Entry:
+    def _compile(self, made: Call, key: Key) -> Entry:
         start = time.perf_counter()
         entry, reports = self._better(self._traced(made, [spec_of(x) for x in made.numbers]))
         return self._kept(entry, reports, made, key, start)
 
-    def _symbolic(self, made: Call, batched: list[bool], key: Key) -> _Entry | None:
+    def _symbolic(self, made: Call, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
         size = made.numbers[batched.index(True)].shape[0]
@@ -268,14 +206,14 @@ class Jitted:
         entry.at(size)
         return self._kept(entry, reports, made, key, start)
 
-    def _at_size(self, made: Call, batched: list[bool], n: int) -> _Entry:
+    def _at_size(self, made: Call, batched: list[bool], n: int) -> Entry:
         """The graph for a batch size, with no loop unrolled only because it is short."""
         specs = [spec_of(x) for x in made.numbers]
         sized = [replace(s, shape=(n, *s.shape[1:])) if b else s for s, b in zip(specs, batched, strict=True)]
         with context.setting(loops.few, 0), context.setting(constants_apart, True):
             return self._traced(made, sized)
 
-    def _serves(self, entry: _Entry, made: Call, batched: list[bool], size: int) -> bool:
+    def _serves(self, entry: Entry, made: Call, batched: list[bool], size: int) -> bool:
         """Whether the formulas hold for a size not seen before: the function may branch on it."""
         if size in entry.sizes:
             return True
@@ -285,7 +223,7 @@ class Jitted:
             return False
         return True
 
-    def _kept(self, entry: _Entry, reports: list[Report], made: Call, key: Key, start: float) -> _Entry:
+    def _kept(self, entry: Entry, reports: list[Report], made: Call, key: Key, start: float) -> Entry:
         reason = self._change or self._signature.reason(made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
@@ -294,10 +232,10 @@ class Jitted:
         self._last = key
         return entry
 
-    def _traced(self, made: Call, specs: Sequence[Spec]) -> _Entry:
+    def _traced(self, made: Call, specs: Sequence[Spec]) -> Entry:
         """The graph of the function for such inputs, before any pass."""
         tracer = Tracer("jit")
-        parameters = _TracedParameters(context.bindings.get(), tracer)
+        parameters = TracedParameters(context.bindings.get(), tracer)
         try:
             args, kwargs = made.filled([tracer.param(s) for s in specs])
             cells: dict[Any, int] = {}
@@ -314,15 +252,15 @@ class Jitted:
             outputs = tuple([tracer.node(y) for y, yes in zip(ys, numeric, strict=True) if yes])
         finally:
             tracer.ended = True
-        params = _in_order(tracer, len(specs), parameters)
+        params = in_order(tracer, len(specs), parameters)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        return _Entry(graph, parameters.order, _put_together(rebuild, numeric, still), tracer.captured, cells)
+        return Entry(graph, parameters.order, put_together(rebuild, numeric, still), tracer.captured, cells)
 
-    def _better(self, entry: _Entry) -> tuple[_Entry, list[Report]]:
+    def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
         """The same with its graph optimised."""
         graph, reports = optimise(entry.graph, self._off)
-        _optimised.add(graph)
+        optimised.add(graph)
         return replace(entry, graph=graph), reports
 
     def _read(self, fn: Any) -> Any:
@@ -359,46 +297,6 @@ class Jitted:
             str(entry.at(size)),
         ]
         return "\n".join(lines)
-
-
-def _plain(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """The shapes and dtypes of plain arrays and floats, and the arrays; None if there is anything else among the arguments."""
-    key: list[Any] = []
-    values: list[Any] = []
-    for x in args:
-        kind = type(x)
-        if kind is Tensor and x._trace is EAGER:
-            x = x._value
-            key += (x.shape, x.dtype)
-        elif kind is np.ndarray:
-            key += (x.shape, x.dtype)
-        elif kind is float:
-            key.append(float)
-        else:
-            return None, values
-        values.append(x)
-    return tuple(key), values
-
-
-def _open(spec: Spec) -> Spec:
-    return replace(spec, shape=(UNKNOWN, *spec.shape[1:]))
-
-
-def _put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callable[[list[Any]], Any]:
-    """The function's result again: its numbers as computed, anything else as it was when the graph was built."""
-
-    def put(values: list[Any]) -> Any:
-        moving, others = iter(values), iter(still)
-        return rebuild([next(moving) if yes else next(others) for yes in numeric])
-
-    return put
-
-
-def _in_order(tracer: Tracer, count: int, parameters: _TracedParameters) -> tuple[Any, ...]:
-    """The graph's inputs: arguments, Parameters, values from outside."""
-    mine = {parameters[p]._value for p in parameters.order}
-    arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
-    return (*arguments, *(n for n in rest if n in mine), *(n for n in rest if n not in mine))
 
 
 def jit(

@@ -52,7 +52,7 @@ def optimize_grad_graph(graph: Graph) -> Graph:
     """The graph after all passes.
 
     >>> import adjoint as ad
-    >>> graph = ad.graph.trace_function(lambda x: x * 1.0 + ad.ops.exp(x), [2.0])
+    >>> graph = ad.graph.trace_function(lambda x: x * 1.0 + ad.ops.exp(x), [ad.Tensor([2.0])])
     >>> len(graph.calls), len(ad.graph.optimize_grad_graph(graph).calls)
     (3, 2)
     """

@@ -44,7 +44,7 @@ class GraphWriter:
         self.steps: list[Callable[[], Node | None]] = [
             self.unary, self.binary, self.binary, self.binary, self.compare, self.where, self.cast, self.smooth,
             self.transpose, self.flip, self.reshape, self.reshape, self.broadcast, self.part, self.part,
-            self.reduce, self.reduce, self.reduce, self.join, self.update, self.put, self.product, self.lookup,
+            self.reduce, self.reduce, self.reduce, self.along, self.join, self.update, self.put, self.product, self.lookup,
         ]  # fmt: skip
 
     # ------------------------------------------------------------ choosing
@@ -86,7 +86,7 @@ class GraphWriter:
         """The node, held to small numbers."""
         node = self.builder.build(op, inputs)
         if node.spec.dtype.kind == "b" or not isinstance(
-            op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, MatMul, ScatterAdd)
+            op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, r.CumSum, MatMul, ScatterAdd)
         ):
             return node
         bound = self.builder.const(9)
@@ -209,6 +209,13 @@ class GraphWriter:
         if not prod(x.shape[k] for k in axes) and isinstance(op, (r.Max, r.Min)):
             return None
         return self.build(op, x)
+
+    def along(self) -> Node | None:
+        x = self.node()
+        if not prod(x.shape) or not x.ndim:
+            return None
+        axis = self.random.randrange(x.ndim)
+        return self.build(self.choice((r.ArgMax(axis), r.ArgMin(axis), r.CumSum(axis), r.CumSum(axis, True))), x)
 
     def product(self) -> Node | None:
         x = self.node("f")

@@ -16,6 +16,7 @@ FEW = 6  # rows for which a transposed factor is read as it lies, not packed
 SIDE_BY_SIDE = 8  # rows of B that are read along their whole length together, where that is all there is to do
 CHUNK = 20_000  # nanoseconds of work in a chunk, at least
 MOST = 64  # chunks
+PIECE = 2048  # bytes of a row of B that are worth a part of their own
 MANY = 256  # rows for which it pays to pack A
 FAR = 2048  # bytes between neighbours in A from which its rows crowd the same places of a cache
 TALL = 1024  # rows of A that are gone through again and again for the panels of a part
@@ -170,7 +171,7 @@ def _parts(p: Product, cut: Layout) -> tuple[int, int, int]:
         column_parts = -(-cut.panels // max(cut.panels * row_parts // pieces, 1))
     else:
         row_parts = min(cut.tiles, pieces)
-        column_parts = min(cut.panels, -(-pieces // row_parts))
+        column_parts = min(cut.panels, -(-pieces // row_parts), -(-p.n * p.dtype.itemsize // PIECE))
     return row_parts, column_parts, 1
 
 

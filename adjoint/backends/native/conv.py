@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import platform
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -34,6 +35,7 @@ from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 
 WIDEST = 16  # taps of a window along the width: they are written out one by one
 NEAR = 1 << 15  # bytes of a filter gradient's operands that stay near the processor
+PARTS = 16  # pieces that a filter gradient is cut into at least, if it can be
 
 
 def registers(bits: int) -> int:
@@ -68,11 +70,23 @@ def _classes(line: Line, forward: bool) -> list[Axis]:
 # ---------------------------------------------------------------- results that gather from a source
 
 
+@dataclass(frozen=True)
+class Epilogue:
+    """What becomes of sums before they are stored: `apply(lanes, sums, channel, pointers)`; the pointers are for its use."""
+
+    apply: Callable[[Lanes, str, Any, list[str]], str]
+    pointers: tuple[str, ...] = ()
+
+
+PLAIN = Epilogue(lambda lanes, sums, channel, pointers: sums)
+
+
 class Gathering:
     """Each result is a sum over channels of the source and taps of the window: Conv, and its gradient by the input."""
 
-    def __init__(self, frame: Any, p: Problem, forward: bool) -> None:
+    def __init__(self, frame: Any, p: Problem, forward: bool, epilogue: Epilogue = PLAIN) -> None:
         self.frame, self.p, self.forward, self.dtype = frame, p, forward, p.dtype
+        self.epilogue = epilogue
         self.columns = choose(p, forward, frame.shared.bits)
         self.source = Source(self.columns, p, together=True)
         self.depths, self.heights = (_classes(line, forward) for line in p.lines[:2])
@@ -97,7 +111,7 @@ class Gathering:
         pixels = p.groups * self.filters * p.pixels(self.forward)
         target = self.frame.scratch(p.samples * pixels * itemsize) if columns.images else result
         for tiles, depth, height in itertools.product(split(self.filters, self.tile), self.depths, self.heights):
-            self._part(tiles, [depth, height], (source, filters, target))
+            self._part(tiles, [depth, height], (source, filters, target, *self.epilogue.pointers))
         if columns.images:
             transpose(self.frame, target, result, p.samples // columns.width, pixels, columns.width, self.dtype)
 
@@ -114,17 +128,18 @@ class Gathering:
 
     def _row(self, chunk: Chunk, item: list[Any], start: int, size: int, axes: list[Axis]) -> None:
         code, p, columns, dtype = chunk.code, self.p, self.columns, self.dtype
-        source, filters, target = chunk.pointers
+        source, filters, target, *more = chunk.pointers
         block, group, tile, *rounds = item
         high = p.lines[1]
         source_high = high.size if self.forward else high.count
         pixels = p.pixels(self.forward) * columns.unit
         by_channel, by_row, whole = self.source.strides
         first = linear(code, start, (tile, size))
-        channel = linear(code, first, (block, p.groups * self.filters), (group, self.filters))
+        channel = linear(code, first, (group, self.filters))
         places = [linear(code, axis.first, (j, axis.step)) for axis, j in zip(axes, rounds, strict=True)]
         row = linear(code, 0, (places[0], high.count if self.forward else high.size), (places[1], 1))
-        to = linear(code, 0, (channel, pixels), (row, columns.size * columns.unit))
+        to = linear(code, 0, (block, p.groups * self.filters * pixels), (channel, pixels))
+        to = linear(code, to, (row, columns.size * columns.unit))
         target = code.element(target, to, dtype)
         begin = linear(code, 0, (block, whole), (group, self.channels * by_channel))
         source = code.element(source, begin, dtype)
@@ -151,6 +166,12 @@ class Gathering:
                 carry = [(kind, "zeroinitializer")] * (size * len(segment.units))
                 sums = nested(code, [*taps, (0, self.channels)], carry, add)
                 at = code.mul(indices[0], segment.place_step * columns.unit)
+                sums = [
+                    self.epilogue.apply(
+                        Lanes(code, columns.width), value, code.add(channel, k // len(segment.units)), more
+                    )
+                    for k, value in enumerate(sums)
+                ]
                 self._store(code, code.element(target, at, dtype), segment.units, pixels, sums)
                 return []
 
@@ -187,7 +208,10 @@ class Gathering:
 
 
 class Correlation:
-    """The gradient by the filters: for every tap a sum over images and places."""
+    """The gradient by the filters: for every tap a sum over images and places.
+
+    Where there are few channels, images are shared out as well: each part has sums of its own, which are added in order.
+    """
 
     def __init__(self, frame: Any, p: Problem) -> None:
         self.frame, self.p, self.dtype = frame, p, p.dtype
@@ -202,6 +226,11 @@ class Correlation:
             lambda a, b: a * b * taps + a + 1 <= limit,
             lambda a, b: tile_cost(a * b * taps, self.columns.slots * (a + b * taps)),
         )
+        self.size = p.groups * p.outputs * p.inputs * prod(p.window)
+        blocks = p.samples // self.columns.unit
+        tiles = p.groups * -(-p.outputs // self.tile[0]) * -(-p.inputs // self.tile[1])
+        self.parts = max(n for n in range(1, max(PARTS // tiles, 1) + 1) if blocks % n == 0)
+        self.blocks = blocks // self.parts  # of a part
 
     def write(self, x: str, g: str, result: str) -> None:
         """Code for all of it."""
@@ -212,36 +241,62 @@ class Correlation:
             flat = self.frame.scratch(p.samples * pixels * dtype.itemsize)
             transpose(self.frame, g, flat, p.samples // columns.width, columns.width, pixels, dtype)
             g = flat
-        self.frame.code.zero(result, p.groups * p.outputs * p.inputs * prod(p.window) * dtype.itemsize)
+        sums = result if self.parts == 1 else self.frame.scratch(self.parts * self.size * dtype.itemsize)
+        self.frame.code.zero(sums, self.parts * self.size * dtype.itemsize)
         for outputs, inputs in itertools.product(split(p.outputs, self.tile[0]), split(p.inputs, self.tile[1])):
-            self._part(outputs, inputs, (x, g, result))
+            self._tiles(outputs, inputs, (x, g, sums))
+        if self.parts > 1:
+            self._together(sums, result)
 
-    def _part(self, outputs: tuple[int, int, int], inputs: tuple[int, int, int], pointers: tuple[str, ...]) -> None:
-        """Tiles of one size. An item is a tile of pairs of channels and a row of the window; images are taken in turns."""
+    def _together(self, sums: str, result: str) -> None:
+        code, dtype = self.frame.code, self.dtype
+        with code.loop(0, self.size) as turn:
+            total = code.load(code.element(sums, turn.i, dtype), dtype)
+            for k in range(1, self.parts):
+                more = code.load(code.element(sums, code.add(turn.i, k * self.size), dtype), dtype)
+                total = code.put(f"fadd {in_register(dtype)} {total}, {more}")
+            code.store(total, code.element(result, turn.i, dtype), dtype)
+
+    def _tiles(self, outputs: tuple[int, int, int], inputs: tuple[int, int, int], pointers: tuple[str, ...]) -> None:
+        """Tiles of one size. An item is a tile of pairs of channels; its images are taken in turns that stay near."""
         p, columns = self.p, self.columns
-        sizes = (p.groups, outputs[1], inputs[1], *p.window[:2])
-        blocks = p.samples // columns.unit
+        sizes = (self.parts, p.groups, outputs[1], inputs[1])
         near = (outputs[2] * p.pixels(True) + inputs[2] * p.pixels(False)) * columns.unit * self.dtype.itemsize
-        turns = min(-(-blocks * near // NEAR), blocks)
+        turns = min(-(-self.blocks * near // NEAR), self.blocks)
         work = outputs[2] * inputs[2] * columns.cost(p.samples) * p.lines[0].count * p.lines[1].count
+        work *= prod(p.window[:2]) / self.parts
         with region(self.frame, prod(sizes), work, pointers) as chunk:
             code = chunk.code
-            for start, count, size in split(blocks, -(-blocks // turns)):
+            for start, count, size in split(self.blocks, -(-self.blocks // turns)):
 
                 def some(at: list[Any], values: list[str], start: int = start, size: int = size) -> list[str]:
-                    low = linear(code, start, (at[0], size))
                     with code.loop(chunk.low, chunk.high) as turn:
-                        item = unravel(code, turn.i, sizes)
-                        self._item(chunk, item, (low, code.add(low, size)), outputs, inputs)
+                        part, *item = unravel(code, turn.i, sizes)
+                        low = linear(code, start, (at[0], size), (part, self.blocks))
+                        sums = code.element(chunk.pointers[2], code.mul(part, self.size), self.dtype)
+                        here = (chunk.pointers[0], chunk.pointers[1], sums)
+
+                        def row_of_window(taps: list[Any], values: list[str]) -> list[str]:
+                            self._row_of_window(code, here, [*item, *taps], (low, code.add(low, size)), outputs, inputs)
+                            return []
+
+                        nested(code, [(0, n) for n in p.window[:2]], [], row_of_window)
                     return []
 
                 nested(code, [(0, count)], [], some)
 
-    def _item(
-        self, chunk: Chunk, item: list[Any], blocks: tuple[Any, Any], outputs: tuple[int, ...], inputs: tuple[int, ...]
+    def _row_of_window(
+        self,
+        code: Code,
+        pointers: tuple[str, str, str],
+        item: list[Any],
+        blocks: tuple[Any, Any],
+        outputs: tuple[int, ...],
+        inputs: tuple[int, ...],
     ) -> None:
-        code, p, columns, dtype = chunk.code, self.p, self.columns, self.dtype
-        x, g, result = chunk.pointers
+        """Add what some images give for one row of the window."""
+        p, columns, dtype = self.p, self.columns, self.dtype
+        x, g, result = pointers
         group, out, into, *taps = item
         width, unit = columns.width, columns.unit
         pixels = p.pixels(True) * unit

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native import kernels, threads
+from adjoint.backends.native.axes import loads_of
 from adjoint.backends.native.band import banded
 from adjoint.backends.native.code import Code, Module, literal
-from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer, contiguous
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import fill
 from adjoint.backends.native.nest import Fold, NestFunction, combine, neutral
@@ -64,6 +65,7 @@ class Frame:
     ) -> None:
         self.shared, self.graph, self.code = shared, graph, shared.code
         self.plan = Plan(graph, kernels)
+        self.groups = banded(self.plan.units)
         self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
         self.results: dict[Node, list[str]] = {}  # of calls with several
         self.lengths: dict[tuple[Node, int], str] = {}  # rounds of loops, known at run time
@@ -145,7 +147,7 @@ class Frame:
     def run(self) -> list[str]:
         """Write everything; gives the values of the results, arrays at their targets if they have one."""
         k = -1
-        for group, lead in banded(self.plan.units):
+        for group, lead in self.groups:
             unit = group[0]
             self.now = k = k + len(group)
             self._temporary: list[tuple[int, int]] = []
@@ -168,6 +170,19 @@ class Frame:
         for where in (w for group in self.places.values() for w in group):
             self.shared.arena.give(where)
         return found
+
+    def may_overwrite(self, node: Node, param: Node) -> bool:
+        """Whether a nest may store a node over an input: nothing else reads it then or later, and the nest element by element."""
+        k = -1
+        for group, _ in self.groups:
+            k += len(group)
+            nest = group[0]
+            if isinstance(nest, Nest) and any(node in n.roots for n in group):  # type: ignore[union-attr]
+                loads = [e for e in loads_of(nest.roots.values()) if same_memory(e.leaf) is param]
+                whole = tuple(contiguous(nest.space))
+                alone = len(group) == 1 and self.last.get(param, -1) <= k
+                return alone and all(e.offset == 0 and e.strides == whole for e in loads)
+        return False
 
     def updates_in_place(self, node: Node, param: Node) -> bool:
         """Whether a node is a chain of updates of an input."""

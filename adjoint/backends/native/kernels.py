@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import control, conv, gemm, pool
+from adjoint.backends.native import along, control, conv, gemm, pool
 from adjoint.backends.native.code import is_known
 from adjoint.backends.native.expr import written_out
 from adjoint.backends.native.lanes import Lanes
@@ -354,5 +354,5 @@ TESTS: dict[type, Callable[[Node], bool]] = {
     Concat: _same_dtypes,
     Stack: _same_dtypes,
 }
-WRITERS |= conv.WRITERS | pool.WRITERS
-TESTS |= conv.TESTS | pool.TESTS
+WRITERS |= along.WRITERS | conv.WRITERS | pool.WRITERS
+TESTS |= along.TESTS | conv.TESTS | pool.TESTS

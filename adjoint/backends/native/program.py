@@ -7,12 +7,15 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import call, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.plan import has_code
+from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
@@ -99,6 +102,7 @@ class Program:
         ends = [list(self.graph.params), list(self.graph.outputs)]
         alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
         self.whole = self.steps[0][0] if alone else None
+        self._overwriting: dict[tuple[int, ...], Callable[[list[Any]], list[Any]]] = {}
         self.seconds = time.perf_counter() - start
 
     def explain(self) -> str:
@@ -117,11 +121,13 @@ class Program:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
         return [n.op.value if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
 
-    def advance(self, state: list[Any], others: Sequence[Any]) -> list[Any]:
-        """The results for inputs that are given up."""
-        found = self(*state, *others)
-        state.clear()
-        return found
+    def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
+        """The results; those that can be are written over donated inputs."""
+        if self.whole is None:
+            return self(*inputs)
+        if donated not in self._overwriting:
+            self._overwriting[donated] = overwriting(self.graph, donated)
+        return self._overwriting[donated](inputs)
 
     def _numbered(self, interpreted: set[Node]) -> dict[Node, int]:
         """The turn of each node."""
@@ -212,6 +218,26 @@ def vector_bits() -> int:
 
 def kernel(graph: Graph) -> Callable[..., list[Any]]:
     """One compiled function."""
+    return _compiled(graph, ())[0]
+
+
+def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], list[Any]]:
+    """A function that writes what results it can over the inputs at these places, and then returns those."""
+    run, same = _compiled(graph, donated)
+
+    def call_giving_up(inputs: list[Any]) -> list[Any]:
+        arrays = list(inputs)
+        for k in same.values():
+            if not call.fits(arrays[k], graph.params[k].spec) or not arrays[k].flags.writeable:
+                arrays[k] = np.array(arrays[k], order="C")
+        fresh = iter(run(*arrays))
+        return [arrays[same[k]] if k in same else next(fresh) for k in range(len(graph.outputs))]
+
+    return call_giving_up
+
+
+def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
+    """The compiled function, and which results are not among its own but written over which inputs."""
     module = Module()
     shared = Shared(module, vector_bits())
     code = shared.code
@@ -220,32 +246,56 @@ def kernel(graph: Graph) -> Callable[..., list[Any]]:
         pointer = _buffer(code, k)
         inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
     n = len(graph.params)
-    targets = {k: _buffer(code, n + k) for k in range(len(graph.outputs))}
-    frame = Frame(shared, graph, inputs, {k: t for k, t in targets.items() if graph.outputs[k].shape})
+    free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
+    frame = Frame(shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape))
+    same = _written_over(frame, graph, donated, inputs)
     found = frame.run()
-    for k, (node, value) in enumerate(zip(graph.outputs, found, strict=True)):
+    own = [k for k in range(len(graph.outputs)) if k not in same]
+    for place, k in enumerate(own):
+        node, value = graph.outputs[k], found[k]
+        target = _buffer(code, n + place, f"%target{k}" if node.shape else None)
         if not node.shape:
-            code.store(value, targets[k], node.spec.dtype)
-        elif value != targets[k]:
-            code.copy(targets[k], value, prod(node.shape) * node.spec.dtype.itemsize)
+            code.store(value, target, node.spec.dtype)
+        elif value != target:
+            code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
+    for k, j in same.items():
+        if found[k] != inputs[j]:
+            code.copy(inputs[j], found[k], prod(graph.outputs[k].shape) * graph.outputs[k].spec.dtype.itemsize)
     for slot in shared.heap:
         module.declare("void @free(ptr)")
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
-    outputs = [Spec(o.spec.shape, o.spec.dtype) for o in graph.outputs]
+    outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
     if shared.checks:
         outputs.append(Spec((), int64))
-        code.store(code.load("%status", int64), _buffer(code, n + len(graph.outputs)), int64)
-    text = _text(module, shared, n + len(outputs))
-    library = jit.compile_ir(
-        text,
-        ["kernel"],
-        _externals(module, shared),
-        level="full" if text.count("\n") < LONG else "quick",
-        keep=module.keep,
+        code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
+    text = _text(
+        module, shared, n + len(outputs), {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
     )
+    level: Any = "full" if text.count("\n") < LONG else "quick"
+    library = jit.compile_ir(text, ["kernel"], _externals(module, shared), level=level, keep=module.keep)
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     run = call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
-    return _watched(run, graph) if shared.checks else run
+    return (_watched(run, graph) if shared.checks and not same else _unwatched(run) if shared.checks else run), same
+
+
+def _written_over(frame: Frame, graph: Graph, donated: Sequence[int], inputs: Sequence[str]) -> dict[int, int]:
+    """Which results may be written over which donated inputs: of the same kind, and not read any more when it is written."""
+    same: dict[int, int] = {}
+    for k, node in enumerate(graph.outputs):
+        for j in donated:
+            param = graph.params[j]
+            taken = j in same.values() or node in graph.outputs[:k] or not node.shape
+            if taken or (node.shape, node.spec.dtype) != (param.shape, param.spec.dtype):
+                continue
+            if frame.updates_in_place(node, param) and node is not param:
+                frame.targets.pop(node, None)
+                same[k] = j
+            elif frame.may_overwrite(node, param):
+                frame.targets[node] = inputs[j]
+                same[k] = j
+            if k in same:
+                break
+    return same
 
 
 def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[Any]]:
@@ -259,13 +309,28 @@ def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[
     return checked
 
 
-def _buffer(code: Any, k: int) -> str:
-    return code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
+def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """A kernel whose inputs are overwritten: the interpreter cannot say more about an index out of range."""
+
+    def checked(*arrays: Any) -> list[Any]:
+        *found, status = run(*arrays)
+        if status:
+            raise IndexingError("an index is out of range; run without `donate` to see which")
+        return found
+
+    return checked
 
 
-def _text(module: Module, shared: Shared, arena: int) -> str:
+def _buffer(code: Any, k: int, known: str | None = None) -> str:
+    """The address of a buffer; those of results have names from the beginning."""
+    return known or code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
+
+
+def _text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> str:
     """The module."""
     head = [
+        *(f"  {name}.at = getelementptr ptr, ptr %buffers, i64 {k}" for name, k in targets.items()),
+        *(f"  {name} = load ptr, ptr {name}.at" for name in targets),
         f"  %arena.at = getelementptr ptr, ptr %buffers, i64 {arena}",
         "  %arena = load ptr, ptr %arena.at",
         "  %status = alloca i64",

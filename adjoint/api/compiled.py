@@ -1,0 +1,133 @@
+"""What a compiled function keeps: its graphs, the networks and Parameters in them, and how its results are put together."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from adjoint import backends
+from adjoint.api.symbolic import Template
+from adjoint.core.dispatch import EAGER
+from adjoint.core.parameter import Parameter
+from adjoint.core.spec import Spec, spec_of
+from adjoint.core.tensor import Tensor
+from adjoint.core.verbs import verbs
+from adjoint.graph.control import UNKNOWN
+from adjoint.graph.node import Graph
+from adjoint.graph.trace import Tracer
+from adjoint.passes import Report, optimise
+
+optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
+
+
+@functools.lru_cache(maxsize=1024)
+def executable(graph: Graph, backend: str) -> Any:
+    """The compiled form of a graph, made once."""
+    return backends.load(backend).compile(graph if graph in optimised else optimise(graph)[0])
+
+
+verbs.executable, verbs.optimise = executable, optimise
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """One graph of a compiled function, and why it was made."""
+
+    reason: str
+    graph: Graph
+    seconds: float
+    reports: tuple[Report, ...] = field(repr=False, default=())
+
+
+class TracedParameters(dict):
+    """While a graph is built, each Parameter stands for an input of it."""
+
+    def __init__(self, outer: dict | None, tracer: Tracer) -> None:
+        super().__init__()
+        self.outer = outer or {}
+        self.tracer = tracer
+        self.order: list[Parameter] = []
+
+    def __contains__(self, p: object) -> bool:
+        return True
+
+    def __missing__(self, p: Parameter) -> Any:
+        self.order.append(p)
+        self[p] = value = self.tracer.param(spec_of(self.outer.get(p, p._value)), p.name)
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A graph ready to be called."""
+
+    graph: Graph
+    parameters: list[Parameter]
+    rebuild: Callable[[list[Any]], Any]
+    captured: list[Any]
+    cells: dict[Any, int] = field(default_factory=dict)  # the networks inside, as they were
+    template: Template | None = None  # for other batch sizes
+    plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
+    sizes: dict[int, Graph] = field(default_factory=dict)
+
+    def outdated(self) -> str | None:
+        """The attribute of a network that has changed since the graph was built."""
+        for cell, version in self.cells.items():
+            if cell._version != version:
+                return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
+        return None
+
+    def at(self, size: int | None) -> Graph:
+        """The graph for a batch size."""
+        if self.template is None or size is None:
+            return self.graph
+        graph = self.sizes.get(size)
+        if graph is None:
+            graph = self.sizes[size] = self.template.at(size)
+            optimised.add(graph)
+        return graph
+
+
+def plain_key(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
+    """The shapes and dtypes of plain arrays and floats, and the arrays; None if there is anything else among the arguments."""
+    key: list[Any] = []
+    values: list[Any] = []
+    for x in args:
+        kind = type(x)
+        if kind is Tensor and x._trace is EAGER:
+            x = x._value
+            key += (x.shape, x.dtype)
+        elif kind is np.ndarray:
+            key += (x.shape, x.dtype)
+        elif kind is float:
+            key.append(float)
+        else:
+            return None, values
+        values.append(x)
+    return tuple(key), values
+
+
+def opened(spec: Spec) -> Spec:
+    return replace(spec, shape=(UNKNOWN, *spec.shape[1:]))
+
+
+def put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callable[[list[Any]], Any]:
+    """The function's result again: its numbers as computed, anything else as it was when the graph was built."""
+
+    def put(values: list[Any]) -> Any:
+        moving, others = iter(values), iter(still)
+        return rebuild([next(moving) if yes else next(others) for yes in numeric])
+
+    return put
+
+
+def in_order(tracer: Tracer, count: int, parameters: TracedParameters) -> tuple[Any, ...]:
+    """The graph's inputs: arguments, Parameters, values from outside."""
+    mine = {parameters[p]._value for p in parameters.order}
+    arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
+    return (*arguments, *(n for n in rest if n in mine), *(n for n in rest if n not in mine))

@@ -1,0 +1,230 @@
+"""Matrix products in compiled code: sizes, transposes, batches, threads, epilogues."""
+
+from __future__ import annotations
+
+import ctypes
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.backends.native import blocking, gemm, jit, program, threads
+from adjoint.backends.native.blocking import Product
+from adjoint.backends.native.code import Module
+from adjoint.backends.native.frame import Shared
+from adjoint.backends.native.tiles import spans
+
+SIZES = (1, 7, 8, 9, 15, 16, 17, 33, 64, 100, 130)
+FLIPS = list(itertools.product((False, True), repeat=2))
+F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
+TOLERANCE = {F32: 1e-6, F64: 1e-15}
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def pool() -> Iterator[Callable[[int], None]]:
+    """A way to set the number of threads, which ends with the test."""
+    before = threads.get_num_threads()
+    yield threads.set_num_threads
+    threads.set_num_threads(before)
+
+
+def close(found: Any, wanted: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
+    """A product is right if each element is, measured by the sum of its terms' absolute values."""
+    found = np.asarray(found)
+    assert found.shape == wanted.shape and found.dtype == a.dtype
+    scale = np.abs(a.astype(float)) @ np.abs(b.astype(float))
+    assert np.all(np.abs(found - wanted) <= TOLERANCE[a.dtype] * 4 * scale)
+
+
+def compiled(f: Callable[..., Any], *xs: np.ndarray) -> program.Program:
+    """A function as machine code, and nothing of it left to the interpreter."""
+    made = program.Program(ad.jit(f).graph(*xs))
+    assert not made.left_out
+    return made
+
+
+def check_pairs(pairs: Sequence[tuple[np.ndarray, np.ndarray]], flips: tuple[bool, bool]) -> None:
+    """All these products in one kernel, against NumPy in float64."""
+
+    def f(*xs: Any) -> Any:
+        return tuple(
+            (x.swapaxes(-1, -2) if flips[0] else x) @ (y.swapaxes(-1, -2) if flips[1] else y)
+            for x, y in zip(xs[::2], xs[1::2], strict=True)
+        )
+
+    stored = [x.swapaxes(-1, -2).copy() if flip else x for pair in pairs for x, flip in zip(pair, flips, strict=True)]
+    for found, (a, b) in zip(compiled(f, *stored)(*stored), pairs, strict=True):
+        close(found, a.astype(float) @ b.astype(float), a, b)
+
+
+@pytest.mark.parametrize("dtype", [F32, F64], ids=str)
+@pytest.mark.parametrize("flips", FLIPS)
+def test_sizes(dtype: np.dtype, flips: tuple[bool, bool], rng: np.random.Generator) -> None:
+    order = [rng.permutation(SIZES) for _ in range(3)]
+    pairs = [
+        (rng.standard_normal((m, k)).astype(dtype), rng.standard_normal((k, n)).astype(dtype))
+        for m, n, k in zip(*order, strict=True)
+    ]
+    check_pairs(pairs, flips)
+
+
+@pytest.mark.parametrize("flips", FLIPS)
+def test_packed_and_in_several_blocks(flips: tuple[bool, bool], rng: np.random.Generator) -> None:
+    m, n, k = 513, 131, 611
+    a, b = rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)
+    plan = blocking.layout(Product(F32, m, n, k, (1, m) if flips[0] else (k, 1), (1, k) if flips[1] else (n, 1)), 512)
+    assert plan.pack and plan.pack_rows and plan.deep < k
+    check_pairs([(a, b)], flips)
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+def test_vector_widths(bits: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "vector_bits", lambda: bits)
+    shapes = [(33, 17, 20), (1, 30, 19), (30, 1, 19), (50, 40, 300), (9, 5, 1)]
+    pairs = [(rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)) for m, n, k in shapes]
+    check_pairs(pairs, (False, False))
+    check_pairs(pairs, (False, True))
+
+
+@pytest.mark.parametrize("flips", FLIPS)
+def test_batches(flips: tuple[bool, bool], rng: np.random.Generator) -> None:
+    leads = [((6,), (6,)), ((6,), ()), ((), (6,)), ((2, 1), (3,)), ((2, 3), (1, 3)), ((1,), (4,)), ((4, 1, 2), (3, 1)), ((2, 3), (2, 3))]  # fmt: skip
+    pairs = [
+        (rng.standard_normal((*x, 5, 9)).astype(F32), rng.standard_normal((*y, 9, 18)).astype(F32)) for x, y in leads
+    ]
+    check_pairs(pairs, flips)
+
+
+def test_vectors(rng: np.random.Generator) -> None:
+    x, m = rng.standard_normal(70).astype(F32), rng.standard_normal((3, 70, 70)).astype(F32)
+    f = compiled(lambda x, m: (x @ x, x @ m, m @ x, x @ m[0], m[1] @ x), x, m)
+    wide, matrices = x.astype(float), m.astype(float)
+    for found, (a, b) in zip(f(x, m), [(wide, wide), (wide, matrices), (matrices, wide), (wide, matrices[0]), (matrices[1], wide)], strict=True):  # fmt: skip
+        np.testing.assert_allclose(found, a @ b, rtol=1e-4, atol=1e-4)
+
+
+def test_inputs_that_are_not_contiguous(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((40, 60))[::2, ::3], rng.standard_normal((50, 20)).T[:, ::2]
+    found = compiled(lambda a, b: a @ b, a, b)(a, b)[0]
+    close(found, a @ b, a, b)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(20, 20, 20), (1, 40, 40), (40, 1, 40), (70, 70, 300)])
+def test_nan_and_infinity_stay_where_they_belong(m: int, n: int, k: int, rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)
+    a[m // 2, 3], b[5, n // 2], b[6, n - 1] = np.nan, np.inf, -np.inf
+    a[0, 5] = 0
+    with np.errstate(invalid="ignore"):
+        wanted = a @ b
+    np.testing.assert_allclose(compiled(lambda a, b: a @ b, a, b)(a, b)[0], wanted, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((300, 300), (300, 300)),
+        ((40, 64, 64), (40, 64, 64)),
+        ((2000, 1200), (1200,)),
+        ((1200,), (1200, 2000)),
+        ((33, 700), (700, 900)),
+    ],
+)
+def test_the_number_of_threads_does_not_change_a_bit(
+    a: tuple[int, ...], b: tuple[int, ...], rng: np.random.Generator, pool: Callable[[int], None]
+) -> None:
+    x, y = rng.standard_normal(a).astype(F32), rng.standard_normal(b).astype(F32)
+    f = compiled(lambda x, y: x @ y, x, y)
+    found = []
+    for count in (1, 2, 3):
+        pool(count)
+        found.append(np.array(f(x, y)[0]))
+    assert all(np.array_equal(found[0], other) for other in found)
+    np.testing.assert_allclose(found[0], x.astype(float) @ y.astype(float), rtol=1e-3, atol=1e-3)
+
+
+def test_large_products_are_cut_into_chunks() -> None:
+    def chunks(m: int, n: int, k: int) -> int:
+        return blocking.layout(Product(F32, m, n, k, (k, 1), (n, 1)), 512).chunks
+
+    assert chunks(64, 64, 64) == 1
+    assert chunks(512, 512, 512) > 4
+    assert chunks(4, 2000, 2000) > 2
+
+
+def test_equal_products_share_a_function(rng: np.random.Generator) -> None:
+    module = Module()
+    frame = Bench(module, 256)
+    product = Product(F32, 8, 8, 8, (8, 1), (8, 1))
+    gemm.emit_gemm(frame, product, "%x", "%y", "%z")
+    gemm.emit_gemm(frame, product, "%z", "%y", "%x")
+    assert len(module.functions) == 1
+
+
+def test_an_axis_is_cut_evenly() -> None:
+    for n, most in itertools.product((1, 2, 7, 14, 15, 100), (1, 2, 3, 14)):
+        found = [s.start + k * s.size + i for s in spans(n, most) for k in range(s.count) for i in range(s.size)]
+        assert found == list(range(n))
+        sizes = {s.size for s in spans(n, most)}
+        assert max(sizes) <= most and max(sizes) - min(sizes) <= 1
+
+
+# ---------------------------------------------------------------- what the planner may ask for: scaling, adding, epilogues
+
+
+class Bench:
+    """As much of a frame as a product needs."""
+
+    def __init__(self, module: Module, bits: int) -> None:
+        self.shared = Shared(module, bits)
+        self.code = self.shared.code
+
+    def scratch(self, size: int) -> str:
+        return self.shared.address(self.shared.arena.take(size))
+
+
+def run(product: Product, arrays: Sequence[np.ndarray], epilogue: gemm.Epilogue | None = None) -> None:
+    """Compile a product and run it on [a, b, c, *captured]."""
+    frame = Bench(Module(), program.vector_bits())
+    a, b, c, *captured = (program._buffer(frame.code, k) for k in range(len(arrays)))
+    gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue, captured=captured)
+    text = program._text(frame.shared.module, frame.shared, len(arrays))
+    library = jit.compile_ir(text, ["kernel"], program._externals(frame.shared.module, frame.shared))
+    arena = np.zeros(frame.shared.arena.size + 64, np.uint8)
+    buffers = (ctypes.c_void_p * (len(arrays) + 1))(*(x.ctypes.data for x in (*arrays, arena)))
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library["kernel"])(ctypes.addressof(buffers))
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(5, 21, 9), (40, 50, 700), (6, 1, 30), (9, 40, 1)])
+def test_scaled_and_added(m: int, n: int, k: int, rng: np.random.Generator) -> None:
+    a, b, c = rng.standard_normal((m, k)), rng.standard_normal((k, n)), rng.standard_normal((m, n))
+    wanted = c - 0.5 * (a @ b)
+    run(Product(F64, m, n, k, (k, 1), (n, 1), alpha=-0.5, accumulate=True), [a, b, c])
+    np.testing.assert_allclose(c, wanted, rtol=1e-12, atol=1e-12)
+    run(Product(F64, m, n, k, (k, 1), (n, 1), alpha=3.0), [a, b, c])
+    np.testing.assert_allclose(c, 3 * (a @ b), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(("m", "n", "k"), [(5, 21, 9), (140, 150, 700), (6, 1, 30), (1, 33, 12)])
+def test_epilogue(m: int, n: int, k: int, rng: np.random.Generator) -> None:
+    """Bias, another matrix and relu, in the registers of the tile."""
+
+    def bias_and_relu(spot: gemm.Spot, value: str) -> str:
+        code, kind = spot.lanes.code, spot.lanes.type(spot.dtype)
+        for extra in (spot.along_columns(0), spot.everywhere(1)):
+            value = code.put(f"fadd {kind} {value}, {extra}")
+        zero = spot.lanes.number(0, spot.dtype)
+        return spot.lanes.select(spot.lanes.compare("gt", value, zero, spot.dtype), value, zero, spot.dtype)
+
+    a, b = rng.standard_normal((2, m, k)), rng.standard_normal((2, k, n))
+    bias, extra, c = rng.standard_normal(n), rng.standard_normal((2, m, n)), np.full((2, m, n), np.nan)
+    product = Product(F64, m, n, k, (k, 1), (n, 1), (2,), (m * k,), (k * n,))
+    run(product, [a, b, c, bias, extra], bias_and_relu)
+    np.testing.assert_allclose(c, np.maximum(a @ b + bias + extra, 0), rtol=1e-12, atol=1e-12)

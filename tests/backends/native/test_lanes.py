@@ -1,0 +1,132 @@
+"""Elementwise ops in lanes against the interpreter: every rule, every dtype, at the edges of their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adjoint.backends.interpreter import Steps
+from adjoint.backends.native.lanes import RULES
+from adjoint.backends.native.program import Program
+from adjoint.core.errors import AdjointError
+from adjoint.core.spec import Spec
+from adjoint.graph.node import Builder, Graph, Node
+from adjoint.ops import arithmetic as a
+from adjoint.ops import compare as c
+from adjoint.ops import transcendental as t
+
+DTYPES = ("float64", "float32", "int64", "int32", "bool")
+MIXTURES = [
+    *((d, d) for d in DTYPES),
+    ("int32", "float32"),
+    ("bool", "int32"),
+    ("float32", "float64"),
+    ("int64", "float32"),
+    ("bool", "float32"),
+]
+NUMBERS = (0.0, -0.0, 1.0, -1.0, 0.5, 1.5, 2.5, -2.5, 1e-3, -7.25, 100.0, -745.0, 709.5, 123456789.0, 1e17, 3e38)
+ULPS = 4
+
+
+def edges(name: str) -> np.ndarray:
+    """Numbers of a dtype at which things go wrong: signed zeros, ties, denormals, infinities, the largest."""
+    dtype = np.dtype(name)
+    if dtype.kind == "b":
+        return np.array([True, False])
+    if dtype.kind == "i":
+        i = np.iinfo(dtype)
+        return np.array([0, 1, -1, 2, -2, 7, -13, 1 << 30, i.max, i.min, i.max - 1, i.min + 1], dtype)
+    f = np.finfo(dtype)
+    special = [np.inf, -np.inf, np.nan, f.tiny, -f.tiny / 4, f.smallest_subnormal, f.max, -f.max]
+    return np.array([*NUMBERS, *special]).astype(dtype)
+
+
+def every_pair(names: tuple[str, str]) -> list[np.ndarray]:
+    return [x.ravel() for x in np.meshgrid(*map(edges, names), indexing="ij")]
+
+
+def calls(builder: Builder, params: list[Node]) -> list[Node]:
+    """Every op that has a rule, on such inputs; those that refuse them are left out."""
+    found = []
+    for op in RULES:
+        if op is a.Cast:
+            found += [builder.build(a.Cast(np.dtype(name)), params[:1]) for name in DTYPES]
+            continue
+        arity = getattr(op, "arity", 1)
+        if op is a.Pow and all(p.dtype.kind in "ib" for p in params):
+            continue  # negative powers of whole numbers are refused at run time
+        inputs = params[:arity] if arity < 3 else [builder.build(c.Greater(), params), *params]
+        try:
+            found.append(builder.build(op(), inputs))
+        except AdjointError:
+            continue
+    return found
+
+
+def ulps(found: np.ndarray, wanted: np.ndarray, size: Any = 0.0) -> np.ndarray:
+    """How many units in the last place two arrays differ by; `size` is the least magnitude to measure by."""
+    with np.errstate(all="ignore"):
+        least = np.where(np.isfinite(size), size, 0).astype(wanted.dtype)
+        unit = np.spacing(np.maximum(np.abs(wanted), least)).astype(np.float64)
+        apart = np.abs(found.astype(np.float64) - wanted.astype(np.float64)) / unit
+        same = (found == wanted) | (np.isnan(found) & np.isnan(wanted))
+    return np.where(same, 0.0, np.where(np.isnan(apart), np.inf, apart))
+
+
+@pytest.mark.parametrize("names", MIXTURES, ids="-".join)
+def test_every_rule_at_the_edges_of_its_numbers(names: tuple[str, str]) -> None:
+    xs = every_pair(names)
+    builder = Builder()
+    params = [builder.param(Spec(x.shape, x.dtype)) for x in xs]
+    outputs = calls(builder, params)
+    assert len(outputs) > 20
+    graph = Graph(tuple(params), tuple(outputs))
+    largest = np.maximum(*(np.abs(x.astype(np.float64)) for x in xs))
+    for node, found, wanted in zip(outputs, Program(graph)(*xs), Steps(graph)(*xs), strict=True):
+        at = f"{node.op} of {names}"
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape), at
+        if wanted.dtype.kind != "f":
+            np.testing.assert_array_equal(found, wanted, err_msg=at)
+            continue
+        # log(exp(x) + exp(y)) near 0 is a difference of larger numbers: no way to compute it is exact
+        apart = ulps(found, wanted, largest.astype(wanted.dtype) if isinstance(node.op, t.LogAddExp) else 0.0)
+        worst = int(np.argmax(apart))
+        assert apart[worst] <= ULPS, f"{at} at {[x[worst] for x in xs]}: {found[worst]!r}, not {wanted[worst]!r}"
+        signs = (np.signbit(found) == np.signbit(wanted)) | np.isnan(wanted)
+        assert signs.all(), f"{at}: the sign of zero at {[x[~signs][0] for x in xs]}"
+
+
+def test_single_elements_are_computed_like_vectors() -> None:
+    """The same ops on numbers in registers, at one point after another, give the same as in lanes."""
+    xs = every_pair(("float64", "float64"))
+    builder = Builder()
+    params = [builder.param(Spec((), np.dtype("float64"))) for _ in xs]
+    alone = Graph(tuple(params), tuple(calls(builder, params)))
+    builder = Builder()
+    params = [builder.param(Spec(x.shape, x.dtype)) for x in xs]
+    together = Graph(tuple(params), tuple(calls(builder, params)))
+    one, many = Program(alone), Program(together)(*xs)
+    assert not one.left_out
+    for k in range(0, len(xs[0]), 7):
+        for node, found, wanted in zip(alone.outputs, one(*(x[k] for x in xs)), many, strict=True):
+            np.testing.assert_array_equal(found, wanted[k], err_msg=f"{node.op} at {[x[k] for x in xs]}")
+
+
+def test_whole_numbers_wrap_around() -> None:
+    builder = Builder()
+    x = builder.param(Spec((4,), np.dtype("int32")))
+    doubled = builder.build(a.Mul(), [builder.build(a.Add(), [x, x]), x])
+    big = np.array([2**31 - 1, -(2**31), 2**30, 65537], np.int32)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(Program(Graph((x,), (doubled,)))(big)[0], (big + big) * big)
+
+
+def test_python_numbers_are_weak() -> None:
+    builder = Builder()
+    x = builder.param(Spec((3,), np.dtype("float32")))
+    y = builder.build(a.Mul(), [x, builder.const(0.1)])
+    [found] = Program(Graph((x,), (y,)))(np.array([1, 2, 3], np.float32))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, np.array([1, 2, 3], np.float32) * np.float32(0.1))
