@@ -201,7 +201,7 @@ class Sweep:
             id(e): self._base(self.values[e.leaf], e.offset, self.strides[id(e)], indices, e.leaf.spec.dtype)
             for e in self.loads
         }
-        targets = {
+        targets: dict[Node | Fold, str] = {
             root: self._base(self.values[root], 0, strides, indices, root.spec.dtype)
             for root, strides in self.stores.items()
         }

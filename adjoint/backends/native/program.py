@@ -80,7 +80,8 @@ def _part(op: Any, k: int) -> tuple:
 
 
 def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
-    flat = builder.build(card(type(op), op.axes, False), (x,))
+    kind: Any = type(op)
+    flat = builder.build(card(kind, op.axes, False), (x,))
     return builder.build(card(Reshape, op.reduced(x.shape)), (flat,)) if op.keepdims else flat
 
 
