@@ -93,23 +93,39 @@ class Entry:
         return graph
 
 
-def plain_key(args: tuple[Any, ...]) -> tuple[Any, list[Any]]:
-    """The shapes and dtypes of plain arrays and floats, and the arrays; None if there is anything else among the arguments."""
+def plain_key(args: Any) -> tuple[Any, list[Any]]:
+    """The shapes and dtypes of plain arrays and floats in lists, tuples and dicts, and the arrays; None for anything else."""
     key: list[Any] = []
     values: list[Any] = []
+    return (tuple(key) if _collect(args, key, values) else None), values
+
+
+def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
     for x in args:
         kind = type(x)
         if kind is Tensor and x._trace is EAGER:
             x = x._value
             key += (x.shape, x.dtype)
+            values.append(x)
         elif kind is np.ndarray:
             key += (x.shape, x.dtype)
+            values.append(x)
         elif kind is float:
             key.append(float)
+            values.append(x)
+        elif kind is list or kind is tuple:
+            key += (kind, len(x))
+            if not _collect(x, key, values):
+                return False
+        elif kind is dict:
+            key += (kind, *x)
+            if not _collect(x.values(), key, values):
+                return False
+        elif kind is int or kind is str or kind is bool:  # part of the program
+            key += (kind, x)
         else:
-            return None, values
-        values.append(x)
-    return tuple(key), values
+            return False
+    return True
 
 
 def opened(spec: Spec) -> Spec:

@@ -92,7 +92,7 @@ class Jitted:
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
         found = GraphCall(graph, self.backend)(*inputs)
-        if not kwargs and entry.template is None and not entry.cells and len(inputs) == len(args):
+        if not (kwargs or entry.template or entry.cells or entry.parameters or entry.captured or self._static):
             self._remember(args, graph, entry.rebuild)
         return entry.rebuild([wrap(y) for y in found])
 
