@@ -15,7 +15,7 @@ demo: $(STAMP)  ## values and gradients of the worked examples, checked three wa
 	$(BIN)/python examples/walkthrough.py
 
 test: $(STAMP)  ## the whole test suite
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 check: $(STAMP)  ## lint, format, types, import direction, sizes
 	$(BIN)/ruff check .

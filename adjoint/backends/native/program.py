@@ -15,6 +15,7 @@ from adjoint.backends.native.code import Module
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.plan import has_code
+from adjoint.backends.native.products import flattened, summed
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.inplace import InPlace
@@ -45,7 +46,11 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
     if isinstance(op, InPlace) and op.op.__class__.__module__.endswith("arithmetic"):
         return builder.build(op.op, inputs)
     if isinstance(op, (Einsum, MatMul)):
-        return as_products(builder, node, inputs)
+        return as_products(builder, node, inputs) or (
+            flattened(builder, node, inputs) if isinstance(op, MatMul) else None
+        )
+    if isinstance(op, Sum) and (product := summed(builder, node, inputs)):
+        return product
     if isinstance(op, BCEWithLogits):
         return _cross_entropy(builder, *inputs)
     if isinstance(op, Mean):
