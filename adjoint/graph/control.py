@@ -17,7 +17,7 @@ from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.node import Builder, Graph, Node, Param
-from adjoint.graph.trace import trace
+from adjoint.graph.trace import identity, trace
 from adjoint.graph.walk import replay
 from adjoint.ops.arithmetic import Cast
 from adjoint.ops.broadcast import batch_front
@@ -237,11 +237,11 @@ def traced_branches(
 ) -> tuple[list[Graph], list[Any]]:
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
     graphs, captured = zip(*(trace(fn, specs, branch=branch) for fn in fns), strict=True)
-    outside: dict[int, Any] = {id(x): x for values in captured for x in values}
+    outside: dict[Any, Any] = {identity(x): x for values in captured for x in values}
     n = len(specs)
     common = []
     for graph, values in zip(graphs, captured, strict=True):
-        own = dict(zip(map(id, values), graph.params[n:], strict=True))
+        own = dict(zip(map(identity, values), graph.params[n:], strict=True))
         extra = [own[i] if i in own else Node(Param(n + k), (), spec_of(x)) for k, (i, x) in enumerate(outside.items())]
         common.append(replace(graph, params=(*graph.params[:n], *extra)))
     return common, list(outside.values())

@@ -27,7 +27,7 @@ class Tracer(Trace):
         self.builder = Builder()
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
-        self._inside: dict[int, Node] = {}
+        self._inside: dict[Any, Node] = {}
         self.ended = False
 
     def param(self, spec: Spec, name: str = "") -> Any:
@@ -43,10 +43,10 @@ class Tracer(Trace):
                 return self.builder.const(x._value)
             if x._trace.level > self.level:
                 raise EndedTransformError(f"a Tensor of an inner transform was used outside of it{called_at()}")
-            known = self._inside.get(id(x))
+            known = self._inside.get(identity(x))
             if known is None:
-                known = self._inside[id(x)] = self.builder.param(spec_of(x))
-                self.captured.append(x)
+                known = self._inside[identity(x)] = self.builder.param(spec_of(x))
+                self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
             return known
         return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else np.asarray(x))
 
@@ -70,6 +70,11 @@ class Tracer(Trace):
             f"Python needs a number here, but this is {x._value.spec} inside {self.what}, known only when the graph runs. "
             f"Use ops on Tensors, or make the argument static.{called_at()}"
         )
+
+
+def identity(x: Any) -> Any:
+    """What makes two Tensors of a transform one value."""
+    return id(x._trace), id(x._value), id(x._extra)
 
 
 def is_graph_value(x: Any) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
+
+import numpy as np
 
 from adjoint.api.custom import custom_vjp
 from adjoint.api.grad import vjp
@@ -12,6 +15,7 @@ from adjoint.api.modes import by_mode
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.nn.calling import Around, HookHandle, Hooked, Hooks, Precision, Recompute, surrounded
 
 
 class Cell:
@@ -41,26 +45,33 @@ class Cell:
         self.__dict__["requires_grad"] = False
         self.__dict__["_version"] = 0  # goes up with every change of an attribute
         self.__dict__["_changed"] = ""  # the attribute that changed last
+        self.__dict__["_path"] = ""  # the place in the network, with a dot at its end
+        self.__dict__["_around"] = ()  # what surrounds a call, the innermost first
+        self.__dict__["_hooks"] = None
 
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before assigning '{name}'")
         if not self._has(name, value):
-            self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
-            self.__dict__["_changed"] = name
+            self._mark(name)
         for registry in (self.__dict__.get("_params", {}), self.__dict__.get("_cells", {})):
             registry.pop(name, None)
         self.__dict__.pop(name, None)
         if isinstance(value, Parameter):
             if value.is_unnamed:
-                value.name = name
+                value.name = self._path + name
             self._params[name] = value
         elif isinstance(value, Cell):
-            for parameter in value.get_parameters():
-                parameter.name = f"{name}.{parameter.name}"
+            if not value._path:  # a Cell that has its place already keeps its names
+                value.update_parameters_name(f"{self._path}{name}.")
             self._cells[name] = value
         else:
             object.__setattr__(self, name, value)
+
+    def _mark(self, name: str) -> None:
+        """Note that an attribute has changed: graphs with this Cell in them are to be built anew."""
+        self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
+        self.__dict__["_changed"] = name
 
     def _has(self, name: str, value: Any) -> bool:
         """Whether an attribute holds this value already."""
@@ -77,7 +88,16 @@ class Cell:
                 return self.__dict__[registry][name]
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Cell:
+        outermost = not memo
+        memo[id(self)] = fresh = type(self).__new__(type(self))
+        fresh.__dict__.update({k: deepcopy(v, memo) for k, v in self.__dict__.items() if k != "_by_mode"})
+        if outermost and self._path:  # the copy has no place yet
+            fresh._move("", self._path)
+        return fresh
+
     def __delattr__(self, name: str) -> None:
+        self._mark(name)
         for registry in (self._params, self._cells):
             if name in registry:
                 del registry[name]
@@ -99,9 +119,13 @@ class Cell:
         used = context.cells.get()
         if used is not None:  # a graph that is being built holds good while this Cell stays as it is
             used.setdefault(self, self.__dict__["_version"])
-        if self.bprop is None:
-            return self.construct(*inputs, **kwargs)
-        return self._call_with_bprop(inputs, kwargs)
+        compute = self._compute
+        for wrapper in self.__dict__["_around"]:
+            compute = surrounded(self, wrapper, compute)
+        return compute(inputs, kwargs)
+
+    def _compute(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return self.construct(*inputs, **kwargs) if self.bprop is None else self._call_with_bprop(inputs, kwargs)
 
     def _call_with_bprop(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One op of the inputs and the Parameters: by the inputs the user's rule, by the Parameters the true derivative."""
@@ -165,9 +189,66 @@ class Cell:
         """The Parameters by name."""
         return {p.name: p for p in self.get_parameters(recurse)}
 
+    def update_parameters_name(self, prefix: str = "", recurse: bool = True) -> None:
+        """Put a prefix before the names of the Parameters."""
+        if recurse:
+            self._move(prefix, "")
+            return
+        for parameter in self._params.values():
+            parameter.name = prefix + parameter.name
+
+    def _move(self, prefix: str, old: str) -> None:
+        """Names and places that begin with `old` begin with `prefix` instead."""
+        for parameter in self.get_parameters():
+            parameter.name = prefix + parameter.name.removeprefix(old)
+        for _, cell in self.cells_and_names():
+            cell.__dict__["_path"] = prefix + cell._path.removeprefix(old)
+
+    def init_parameters_data(self, auto_parallel_mode: bool = False) -> dict[Parameter, Parameter]:
+        """Each Parameter for itself: they hold their values from the start. Accepted for MindSpore's programs."""
+        if auto_parallel_mode:
+            raise ArgumentError(f"init_parameters_data: there is no auto_parallel_mode{called_at()}")
+        return {p: p for p in self.get_parameters()}
+
+    # ------------------------------------------------------------ cells
+
     def cells(self) -> list[Cell]:
         """The Cells directly inside."""
         return list(self._cells.values())
+
+    def name_cells(self) -> dict[str, Cell]:
+        """The Cells directly inside, by name."""
+        return dict(self._cells)
+
+    def cells_and_names(self, name_prefix: str = "") -> Iterator[tuple[str, Cell]]:
+        """This Cell and all inside it, each once, with their paths."""
+        seen: set[int] = set()
+        for name, cell in self._walk_cells(name_prefix):
+            if id(cell) not in seen:
+                seen.add(id(cell))
+                yield name, cell
+
+    def _walk_cells(self, prefix: str) -> Iterator[tuple[str, Cell]]:
+        yield prefix, self
+        for name, cell in self._cells.items():
+            yield from cell._walk_cells(f"{prefix}.{name}" if prefix else name)
+
+    def apply(self, fn: Callable[[Cell], Any]) -> Cell:
+        """Call a function with each Cell inside, the innermost first, and with this one last."""
+        for cell in self._cells.values():
+            cell.apply(fn)
+        fn(self)
+        return self
+
+    def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
+        """Add a Cell under a name that is still free."""
+        if not isinstance(child_cell, Cell):
+            raise TypeError(f"insert_child_to_cell: a Cell is needed, not {type(child_cell).__name__}")
+        if hasattr(self, child_name):
+            raise KeyError(f"insert_child_to_cell: {type(self).__name__} has an attribute '{child_name}' already")
+        setattr(self, child_name, child_cell)
+
+    # ------------------------------------------------------------ switches
 
     def set_train(self, mode: bool = True) -> Cell:
         """Switch this Cell and those inside to training, or out of it."""
@@ -181,7 +262,91 @@ class Cell:
         self.requires_grad = requires_grad
         return self
 
+    def to_float(self, dst_type: Any) -> Cell:
+        """Compute in float16, bfloat16 or float32: inputs and Parameters are cast for the length of each call.
+
+        The Parameters keep their dtype, and so do their gradients. A Cell inside that has a precision of its own keeps it.
+
+        >>> import adjoint as ad
+        >>> print(ad.nn.Dense(2, 1).to_float(ad.float16)(ad.ops.ones((1, 2))).dtype)
+        float16
+        """
+        dtype = np.dtype(dst_type)
+        if dtype.name not in ("float16", "bfloat16", "float32"):
+            raise ArgumentError(f"to_float: the dtype must be float16, bfloat16 or float32, not {dtype}{called_at()}")
+        self._surround(Precision(dtype))
+        return self
+
+    def recompute(self, mode: bool = True) -> Cell:
+        """Keep only the inputs of a call, and compute the rest again when its derivative is wanted: less memory, more time.
+
+        Random draws repeat themselves, and moving averages are updated once. A compiled graph chooses itself what it keeps.
+
+        >>> import adjoint as ad
+        >>> net = ad.nn.Tanh().recompute()
+        >>> print(ad.grad(net)(ad.Tensor([0.0])))
+        [1.]
+        """
+        self._surround(Recompute() if mode else None, Recompute)
+        return self
+
+    def _surround(self, wrapper: Around | None, kind: type | None = None) -> None:
+        """Put a wrapper around calls, in place of the one of its kind."""
+        kind = type(wrapper) if kind is None else kind
+        others = [w for w in self._around if type(w) is not kind]
+        around = others if wrapper is None else [*others, wrapper]
+        self.__dict__["_around"] = tuple(sorted(around, key=lambda w: w.rank))
+        self._mark(kind.__name__)
+
+    # ------------------------------------------------------------ hooks
+
+    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook(cell, inputs)` before each call; what it returns, unless None, replaces the inputs."""
+        return self._hook("forward_pre", hook_fn)
+
+    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook(cell, inputs, output)` after each call; what it returns, unless None, replaces the output."""
+        return self._hook("forward", hook_fn)
+
+    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook(cell, grad_output)` when a gradient reaches the output; what it returns, unless None, replaces it."""
+        return self._hook("backward_pre", hook_fn)
+
+    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        """Call `hook(cell, grad_input, grad_output)` when a gradient leaves the inputs; a result replaces `grad_input`.
+
+        >>> import adjoint as ad
+        >>> net = ad.nn.ReLU()
+        >>> handle = net.register_backward_hook(lambda cell, grad_input, grad_output: (grad_input[0] * 10,))
+        >>> print(ad.grad(net)(ad.Tensor([-1.0, 2.0])))
+        [ 0. 10.]
+        """
+        return self._hook("backward", hook_fn)
+
+    def _hook(self, kind: str, hook: Callable[..., Any]) -> HookHandle:
+        if self._hooks is None:
+            self.__dict__["_hooks"] = Hooks()
+            self._surround(Hooked())
+        return self._hooks.add(kind, hook, lambda: self._mark("hooks"))
+
+    # ------------------------------------------------------------ text
+
+    def extra_repr(self) -> str:
+        """What `repr` shows between the brackets of a layer; to be written by a class that wants it."""
+        return ""
+
     def __repr__(self) -> str:
-        lines = [f"  ({name}): {repr(cell).replace(chr(10), chr(10) + '  ')}" for name, cell in self._cells.items()]
-        lines += [f"  ({name}): Parameter{list(p.shape)} {p.dtype}" for name, p in self._params.items()]
-        return f"{type(self).__name__}(\n" + "\n".join(lines) + "\n)" if lines else f"{type(self).__name__}()"
+        sizes = [(p.size, p.requires_grad) for p in self.get_parameters()]
+        if not sizes:
+            return self._text()
+        fixed = sum(n for n, trained in sizes if not trained)
+        note = f", {fixed:,} not trained" if fixed else ""
+        return f"{self._text()}  # {sum(n for n, _ in sizes):,} parameters{note}"
+
+    def _text(self) -> str:
+        extra = self.extra_repr()
+        lines = [f"  ({name}): {cell._text().replace(chr(10), chr(10) + '  ')}" for name, cell in self._cells.items()]
+        if not extra:
+            lines += [f"  ({name}): Parameter{list(p.shape)} {p.dtype}" for name, p in self._params.items()]
+        return f"{type(self).__name__}({extra}" + "".join(f"\n{line}" for line in lines) + ("\n)" if lines else ")")
+
