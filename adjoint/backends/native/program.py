@@ -15,7 +15,7 @@ from adjoint.backends.native.code import Module
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.plan import has_code
-from adjoint.backends.native.products import flattened, summed
+from adjoint.backends.native.products import flattened, multiplied_at_once, summed, together
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.inplace import InPlace
@@ -36,7 +36,7 @@ LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
 
 def canonical(graph: Graph) -> Graph:
     """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
-    return rebuild(graph, _canonical)
+    return rebuild(multiplied_at_once(rebuild(graph, _canonical)), together)
 
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
