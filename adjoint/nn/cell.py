@@ -15,7 +15,7 @@ from adjoint.api.modes import by_mode
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
-from adjoint.nn.calling import Around, HookHandle, Hooked, Hooks, Precision, Recompute, surrounded
+from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
 
 
 class Cell:
@@ -349,4 +349,3 @@ class Cell:
         if not extra:
             lines += [f"  ({name}): Parameter{list(p.shape)} {p.dtype}" for name, p in self._params.items()]
         return f"{type(self).__name__}({extra}" + "".join(f"\n{line}" for line in lines) + ("\n)" if lines else ")")
-

@@ -125,7 +125,7 @@ class Program:
         values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
         for run, inputs, outputs in self.steps:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
-        return [n.op.value if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+        return [np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those that can be are written over donated inputs."""
@@ -274,7 +274,7 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     if shared.checks:
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
-    text = _text(
+    text = module_text(
         module, shared, n + len(outputs), {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
     )
     level: Any = "full" if text.count("\n") < LONG else "quick"
@@ -332,7 +332,7 @@ def _buffer(code: Any, k: int, known: str | None = None) -> str:
     return known or code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
 
 
-def _text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> str:
+def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> str:
     """The module."""
     head = [
         *(f"  {name}.at = getelementptr ptr, ptr %buffers, i64 {k}" for name, k in targets.items()),

@@ -195,7 +195,7 @@ def run(product: Product, arrays: Sequence[np.ndarray], epilogue: gemm.Epilogue 
     frame = Bench(Module(), program.vector_bits())
     a, b, c, *captured = (program._buffer(frame.code, k) for k in range(len(arrays)))
     gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue, captured=captured)
-    text = program._text(frame.shared.module, frame.shared, len(arrays))
+    text = program.module_text(frame.shared.module, frame.shared, len(arrays), {})
     library = jit.compile_ir(text, ["kernel"], program._externals(frame.shared.module, frame.shared))
     arena = np.zeros(frame.shared.arena.size + 64, np.uint8)
     buffers = (ctypes.c_void_p * (len(arrays) + 1))(*(x.ctypes.data for x in (*arrays, arena)))
