@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -22,6 +23,7 @@ from adjoint.graph.node import Graph
 from adjoint.graph.trace import Tracer
 from adjoint.passes import Report, optimise
 
+RARE = 3  # calls of a batch size that the interpreter serves
 optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 
 
@@ -74,6 +76,7 @@ class Entry:
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
+    calls: Counter[int] = field(default_factory=Counter)  # how often each batch size came
 
     def outdated(self) -> str | None:
         """The attribute of a network that has changed since the graph was built."""
@@ -81,6 +84,13 @@ class Entry:
             if cell._version != version:
                 return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
         return None
+
+    def is_rare(self, size: int | None) -> bool:
+        """Whether a batch size has not come often enough to be worth machine code of its own."""
+        if self.template is None or size is None:
+            return False
+        self.calls[size] += 1
+        return self.calls[size] <= RARE
 
     def at(self, size: int | None) -> Graph:
         """The graph for a batch size."""

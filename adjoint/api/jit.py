@@ -91,7 +91,8 @@ class Jitted:
             return entry.rebuild(replay(graph, inputs))
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
-        found = GraphCall(graph, self.backend)(*inputs)
+        backend = "interpreter" if entry.is_rare(size) else self.backend
+        found = GraphCall(graph, backend)(*inputs)
         if not (kwargs or entry.template or entry.cells or entry.parameters or entry.captured or self._static):
             self._remember(args, graph, entry.rebuild)
         return entry.rebuild([wrap(y) for y in found])
@@ -314,8 +315,9 @@ def jit(
         fn: a function or Cell; without it, a decorator is returned.
         static_argnames: arguments that are part of the program rather than inputs: a new value makes a new graph.
             Whole numbers, strings and other things that are not arrays or floats are static anyway.
-        dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one. A program that
-            cannot be written for every size is compiled for each, and `notes` says why.
+        dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one; a size that comes
+            again and again gets machine code of its own. A program that cannot be written for every size is compiled for
+            each, and `notes` says why.
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
         backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
