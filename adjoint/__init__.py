@@ -55,6 +55,9 @@ from adjoint.ops.functional.random import set_seed as set_seed
 from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
 if _TYPE_CHECKING:
+    from adjoint import data as data
+    from adjoint import optim as optim
+    from adjoint import train as train
     from adjoint.api.jit import jit as jit
 
 __version__ = "0.1.0"
@@ -65,7 +68,7 @@ def __getattr__(name: str) -> object:
         from adjoint.core.spec import bfloat16
 
         return bfloat16()
-    if name in ("numpy", "testing"):  # loaded when first used
+    if name in ("numpy", "testing", "optim", "train", "data"):  # loaded when first used
         return _import_module(f"adjoint.{name}")
     if name == "jit":
         return _import_module("adjoint.api.jit").jit

@@ -17,7 +17,7 @@ RANK = {
     "transforms": 3, "frontend": 3, "derive": 3, "passes": 3, "backends": 3,
     "api": 4,
     "nn": 5, "numpy": 5, "optim": 5, "numeric": 5, "symbolic": 5, "explain": 5, "parallel": 5, "testing": 5,
-    "cli": 6, "mindspore": 6,
+    "data": 6, "train": 6, "cli": 7, "mindspore": 7,
 }  # fmt: skip
 
 

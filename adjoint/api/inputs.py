@@ -187,6 +187,23 @@ def lowered(trace: Any, x: Any) -> Any:
     return x
 
 
+class Bound(dict):
+    """What Parameters stand for; those not named here stand for what they do outside."""
+
+    def __init__(self, outer: Any, pairs: dict[Parameter, Any]) -> None:
+        super().__init__(pairs)
+        self.outer = outer
+
+    def __contains__(self, p: object) -> bool:
+        return dict.__contains__(self, p) or p in self.outer
+
+    def __missing__(self, p: Parameter) -> Any:
+        return self.outer[p]
+
+    def get(self, p: Any, default: Any = None) -> Any:
+        return self[p] if p in self else default
+
+
 class binding:
     """Let Parameters stand for other values; also marks a functional transform as active."""
 
@@ -196,7 +213,8 @@ class binding:
         self.pairs = pairs
 
     def __enter__(self) -> None:
-        self.token = context.bindings.set({**(context.bindings.get() or {}), **self.pairs})
+        outer = context.bindings.get()
+        self.token = context.bindings.set(self.pairs if outer is None else Bound(outer, self.pairs))
 
     def __exit__(self, *exc: Any) -> None:
         context.bindings.reset(self.token)

@@ -43,11 +43,8 @@ def copied(node: Any) -> Any:
         return [copied(x) for x in node]
     if not isinstance(node, ast.AST):
         return node
-    made = type(node)()
-    for name in (*node._fields, *node._attributes):
-        if hasattr(node, name):
-            setattr(made, name, copied(getattr(node, name)))
-    return made
+    parts = (*node._fields, *node._attributes)
+    return type(node)(**{name: copied(getattr(node, name)) for name in parts if hasattr(node, name)})
 
 
 def _each(nodes: Nodes) -> Iterable[ast.AST]:

@@ -88,10 +88,13 @@ class Cell:
                 return self.__dict__[registry][name]
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_by_mode"}  # a copy compiles for itself
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Cell:
         outermost = not memo
         memo[id(self)] = fresh = type(self).__new__(type(self))
-        fresh.__dict__.update({k: deepcopy(v, memo) for k, v in self.__dict__.items() if k != "_by_mode"})
+        fresh.__dict__.update({k: deepcopy(v, memo) for k, v in self.__getstate__().items()})
         if outermost and self._path:  # the copy has no place yet
             fresh._move("", self._path)
         return fresh
@@ -120,7 +123,7 @@ class Cell:
         if used is not None:  # a graph that is being built holds good while this Cell stays as it is
             used.setdefault(self, self.__dict__["_version"])
         compute = self._compute
-        for wrapper in self.__dict__["_around"]:
+        for wrapper in self.__dict__.get("_around", ()):
             compute = surrounded(self, wrapper, compute)
         return compute(inputs, kwargs)
 

@@ -126,3 +126,16 @@ def test_a_training_loop_gives_the_same_numbers():
     for _ in range(10):
         plain, given = train(plain, x), f(given, x)
     np.testing.assert_allclose(given.asnumpy(), plain.asnumpy(), rtol=1e-13)
+
+
+@BACKENDS
+def test_results_written_over_inputs_that_other_results_read(backend):
+    def adam(m, v, g, w):
+        m, v = 0.9 * m + g, 0.9 * v + g * g
+        return w - m / (ops.sqrt(v) + 1e-8), m, v
+
+    inputs = [np.array(x) for x in ([0.0, 0.0], [0.0, 0.0], [3.0, -0.1], [1.0, 2.0])]
+    wanted = adam(*map(ad.Tensor, inputs))
+    found = ad.jit(adam, donate=("m", "v", "w"), backend=backend)(*(ad.Tensor(x.copy()) for x in inputs))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-15)

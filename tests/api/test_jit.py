@@ -132,3 +132,12 @@ def test_errors_name_the_users_line():
         ad.jit(lambda x: x @ ops.ones((4, 2)))(X)
     with pytest.raises(ValueError, match="returned nothing"):
         ad.jit(lambda x: None)(X)
+
+
+def test_parameters_that_are_not_asked_for_are_inputs_too():
+    a, b = ad.Parameter(np.array(2.0), name="a"), ad.Parameter(np.array(3.0), name="b")
+    g = ad.jit(ad.grad(lambda x: (x * a * b).sum(), None, weights=[a]))
+    close(g(X)[0], 9)
+    b.set_data(np.array(11.0))
+    close(g(X)[0], 33)
+    assert len(g.compilations) == 1

@@ -291,11 +291,11 @@ class Sweep:
     ) -> list[str]:
         """One vector of every root; gives the new sums along the axis."""
         code, lanes = self.code, Lanes(self.code, width)
-        values = point.at(i, width, mask)
+        at = point.at(i, width, mask)
+        values = [at(expression) for expression in self.roots.values()]  # before the first store, which may be over an input
         new = list(sums)
-        for root, expression in self.roots.items():
+        for value, (root, expression) in zip(values, self.roots.items(), strict=True):
             dtype = expression_dtype(expression)
-            value = values(expression)
             if root in self.stores:
                 value = lanes.cast(value, dtype, root.spec.dtype)
                 put(code, value, targets[root], self.stores[root][-1], i, root.spec.dtype, width, mask)

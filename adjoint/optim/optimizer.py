@@ -1,0 +1,190 @@
+"""Optimizer: the shell around an update rule that holds the Parameters and the rule's state."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.jit import jit as compiled
+from adjoint.core import context
+from adjoint.core.dispatch import wrap
+from adjoint.core.errors import AdjointError, ArgumentError, ShapeError, boundary, called_at
+from adjoint.core.parameter import Parameter, ParameterTuple, plain
+from adjoint.core.tensor import Tensor
+from adjoint.optim.groups import LearningRate, Params, members
+from adjoint.optim.rule import Rule, State
+
+
+class Optimizer:
+    """Base of the optimisers: `optimiser(grads)` changes the Parameters by one step.
+
+    The mathematics is in `rule`, a pure function; this class keeps the Parameters and the state, and compiles the rule.
+    Learning rates are inputs of the compiled step, so that a schedule never compiles anew. An optimiser of your own is
+    a `Rule` handed to this class.
+
+    Args:
+        rule: the update rule.
+        params: the Parameters to train, or groups: dicts with `params` and, where they differ from the optimiser's,
+            `lr`, `weight_decay` and `grad_centralization`. A dict with `order_params` says in which order gradients come.
+        learning_rate: a number, a list with one for each step, or a function of the step (a schedule).
+        weight_decay: the coefficient of an L2 penalty. Without groups, Parameters with `beta` or `gamma` in their
+            names are left out, as in MindSpore.
+        jit: compile the update; without it, ops run one by one.
+
+    >>> import adjoint as ad
+    >>> w, b = ad.Parameter(ad.Tensor([1.0]), name="w"), ad.Parameter(ad.Tensor([1.0]), name="b")
+    >>> groups = [{"params": [w], "lr": 0.5}, {"params": [b]}, {"order_params": [b, w]}]
+    >>> optimiser = ad.optim.Optimizer(ad.optim.SGDRule(), groups, learning_rate=0.25)
+    >>> _ = optimiser((ad.Tensor([1.0]), ad.Tensor([1.0])))
+    >>> print(b, w, *optimiser.get_lr())
+    [0.75] [0.5] 0.25 0.5
+    """
+
+    def __init__(
+        self,
+        rule: Rule,
+        params: Params,
+        learning_rate: LearningRate,
+        weight_decay: float = 0.0,
+        *,
+        jit: bool = True,
+    ) -> None:
+        name = type(self).__name__
+        if rule.loss_scale <= 0:
+            raise ArgumentError(f"{name}: loss_scale must be above zero, not {rule.loss_scale}{called_at()}")
+        found = members(name, params, learning_rate, weight_decay)
+        self.parameters = ParameterTuple(m.parameter for m in found)
+        self.schedules = [m.schedule for m in found]
+        self.rule = replace(
+            rule, weight_decay=tuple(m.weight_decay for m in found), centralised=tuple(m.centralised for m in found)
+        )
+        state = self.rule.init([plain(p) for p in self.parameters])
+        self.global_step = Parameter(state["step"], "global_step", requires_grad=False)
+        self.slots = {
+            slot: ParameterTuple(
+                Parameter(x, f"{slot}.{p.name}", requires_grad=False)
+                for x, p in zip(state[slot], self.parameters, strict=True)
+            )
+            for slot in self.rule.slots
+        }
+        self._update = compiled(self.rule.update) if jit else self.rule.update
+
+    @boundary
+    def __call__(self, grads: Any) -> bool:
+        """Take one step along these gradients: a sequence with one for each Parameter, or a dict by name."""
+        state, params, lr = self.inputs()
+        with context.no_grad():
+            self.store(*self._update(self.gradients(grads), state, params, lr))
+        return True
+
+    def step(self, grads: Any) -> bool:
+        """Take one step along these gradients."""
+        return self(grads)
+
+    def gradients(self, grads: Any) -> list[Tensor]:
+        """Gradients as a list in the order of the Parameters, checked."""
+        if isinstance(grads, Mapping):
+            grads = [_find(grads, p) for p in self.parameters]
+        given = list(grads) if isinstance(grads, (tuple, list)) else [grads]
+        if len(given) != len(self.parameters):
+            raise ArgumentError(
+                f"{type(self).__name__}: {len(given)} gradients for {len(self.parameters)} Parameters{called_at()}"
+            )
+        found = [_tensor(g) for g in given]
+        for g, p in zip(found, self.parameters, strict=True):
+            if g.shape != p.shape:
+                raise ShapeError(
+                    f"{type(self).__name__}: the gradient of '{p.name}' has shape {g.shape}, the Parameter {p.shape}"
+                    f"{called_at()}"
+                )
+        return found
+
+    # ------------------------------------------------------------ learning rates
+
+    @property
+    def rates(self) -> float | list[float]:
+        """The learning rate of the next step: one for all, or one for each Parameter if they differ."""
+        step = int(self.global_step._value)
+        if all(s is self.schedules[0] for s in self.schedules):
+            return self.schedules[0](step)
+        return [schedule(step) for schedule in self.schedules]
+
+    def get_lr(self) -> Any:
+        """The learning rate of the next step as a Tensor; a tuple with one for each Parameter if groups have their own."""
+        rates = self.rates
+        return tuple(Tensor(r) for r in rates) if isinstance(rates, list) else Tensor(rates)
+
+    # ------------------------------------------------------------ state
+
+    def parameters_dict(self) -> dict[str, Parameter]:
+        """The state by name, to be saved: the number of steps, and the slots of each Parameter."""
+        return {p.name: p for p in (self.global_step, *(p for slot in self.slots.values() for p in slot))}
+
+    def load_parameters(self, saved: Mapping[str, Any]) -> None:
+        """Set the state to what `parameters_dict()` of such an optimiser gave.
+
+        >>> import adjoint as ad
+        >>> make = lambda: ad.optim.Momentum([ad.Parameter(ad.Tensor([1.0]), name="w")], 0.1, 0.9)
+        >>> one, other = make(), make()
+        >>> _ = one((ad.Tensor([2.0]),))
+        >>> other.load_parameters(one.parameters_dict())
+        >>> print(other.global_step, *other.slots["moments"])
+        1 [2.]
+        """
+        mine = self.parameters_dict()
+        if wrong := sorted(set(mine) ^ set(saved)):
+            raise ArgumentError(
+                f"{type(self).__name__}: these names are not in both the state and what was saved: {', '.join(wrong)}"
+                f"{called_at()}"
+            )
+        for name, p in mine.items():
+            p.set_data(saved[name])
+
+    def inputs(self) -> tuple[State, list[Any], float | list[float]]:
+        """The state, the parameters and the learning rates that the next step begins with."""
+        if context.bindings.get() is not None or context.open_tape.get() is not None:
+            raise AdjointError(
+                f"{type(self).__name__} cannot write to Parameters inside grad, vmap, jit or a GradientTape. Call it "
+                f"outside, or compile the whole step with adjoint.optim.compiled_step{called_at()}"
+            )
+        state: State = {slot: [plain(p) for p in held] for slot, held in self.slots.items()}
+        return {"step": plain(self.global_step), **state}, [plain(p) for p in self.parameters], self.rates
+
+    def store(self, params: Sequence[Any], state: State) -> None:
+        """Set the Parameters and the state to what a step made of them."""
+        _put(self.global_step, state["step"])
+        for slot, held in self.slots.items():
+            for p, x in zip(held, state[slot], strict=True):
+                _put(p, x)
+        for p, x in zip(self.parameters, params, strict=True):
+            _put(p, x)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({len(self.parameters)} parameters, step {int(self.global_step._value)})"
+
+
+def _put(p: Parameter, value: Tensor) -> None:
+    """Give a Parameter an array that nothing else holds, without the copy that `set_data` makes."""
+    p._value = np.asarray(value._value)
+
+
+def _tensor(g: Any) -> Tensor:
+    return plain(g) if isinstance(g, Parameter) else g if isinstance(g, Tensor) else wrap(g)
+
+
+def _find(grads: Mapping[Any, Any], p: Parameter) -> Any:
+    if p.name in grads:
+        return grads[p.name]
+    if p in grads:
+        return grads[p]
+    raise ArgumentError(f"there is no gradient for Parameter '{p.name}'{called_at()}")
+
+
+def at_least_zero(what: str, **values: float) -> None:
+    """Refuse negative settings."""
+    for name, value in values.items():
+        if value < 0:
+            raise ArgumentError(f"{what}: {name} must be >= 0, not {value}{called_at()}")

@@ -1,0 +1,121 @@
+"""A training step compiled whole: loss, gradients and update as one graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from adjoint import ops
+from adjoint.api.grad import value_and_grad
+from adjoint.api.inputs import binding
+from adjoint.api.jit import Jitted, jit
+from adjoint.core import context
+from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.parameter import Parameter
+from adjoint.optim.accumulate import GradientAccumulation
+from adjoint.optim.optimizer import Optimizer
+from adjoint.optim.rule import State, working_dtype
+
+Gradients = Callable[[list[Any]], Sequence[Any]]
+
+
+class CompiledStep:
+    """A step that runs as one graph. Made by `compiled_step`."""
+
+    def __init__(
+        self,
+        loss_fn: Callable[..., Any],
+        optimiser: Optimizer,
+        accumulation: GradientAccumulation | None,
+        has_aux: bool,
+        gradients: Gradients | None,
+        backend: str | None,
+    ) -> None:
+        self.optimiser, self.accumulation = optimiser, accumulation
+        self._gradients = gradients
+        self._loss = evaluated(loss_fn, optimiser.parameters, has_aux)
+        self._buffer: list[Any] = []
+        #: The compiled functions, whose `compilations` and `explain` say what was made and why.
+        self.applying: Jitted = jit(self._apply, backend=backend)
+        self.collecting: Jitted = jit(self._collect, backend=backend)
+
+    @boundary
+    def __call__(self, *batch: Any) -> Any:
+        """Take one step on a batch and return the loss; with `has_aux`, all that the function returned."""
+        state, params, lr = self.optimiser.inputs()
+        with context.no_grad():
+            if self.accumulation is not None:
+                self._begin(self.accumulation)
+                if self.accumulation.count + 1 < self.accumulation.accumulation_steps:
+                    out, self._buffer = self.collecting(self._buffer, params, batch)
+                    self.accumulation.count += 1
+                    return out
+                self.accumulation.reset()
+            out, new, state = self.applying(self._buffer, state, params, lr, batch)
+            self.optimiser.store(new, state)
+            return out
+
+    def _begin(self, accumulation: GradientAccumulation) -> None:
+        """Empty sums, if a new mean begins."""
+        if accumulation.count == 0:
+            self._buffer = [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
+
+    def _apply(self, buffer: list[Any], state: State, params: list[Any], lr: Any, batch: tuple[Any, ...]) -> Any:
+        out, buffer = self._collect(buffer, params, batch)
+        grads = buffer if self._gradients is None else list(self._gradients(buffer))
+        return out, *self.optimiser.rule.update(grads, state, params, lr)
+
+    def _collect(self, buffer: list[Any], params: list[Any], batch: tuple[Any, ...]) -> Any:
+        """The loss, and the buffer with the gradients in it; the gradients themselves if there is no buffer."""
+        out, grads = self._loss(params, batch)
+        if self.accumulation is None:
+            return out, list(grads)
+        steps = self.accumulation.accumulation_steps
+        return out, [b + g / steps for b, g in zip(buffer, grads, strict=True)]
+
+
+def compiled_step(
+    loss_fn: Callable[..., Any],
+    params: Iterable[Parameter],
+    optimiser: Optimizer | GradientAccumulation,
+    *,
+    has_aux: bool = False,
+    gradients: Gradients | None = None,
+    backend: str | None = None,
+) -> CompiledStep:
+    """A function `step(*batch)` that computes the loss and its gradients, and changes the Parameters: in one graph.
+
+    Parameters and state are inputs and results of the graph. Learning rates are inputs too, so that a schedule does not
+    compile anew.
+
+    Args:
+        loss_fn: a function of the batch that returns the loss and uses the Parameters.
+        params: the Parameters to train: those of the optimiser.
+        optimiser: what changes them; a GradientAccumulation takes a step every so many batches.
+        has_aux: `loss_fn` returns more than the loss; all of it is returned.
+        gradients: applied to the list of gradients before the update, for example to clip them.
+        backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
+
+    >>> import adjoint as ad
+    >>> w = ad.Parameter(ad.Tensor([3.0]), name="w")
+    >>> step = ad.optim.compiled_step(lambda x: ((w * x - 1.0) ** 2).sum(), [w], ad.optim.SGD([w], learning_rate=0.25))
+    >>> print(step(ad.Tensor([1.0])), step(ad.Tensor([1.0])), w)
+    4.0 1.0 [1.5]
+    """
+    accumulation = optimiser if isinstance(optimiser, GradientAccumulation) else None
+    inner = optimiser.applied() if isinstance(optimiser, GradientAccumulation) else optimiser
+    given = list(params)
+    if len(given) != len(inner.parameters) or {id(p) for p in given} != {id(p) for p in inner.parameters}:
+        raise ArgumentError(f"compiled_step: the optimiser trains other Parameters than those given{called_at()}")
+    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend)
+
+
+def evaluated(loss_fn: Callable[..., Any], params: Sequence[Parameter], has_aux: bool = False) -> Callable[..., Any]:
+    """A function of the Parameters' values and a batch: the loss and its gradients by the Parameters."""
+    run = value_and_grad(loss_fn, None, weights=list(params), has_aux=has_aux)
+
+    def loss_and_gradients(values: Sequence[Any], batch: Sequence[Any]) -> Any:
+        with binding(dict(zip(params, values, strict=True))):
+            return run(*batch)
+
+    return loss_and_gradients

@@ -1,0 +1,32 @@
+"""Training: Model with callbacks and metrics, steps as Cells, half precision, and checkpoints."""
+
+from adjoint.train.callbacks import Callback as Callback
+from adjoint.train.callbacks import EarlyStopping as EarlyStopping
+from adjoint.train.callbacks import History as History
+from adjoint.train.callbacks import LossMonitor as LossMonitor
+from adjoint.train.callbacks import ModelCheckpoint as ModelCheckpoint
+from adjoint.train.callbacks import RunContext as RunContext
+from adjoint.train.callbacks import TimeMonitor as TimeMonitor
+from adjoint.train.cells import ForwardValueAndGrad as ForwardValueAndGrad
+from adjoint.train.cells import TrainOneStepCell as TrainOneStepCell
+from adjoint.train.cells import TrainOneStepWithLossScaleCell as TrainOneStepWithLossScaleCell
+from adjoint.train.cells import WithEvalCell as WithEvalCell
+from adjoint.train.cells import WithLossCell as WithLossCell
+from adjoint.train.checkpoint import load_checkpoint as load_checkpoint
+from adjoint.train.checkpoint import load_param_into_net as load_param_into_net
+from adjoint.train.checkpoint import save_checkpoint as save_checkpoint
+from adjoint.train.metrics import MAE as MAE
+from adjoint.train.metrics import MSE as MSE
+from adjoint.train.metrics import Accuracy as Accuracy
+from adjoint.train.metrics import Loss as Loss
+from adjoint.train.metrics import Metric as Metric
+from adjoint.train.metrics import TopK as TopK
+from adjoint.train.model import Model as Model
+from adjoint.train.progress import ProgressBar as ProgressBar
+from adjoint.train.safetensors import CheckpointError as CheckpointError
+from adjoint.train.scaling import DynamicLossScaleManager as DynamicLossScaleManager
+from adjoint.train.scaling import DynamicLossScaler as DynamicLossScaler
+from adjoint.train.scaling import FixedLossScaleManager as FixedLossScaleManager
+from adjoint.train.scaling import StaticLossScaler as StaticLossScaler
+from adjoint.train.scaling import all_finite as all_finite
+from adjoint.train.scaling import auto_mixed_precision as auto_mixed_precision
