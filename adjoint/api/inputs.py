@@ -201,7 +201,7 @@ class Bound(dict):
         return self.outer[p]
 
     def get(self, p: Any, default: Any = None) -> Any:
-        return self[p] if p in self else default
+        return self[p] if p in self else default  # noqa: SIM401  # dict's own `get` knows no outer one
 
 
 class binding:

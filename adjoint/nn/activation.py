@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
-from adjoint.core.errors import called_at
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.nn.cell import Cell
 from adjoint.nn.tuned import (
     CELU,
@@ -211,7 +211,9 @@ def get_activation(name: str | None, prim_name: str = "get_activation") -> Cell 
     if name is None:
         return None
     if name not in _ACTIVATIONS:
-        raise KeyError(f"{prim_name}: there is no activation {name!r}, only {', '.join(_ACTIVATIONS)}{called_at()}")
+        raise ArgumentError(
+            f"{prim_name}: there is no activation {name!r}, only {', '.join(_ACTIVATIONS)}{called_at()}"
+        )
     return _ACTIVATIONS[name]()
 
 

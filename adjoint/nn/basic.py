@@ -34,6 +34,13 @@ def positive(what: str, **sizes: int) -> None:
             raise ArgumentError(f"{what}: {name} must be a whole number above 0, not {size!r}{called_at()}")
 
 
+def channels_first(what: str, data_format: str | None, rank: int) -> None:
+    """Refuse layouts other than (N, C, *space)."""
+    known = "NCDHW" if rank == 3 else "NCHW"
+    if data_format not in (None, known):
+        raise ArgumentError(f"{what}: data_format must be {known!r}, not {data_format!r}{called_at()}")
+
+
 class Dense(Cell):
     """x @ weight.T + bias, then an activation, given by name or as a Cell. The weight has the shape (out, in).
 

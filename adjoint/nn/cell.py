@@ -54,8 +54,9 @@ class Cell:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before assigning '{name}'")
         if not self._has(name, value):
             self._mark(name)
-        for registry in (self.__dict__.get("_params", {}), self.__dict__.get("_cells", {})):
-            registry.pop(name, None)
+        for kind, registry in ((Parameter, self.__dict__.get("_params", {})), (Cell, self.__dict__.get("_cells", {}))):
+            if not isinstance(value, kind):  # what replaces one of its kind takes its place in the order
+                registry.pop(name, None)
         self.__dict__.pop(name, None)
         if isinstance(value, Parameter):
             if value.is_unnamed:

@@ -7,7 +7,7 @@ from typing import Any
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import float32
-from adjoint.nn.basic import positive, weight_and_bias
+from adjoint.nn.basic import channels_first, positive, weight_and_bias
 from adjoint.nn.cell import Cell
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
 
@@ -54,9 +54,10 @@ class _Forward(_Conv):
     def __init__(
         self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, pad_mode: str = "same",
         padding: Any = 0, dilation: Sizes = 1, group: int = 1, has_bias: bool = False, weight_init: Any = None,
-        bias_init: Any = None, dtype: Any = float32,
+        bias_init: Any = None, data_format: str | None = None, dtype: Any = float32,
     ) -> None:  # fmt: skip
         super().__init__()
+        channels_first(type(self).__name__, data_format, self.rank)
         self._set(
             in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
             bias_init, dtype,

@@ -11,7 +11,7 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32, shape_of
 from adjoint.nn import state
-from adjoint.nn.basic import positive
+from adjoint.nn.basic import channels_first, positive
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import initializer
 
@@ -34,10 +34,12 @@ class _BatchNorm(Cell):
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.9, affine: bool = True,
         gamma_init: Any = "ones", beta_init: Any = "zeros", moving_mean_init: Any = "zeros",
-        moving_var_init: Any = "ones", use_batch_statistics: bool | None = None, dtype: Any = float32,
+        moving_var_init: Any = "ones", use_batch_statistics: bool | None = None, data_format: str | None = None,
+        dtype: Any = float32,
     ) -> None:  # fmt: skip
         super().__init__()
         positive(type(self).__name__, num_features=num_features)
+        channels_first(type(self).__name__, data_format, max(self.axes) - 2)
         if not 0 <= momentum <= 1:
             raise ArgumentError(
                 f"{type(self).__name__}: momentum must lie between 0 and 1, not {momentum}{called_at()}"
@@ -59,7 +61,7 @@ class _BatchNorm(Cell):
         mean, variance = ops.batch_statistics(x)
         count = math.prod(shape_of(x)) // max(self.num_features, 1)
         state.blend(self.moving_mean, self.momentum, mean)
-        state.blend(self.moving_variance, self.momentum, variance * (count / max(count - 1, 1)))
+        state.blend(self.moving_variance, self.momentum, variance, count)
         return ops.batch_norm(x, mean, variance, self.gamma, self.beta, eps=self.eps)
 
     def extra_repr(self) -> str:
@@ -203,11 +205,15 @@ class _InstanceNorm(Cell):
     axes: tuple[int, ...]
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, affine: bool = True, gamma_init: Any = "ones",
+        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True, gamma_init: Any = "ones",
         beta_init: Any = "zeros", dtype: Any = float32,
     ) -> None:  # fmt: skip
         super().__init__()
         positive(type(self).__name__, num_features=num_features)
+        if isinstance(momentum, bool) or momentum != 0.1:
+            raise ArgumentError(
+                f"{type(self).__name__}: no averages are kept, so momentum {momentum!r} has no meaning{called_at()}"
+            )
         self.num_features, self.eps, self.affine = num_features, eps, affine
         self.gamma = Parameter(initializer(gamma_init, (num_features,), dtype), requires_grad=affine)
         self.beta = Parameter(initializer(beta_init, (num_features,), dtype), requires_grad=affine)

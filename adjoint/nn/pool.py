@@ -8,6 +8,7 @@ from typing import Any
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
+from adjoint.nn.basic import channels_first
 from adjoint.nn.cell import Cell
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
 
@@ -43,9 +44,10 @@ class _Pool(Cell):
 class _MaxPool(_Pool):
     def __init__(
         self, kernel_size: Sizes = 1, stride: Sizes = 1, pad_mode: str = "valid", padding: Any = 0,
-        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False,
+        dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False, data_format: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
+        channels_first(type(self).__name__, data_format, self.rank)
         self._set(kernel_size, stride, pad_mode, padding, ceil_mode)
         self.dilation = sizes_of(type(self).__name__, "dilation", dilation, self.rank)
         self.return_indices = return_indices
@@ -137,8 +139,10 @@ class AvgPool2d(_AvgPool):
     def __init__(
         self, kernel_size: Sizes = 1, stride: Sizes = 1, pad_mode: str = "valid", padding: Any = 0,
         ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None,
+        data_format: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
+        channels_first(type(self).__name__, data_format, self.rank)
         self.divisor_override = divisor_override
 
 

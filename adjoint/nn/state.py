@@ -48,26 +48,44 @@ def traced() -> bool:
     return context.reader.get() is not None
 
 
+class Target:
+    """A Parameter to write to. Two of them are equal if they name the same one, whatever its value."""
+
+    def __init__(self, parameter: Parameter) -> None:
+        self.parameter = parameter
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Target) and other.parameter is self.parameter
+
+    def __hash__(self) -> int:
+        return id(self.parameter)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Blend(Effect):
-    """A Parameter becomes `momentum` of itself and the rest of a new value: `Blend(parameter, momentum)(when, value)`."""
+    """A Parameter becomes `momentum` of itself and the rest of a new value: `Blend(target, momentum, count)(when, value)`.
 
-    parameter: Parameter
+    A `count` above 1 says that the value is a variance of so many numbers, to be made unbiased.
+    """
+
+    target: Target
     momentum: float
+    count: int
 
     def eval(self, xp, when, value):
         if when:
-            old = self.parameter._value
-            value = value._value if isinstance(value, Value) else value
-            mixed = self.momentum * old + (1 - self.momentum) * np.asarray(value, old.dtype)
-            self.parameter._value = np.asarray(mixed, old.dtype)
+            parameter = self.target.parameter
+            old = parameter._value
+            new = np.asarray(value._value if isinstance(value, Value) else value, old.dtype)
+            share = (1 - self.momentum) * (self.count / (self.count - 1) if self.count > 1 else 1)
+            parameter._value = np.asarray(self.momentum * old + share * new, old.dtype)
         return np.bool_(when)
 
 
-def blend(parameter: Parameter, momentum: float, value: Any) -> None:
+def blend(parameter: Parameter, momentum: float, value: Any, count: int = 1) -> None:
     """Keep a moving average in a Parameter; nothing of it is differentiated."""
     if not _again.get():
-        Blend(parameter, momentum)(_when(), ops.stop_gradient(value))
+        Blend(Target(parameter), momentum, count)(_when(), ops.stop_gradient(value))
 
 
 def _when() -> Any:

@@ -24,7 +24,8 @@ class MultiheadAttention(Cell):
 
     Inputs are (L, N, E), with `batch_first` (N, L, E), or (L, E) for a single sample. `attn_mask` (L, S) or (N * heads, L, S)
     and `key_padding_mask` (N, S) are true where a key must not be looked at, or hold numbers to add. `need_weights=False`
-    gives None in place of the weights; they are the mean over the heads unless `average_attn_weights=False`.
+    gives None in place of the weights; they are the mean over the heads unless `average_attn_weights=False`. `add_bias_kv`
+    adds a key and a value that are trained, `add_zero_attn` ones of zeros; no mask hides them.
 
     >>> import adjoint as ad
     >>> layer, x = ad.nn.MultiheadAttention(8, 2), ad.ops.ones((5, 1, 8))
@@ -34,8 +35,8 @@ class MultiheadAttention(Cell):
     """
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, has_bias: bool = True, kdim: int | None = None,
-        vdim: int | None = None, batch_first: bool = False, dtype: Any = float32,
+        self, embed_dim: int, num_heads: int, dropout: float = 0.0, has_bias: bool = True, add_bias_kv: bool = False,
+        add_zero_attn: bool = False, kdim: int | None = None, vdim: int | None = None, batch_first: bool = False, dtype: Any = float32,
     ) -> None:  # fmt: skip
         super().__init__()
         positive("MultiheadAttention", embed_dim=embed_dim, num_heads=num_heads)
@@ -53,6 +54,10 @@ class MultiheadAttention(Cell):
                 weight = Parameter(initializer("xavier_uniform", (embed_dim, width), dtype))
                 setattr(self, f"{name}_proj_weight", weight)
         self.in_proj_bias = Parameter(initializer("zeros", (3 * embed_dim,), dtype)) if has_bias else None
+        self.add_bias_kv, self.add_zero_attn = add_bias_kv, add_zero_attn
+        if add_bias_kv:
+            self.bias_k = Parameter(initializer("xavier_normal", (1, 1, embed_dim), dtype))
+            self.bias_v = Parameter(initializer("xavier_normal", (1, 1, embed_dim), dtype))
         self.out_proj = Dense(embed_dim, embed_dim, bias_init="zeros", has_bias=has_bias, dtype=dtype)
         self.dropout = Dropout(p=dropout)
 
@@ -68,7 +73,8 @@ class MultiheadAttention(Cell):
         if len(shape_of(query)) != 3:
             raise ShapeError(f"MultiheadAttention: a query of 3 axes is needed, not {shape_of(query)}{called_at()}")
         queries, keys, values = (self._heads(x, k) for k, x in enumerate((query, key, value)))
-        bias = self._bias(attn_mask, key_padding_mask, dtype_of(queries))
+        keys, values, extra = self._extended(keys, values)
+        bias = self._bias(attn_mask, key_padding_mask, dtype_of(queries), extra)
         width = self.embed_dim // self.num_heads
         products = queries @ ops.swapaxes(keys, -1, -2) / float(np.sqrt(width))
         weights = ops.softmax(products if bias is None else products + bias)
@@ -92,7 +98,20 @@ class MultiheadAttention(Cell):
         n, length = shape_of(x)[:2]
         return ops.swapaxes(ops.reshape(y, (n, length, self.num_heads, self.embed_dim // self.num_heads)), 1, 2)
 
-    def _bias(self, attn_mask: Any, key_padding_mask: Any, dtype: Any) -> Any:
+    def _extended(self, keys: Any, values: Any) -> tuple[Any, Any, int]:
+        """The keys and values with those that the layer adds, and how many these are."""
+        n, heads, _, width = shape_of(keys)
+        rows = [keys], [values]
+        if self.add_bias_kv:
+            for row, own in zip(rows, (self.bias_k, self.bias_v), strict=True):
+                row.append(ops.broadcast_to(ops.reshape(own, (1, heads, 1, width)), (n, heads, 1, width)))
+        if self.add_zero_attn:
+            for row in rows:
+                row.append(ops.zeros((n, heads, 1, width), dtype_of(keys)))
+        keys, values = (ops.concat(row, 2) if len(row) > 1 else row[0] for row in rows)
+        return keys, values, len(rows[0]) - 1
+
+    def _bias(self, attn_mask: Any, key_padding_mask: Any, dtype: Any, extra: int) -> Any:
         """What the masks add to the products (N, heads, L, S)."""
         bias = None
         if attn_mask is not None:
@@ -103,7 +122,7 @@ class MultiheadAttention(Cell):
             keys = _added(key_padding_mask, dtype)
             keys = ops.reshape(keys, (-1, 1, 1, shape_of(keys)[-1]))
             bias = keys if bias is None else bias + keys
-        return bias
+        return bias if bias is None or not extra else ops.pad(bias, (0, extra))
 
     def extra_repr(self) -> str:
         return f"embed_dim={self.embed_dim}, num_heads={self.num_heads}, batch_first={self.batch_first}"
