@@ -119,3 +119,18 @@ from adjoint.nn.tuned import Softmin as Softmin
 from adjoint.nn.tuned import Softplus as Softplus
 from adjoint.nn.tuned import SoftShrink as SoftShrink
 from adjoint.nn.tuned import Threshold as Threshold
+
+_OPTIM = frozenset(
+    ["SGD", "Momentum", "Adam", "AdamW", "AdamWeightDecay", "Adagrad", "RMSProp", "Lamb", "LBFGS", "Optimizer", "LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR", "PolynomialDecayLR", "WarmUpLR", "exponential_decay_lr", "natural_exp_decay_lr", "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr", "piecewise_constant_lr", "warmup_lr"]
+)
+_TRAIN = frozenset(("ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell"))
+
+
+def __getattr__(name: str) -> object:
+    """MindSpore's `nn` holds the optimisers and training cells too; ours live in `optim` and `train`."""
+    from importlib import import_module
+
+    for names, module in ((_OPTIM, "adjoint.optim"), (_TRAIN, "adjoint.train")):
+        if name in names:
+            return getattr(import_module(module), name)
+    raise AttributeError(f"module 'adjoint.nn' has no attribute {name!r}")

@@ -203,7 +203,9 @@ class TrainOneStepWithLossScaleCell(_Step):
 
 def _whole_step(network: Any, weights: Sequence[Parameter], optimizer: Any) -> Callable[..., Any] | None:
     """Loss, gradients and update as one compiled function; None for an optimiser that is any other function."""
-    from adjoint.optim.optimizer import Optimizer  # these load the compiler
+    from adjoint.optim.accumulate import GradientAccumulation  # these load the compiler
+    from adjoint.optim.optimizer import Optimizer
     from adjoint.optim.step import compiled_step
 
-    return compiled_step(network, weights, optimizer) if isinstance(optimizer, Optimizer) else None
+    known = isinstance(optimizer, (Optimizer, GradientAccumulation))
+    return compiled_step(network, weights, optimizer) if known else None
