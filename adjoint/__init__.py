@@ -9,7 +9,6 @@ from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from adjoint import graph as graph
-from adjoint import nn as nn
 from adjoint import ops as ops
 from adjoint.api.batching import vmap as vmap
 from adjoint.api.custom import bprop_getters as bprop_getters
@@ -56,6 +55,7 @@ from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
 if _TYPE_CHECKING:
     from adjoint import data as data
+    from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import train as train
     from adjoint.api.jit import jit as jit
@@ -68,7 +68,7 @@ def __getattr__(name: str) -> object:
         from adjoint.core.spec import bfloat16
 
         return bfloat16()
-    if name in ("numpy", "testing", "optim", "train", "data"):  # loaded when first used
+    if name in ("data", "nn", "numpy", "optim", "testing", "train"):  # loaded when first used
         return _import_module(f"adjoint.{name}")
     if name == "jit":
         return _import_module("adjoint.api.jit").jit

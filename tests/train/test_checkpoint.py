@@ -1,0 +1,252 @@
+"""Checkpoints: what is saved comes back, a failure leaves the old file, and a hostile file is refused."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+from adjoint.train import CheckpointError, load_checkpoint, load_param_into_net, safetensors, save_checkpoint
+
+
+def network(seed=0):
+    ad.set_seed(seed)
+    return nn.SequentialCell(nn.Dense(3, 4), nn.ReLU(), nn.Dense(4, 2))
+
+
+def arrays(net):
+    return {p.name: p.asnumpy() for p in net.get_parameters()}
+
+
+def same(a, b):
+    return a.keys() == b.keys() and all(np.array_equal(a[k], b[k]) for k in a)
+
+
+def raw(header, data=b""):
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
+    return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+# ---------------------------------------------------------------- round trips
+
+
+DTYPES = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32 float64 complex64 bfloat16".split()  # noqa: SIM905
+
+
+def test_every_dtype_and_shape_comes_back(tmp_path):
+    pytest.importorskip("ml_dtypes")
+    saved = {
+        f"{name} {shape}": np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(ad.bfloat16 if name == "bfloat16" else name)
+        for name in DTYPES
+        for shape in ((), (0,), (3,), (2, 1, 5))
+    }  # fmt: skip
+    saved["turned"] = np.arange(6.0).reshape(2, 3).T
+    saved["big-endian"] = np.arange(3, dtype=">f4")
+    save_checkpoint(saved, tmp_path / "a.safetensors")
+    found = load_checkpoint(tmp_path / "a.safetensors")
+    assert set(found) == set(saved)
+    for name, array in saved.items():
+        assert found[name].shape == array.shape and np.array_equal(found[name].asnumpy(), array), name
+        assert found[name].dtype == array.dtype.newbyteorder("="), name
+
+
+def test_the_layout_of_the_file_by_hand(tmp_path):
+    """Read without our reader, as the format is described."""
+    save_checkpoint({"w": np.array([1, 2], "float32"), "n": np.array(7, "int64")}, tmp_path / "a")
+    content = (tmp_path / "a").read_bytes()
+    (length,) = struct.unpack("<Q", content[:8])
+    header = json.loads(content[8 : 8 + length])
+    data = content[8 + length :]
+    begin, end = header["w"]["data_offsets"]
+    assert length % 8 == 0 and struct.unpack("<2f", data[begin:end]) == (1, 2)
+    begin, end = header["n"]["data_offsets"]
+    assert header["n"]["dtype"] == "I64" and struct.unpack("<q", data[begin:end]) == (7,)
+
+
+def test_a_file_of_another_writer_is_read(tmp_path):
+    (tmp_path / "a").write_bytes(raw({"__metadata__": {"format": "pt"}, "x": entry()}, struct.pack("<2f", 3, 4)))
+    found = load_checkpoint(tmp_path / "a")
+    assert list(found) == ["x"] and found["x"].asnumpy().tolist() == [3, 4]
+
+
+def test_network_and_optimiser(tmp_path):
+    x, y = ad.ops.ones((5, 3)), ad.ops.zeros((5, 2))
+
+    def trained(net, opt, steps):
+        step = ad.value_and_grad(lambda: ad.ops.mse_loss(net(x), y), None, weights=net.trainable_params())
+        for _ in range(steps):
+            opt(step()[1])
+
+    straight, a, b = network(), network(), network(seed=9)
+    trained(straight, optim.Adam(straight.trainable_params(), 0.1), 4)
+    first = optim.Adam(a.trainable_params(), 0.1)
+    trained(a, first, 2)
+    save_checkpoint([a, first], tmp_path / "a", append_dict={"epoch": 2, "rate": 0.1, "note": "x", "done": False})
+    second = optim.Adam(b.trainable_params(), 0.1)
+    found = load_checkpoint(tmp_path / "a", [b, second], strict_load=True)
+    assert (found["epoch"], found["rate"], found["note"], found["done"]) == (2, 0.1, "x", False)
+    trained(b, second, 2)
+    assert same(arrays(b), arrays(straight))
+
+
+def test_lists_of_names_choices_and_prefixes(tmp_path):
+    net = network()
+    save_checkpoint(
+        [{"name": "a", "data": ad.Tensor([1.0])}, {"name": "b", "data": ad.Tensor([2.0])}], tmp_path / "list"
+    )
+    assert list(load_checkpoint(tmp_path / "list", filter_prefix="a")) == ["b"]
+    save_checkpoint(net, tmp_path / "some", choice_func=lambda name: name.endswith("bias"))
+    assert sorted(load_checkpoint(tmp_path / "some")) == ["0.bias", "2.bias"]
+
+
+@pytest.mark.parametrize("wrong", [3, "net", [1]])
+def test_what_cannot_be_saved(tmp_path, wrong):
+    with pytest.raises(ValueError, match="expected a Cell"):
+        save_checkpoint(wrong, tmp_path / "a")
+    with pytest.raises(ValueError, match="two different values are named 'a'"):
+        save_checkpoint(
+            [{"name": "a", "data": ad.Tensor([1.0])}, {"name": "a", "data": ad.Tensor([1.0])}], tmp_path / "a"
+        )
+    with pytest.raises(ValueError, match="complex128"):
+        save_checkpoint({"z": np.zeros(1, complex)}, tmp_path / "a")
+    with pytest.raises(ValueError, match="object"):
+        save_checkpoint({"z": np.array([None])}, tmp_path / "a")
+    assert not list(tmp_path.iterdir())
+
+
+# ---------------------------------------------------------------- whole or not at all
+
+
+@pytest.mark.parametrize("broken", ["replace", "fsync", "fdopen"])
+def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, broken):
+    save_checkpoint({"w": ad.Tensor([1.0])}, tmp_path / "a")
+
+    def fail(*args, **kwargs):
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(safetensors.os, broken, fail)
+        with pytest.raises(OSError, match="no space left"):
+            save_checkpoint({"w": ad.Tensor([2.0])}, tmp_path / "a")
+    assert os.listdir(tmp_path) == ["a"]
+    assert load_checkpoint(tmp_path / "a")["w"].item() == 1.0
+
+
+def test_a_failure_between_two_arrays_leaves_the_old_file(tmp_path, monkeypatch):
+    save_checkpoint({"w": ad.Tensor([1.0])}, tmp_path / "a")
+    little, calls = safetensors._little, []
+
+    def fail_at_the_second(array):
+        calls.append(array)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return little(array)
+
+    monkeypatch.setattr(safetensors, "_little", fail_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        save_checkpoint({"w": ad.Tensor([2.0]), "v": ad.Tensor([3.0])}, tmp_path / "a")
+    assert os.listdir(tmp_path) == ["a"] and load_checkpoint(tmp_path / "a")["w"].item() == 1.0
+
+
+# ---------------------------------------------------------------- files that are refused
+
+
+@pytest.mark.parametrize(
+    "content, words",
+    [
+        (b"", "shorter than 8"),
+        (b"\x80\x04\x95abc" * 9, "cut short"),  # a pickle
+        (struct.pack("<Q", 2**63) + b"{}", "cut short"),
+        (raw(b"[1, 2]"), "does not begin"),
+        (raw(b'{"a": '), "not JSON"),
+        (raw(b'{"a": \xff}'), "not JSON"),
+        (raw(b'{"a":' * 50_000), "not JSON"),
+        (raw(b'{"a": 1, "a": 2}'), "'a' twice"),
+        (raw({"a": 5}), "must have a dtype"),
+        (raw({"a": {**entry(), "code": "import os"}}, bytes(8)), "must have a dtype"),
+        (raw({"a": entry(dtype="O")}, bytes(8)), "unknown dtype"),
+        (raw({"a": entry(dtype=["F32"])}, bytes(8)), "unknown dtype"),
+        (raw({"a": entry(shape=(-2,))}, bytes(8)), "whole numbers"),
+        (raw({"a": entry(shape=(2.0,))}, bytes(8)), "whole numbers"),
+        (raw({"a": entry(shape=(True, 2))}, bytes(8)), "whole numbers"),
+        (raw({"a": entry(shape=(1,) * 40, offsets=(0, 4))}, bytes(4)), "does not fit"),
+        (raw({"a": entry(shape=(2**62, 4))}, bytes(8)), "does not fit"),
+        (raw({"a": entry()}, bytes(7)), "cut short"),
+        (raw({"a": entry(offsets=(8, 0))}, bytes(8)), "outside"),
+        (raw({"a": entry(offsets=(0, 8, 8))}, bytes(8)), "outside"),
+        (raw({"a": entry()}, bytes(9)), "accounts for 8 bytes"),
+        (raw({"a": entry(offsets=(4, 12))}, bytes(12)), "gap or an overlap"),
+        (raw({"a": entry(), "b": entry(offsets=(4, 12))}, bytes(12)), "gap or an overlap"),
+        (raw({"__metadata__": {"a": 1}}), "texts by name"),
+        (raw({"__metadata__": []}), "texts by name"),
+        (raw({"__metadata__": {"value:a": "[1"}}), "cannot be read"),
+        (raw({"__metadata__": {"value:a": "[1]"}}), "neither a number"),
+    ],
+)
+def test_hostile_and_damaged_files(tmp_path, content, words):
+    (tmp_path / "a").write_bytes(content)
+    with pytest.raises(CheckpointError, match=words):
+        load_checkpoint(tmp_path / "a")
+
+
+def test_a_file_cut_anywhere_is_refused(tmp_path):
+    save_checkpoint(network(), tmp_path / "whole", append_dict={"epoch": 1})
+    content = (tmp_path / "whole").read_bytes()
+    for n in range(0, len(content), 7):
+        (tmp_path / "cut").write_bytes(content[:n])
+        with pytest.raises(CheckpointError):
+            load_checkpoint(tmp_path / "cut")
+
+
+def test_damaged_bytes_never_do_worse_than_a_refusal(tmp_path):
+    save_checkpoint({"w": ad.Tensor([1.0, 2.0]), "v": ad.Tensor([3])}, tmp_path / "whole")
+    content = (tmp_path / "whole").read_bytes()
+    generator = np.random.default_rng(0)
+    for _ in range(300):
+        damaged = bytearray(content)
+        damaged[generator.integers(len(damaged))] = generator.integers(256)
+        (tmp_path / "a").write_bytes(damaged)
+        with contextlib.suppress(CheckpointError):
+            load_checkpoint(tmp_path / "a")
+
+
+# ---------------------------------------------------------------- into a network
+
+
+def test_all_that_does_not_fit_is_in_one_error_and_nothing_is_loaded():
+    net = network()
+    before = arrays(net)
+    given = {"0.weight": np.zeros((9, 9)), "0.bias": np.zeros(4), "2.bias": np.zeros(2, complex), "extra": np.zeros(1)}
+    with pytest.raises(CheckpointError) as error:
+        load_param_into_net(net, given)
+    for words in (
+        "'0.weight' has shape (4, 3), the value (9, 9)",
+        "'2.bias' is float32",
+        "'2.weight' is missing",
+        "'extra' is not in",
+    ):
+        assert words in str(error.value)
+    assert same(arrays(net), before)
+
+
+def test_names_that_are_missing_or_unexpected():
+    net = network()
+    assert load_param_into_net(net, {"0.bias": np.ones(4), "x": np.ones(1)}) == (
+        ["0.weight", "2.weight", "2.bias"],
+        ["x"],
+    )
+    assert net.parameters_dict()["0.bias"].asnumpy().tolist() == [1, 1, 1, 1]
+    with pytest.raises(CheckpointError, match="'0.weight' is missing") as error:
+        load_param_into_net(net, {"0.bias": np.zeros(4), "x": np.ones(1)}, strict_load=True)
+    assert "'x' is not in the network" in str(error.value)
+    assert net.parameters_dict()["0.bias"].asnumpy().tolist() == [1, 1, 1, 1]
