@@ -11,8 +11,9 @@ $(STAMP): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $(STAMP)
 
-demo: $(STAMP)  ## values and gradients of the worked examples, checked three ways
+demo: $(STAMP)  ## the worked examples checked three ways, then LeNet trained on real digits, with a picture
 	$(BIN)/python examples/walkthrough.py
+	$(BIN)/python examples/lenet.py
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -87,7 +87,11 @@ def is_graph_value(x: Any) -> bool:
 
 
 def trace(
-    fn: Callable[..., Sequence[Any]], specs: Sequence[Spec], name: str = "graph", what: str = "jit", branch: bool = False
+    fn: Callable[..., Sequence[Any]],
+    specs: Sequence[Spec],
+    name: str = "graph",
+    what: str = "jit",
+    branch: bool = False,
 ) -> tuple[Graph, list[Any]]:
     """The graph of a function of flat inputs that returns a list, and the values from outside that it uses.
 

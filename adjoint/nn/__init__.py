@@ -121,7 +121,32 @@ from adjoint.nn.tuned import SoftShrink as SoftShrink
 from adjoint.nn.tuned import Threshold as Threshold
 
 _OPTIM = frozenset(
-    ["SGD", "Momentum", "Adam", "AdamW", "AdamWeightDecay", "Adagrad", "RMSProp", "Lamb", "LBFGS", "Optimizer", "LearningRateSchedule", "ExponentialDecayLR", "NaturalExpDecayLR", "InverseDecayLR", "CosineDecayLR", "PolynomialDecayLR", "WarmUpLR", "exponential_decay_lr", "natural_exp_decay_lr", "inverse_decay_lr", "cosine_decay_lr", "polynomial_decay_lr", "piecewise_constant_lr", "warmup_lr"]
+    [
+        "SGD",
+        "Momentum",
+        "Adam",
+        "AdamW",
+        "AdamWeightDecay",
+        "Adagrad",
+        "RMSProp",
+        "Lamb",
+        "LBFGS",
+        "Optimizer",
+        "LearningRateSchedule",
+        "ExponentialDecayLR",
+        "NaturalExpDecayLR",
+        "InverseDecayLR",
+        "CosineDecayLR",
+        "PolynomialDecayLR",
+        "WarmUpLR",
+        "exponential_decay_lr",
+        "natural_exp_decay_lr",
+        "inverse_decay_lr",
+        "cosine_decay_lr",
+        "polynomial_decay_lr",
+        "piecewise_constant_lr",
+        "warmup_lr",
+    ]
 )
 _TRAIN = frozenset(("ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell"))
 

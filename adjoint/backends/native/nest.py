@@ -292,7 +292,9 @@ class Sweep:
         """One vector of every root; gives the new sums along the axis."""
         code, lanes = self.code, Lanes(self.code, width)
         at = point.at(i, width, mask)
-        values = [at(expression) for expression in self.roots.values()]  # before the first store, which may be over an input
+        values = [
+            at(expression) for expression in self.roots.values()
+        ]  # before the first store, which may be over an input
         new = list(sums)
         for value, (root, expression) in zip(values, self.roots.items(), strict=True):
             dtype = expression_dtype(expression)
