@@ -59,7 +59,7 @@ class ProgressBar(Callback):
     def _write(self, run: RunParams, last: bool = False) -> None:
         now = time.perf_counter()
         loss = run.loss if last else float(np.mean(np.asarray(run.net_outputs)))
-        words = [f"epoch {run.cur_epoch_num}/{run.epoch_num}", self._bar(run), f"loss {loss:.4f}"]
+        words = [f"epoch {run.cur_epoch_num}/{run.epoch_num}", "", f"loss {loss:.4f}"]
         words.append(f"{self._samples / max(now - self._epoch_start, 1e-9):,.0f} samples/s")
         if last:
             words += [f"{name} {value:.4f}" for name, value in run.eval_results.items()]
@@ -69,11 +69,13 @@ class ProgressBar(Callback):
             total = (run.epoch_num - self._first) * run.batch_num
             words.append(f"{clock((now - self._start) / done * (total - done))} left")
         width = shutil.get_terminal_size((100, 24)).columns - 1
+        room = width - len("  ".join(words)) - len(f" {run.batch_num}/{run.batch_num}")
+        words[1] = self._bar(run, min(max(room, 4), 24))  # the bar gives way to the numbers
         line = "  ".join(w for w in words if w)
         self.stream.write("\r" + line[:width].ljust(width) + ("\n" if last else ""))
         self.stream.flush()
 
-    def _bar(self, run: RunParams, width: int = 24) -> str:
+    def _bar(self, run: RunParams, width: int) -> str:
         if not run.batch_num:
             return f"step {run.step_in_epoch}"
         full = round(width * run.step_in_epoch / run.batch_num)
