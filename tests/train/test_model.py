@@ -257,7 +257,8 @@ def test_only_the_best_is_saved(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["net-3.safetensors", "net-5.safetensors"]
 
 
-def test_the_progress_bar():
+def test_the_progress_bar(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
     stream = io.StringIO()
     classifier().fit(2, clusters().batch(16), clusters().batch(48), callbacks=ProgressBar(True, stream, every=0))
     pictures = stream.getvalue().split("\r")[1:]

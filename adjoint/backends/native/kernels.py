@@ -282,6 +282,11 @@ def _write_part(frame: Any, node: Node, target: str, v: Node) -> str:
         if n == 1:
             go(axis + 1, code.add(at, start * stride), read)
             return
+        whole = parts[axis + 1 :] == [(0, 1, size) for size in node.shape[axis + 1 :]]
+        if step == 1 and whole and v.shape and v.spec.dtype == dtype:  # one piece of memory
+            to = code.element(target, code.add(at, start * stride), dtype)
+            code.copy(to, code.element(source, read, dtype), n * inner * dtype.itemsize)
+            return
         with code.loop(0, n) as turn:
             go(
                 axis + 1,
