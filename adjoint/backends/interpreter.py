@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
+from adjoint.core.spec import dtype_of, is_half
 from adjoint.core.verbs import verbs
+from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace, updates_last
-from adjoint.graph.node import Const, Graph, Param, Pick
+from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.ops.movement import Movement
 
 
 def compile(graph: Graph) -> Steps:
@@ -37,6 +40,8 @@ class Steps:
             done = tuple({i for i in reads if last[i] == k and i not in kept})
             takes_over = isinstance(node.op, InPlace) and reads[0] in done and reads[0] not in reads[1:]
             op: Any = node.op.op if isinstance(node.op, InPlace) and not takes_over else node.op
+            if _in_half(node):
+                op, takes_over = Half(getattr(node.op, "op", node.op), node.spec), False
             self.plan.append((op, reads, slots[node], done, takes_over))
 
     def __call__(self, *arrays: Any) -> list[Any]:
@@ -75,6 +80,35 @@ class Steps:
                 for i in done:
                     values[i] = None
         return [values[i] for i in self.outputs]
+
+
+def _in_half(node: Node) -> bool:
+    """Whether a step computes in half precision; moving elements about is no computing."""
+    op = node.op
+    if isinstance(op, (Movement, Pick)) or op.opaque or (isinstance(op, Control) and not isinstance(op, InPlace)):
+        return False
+    specs = [i.spec for i in node.inputs if not isinstance(i.spec, tuple)]
+    return any(is_half(s.dtype) for s in specs)
+
+
+class Half:
+    """An op on half precision: computed in float32 and rounded once, as in dynamic mode."""
+
+    def __init__(self, op: Any, spec: Any) -> None:
+        self.op, self.spec, self.effect = op, spec, op.effect
+
+    def eval(self, xp: Any, *xs: Any) -> Any:
+        wide = [np.asarray(x, np.float32) if is_half(dtype_of(x)) else x for x in xs]
+        y = self.op.eval(xp, *wide)
+        if isinstance(y, tuple):
+            return tuple(np.asarray(part, s.dtype) for part, s in zip(y, self.spec, strict=True))
+        return np.asarray(y, self.spec.dtype)
+
+    def infer(self, *specs: Any) -> Any:
+        return self.op.infer(*specs)
+
+    def __repr__(self) -> str:
+        return repr(self.op)
 
 
 def _holders(values: list[Any], i: int) -> int:

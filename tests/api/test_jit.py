@@ -141,3 +141,16 @@ def test_parameters_that_are_not_asked_for_are_inputs_too():
     b.set_data(np.array(11.0))
     close(g(X)[0], 33)
     assert len(g.compilations) == 1
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_half_precision_is_computed_as_in_dynamic_mode(backend):
+    x = np.random.default_rng(0).normal(size=(4, 5)).astype(np.float32)
+
+    def f(x):
+        h = ad.ops.cast(x, ad.float16)
+        return ad.ops.matmul(h, h.T) * 3.0 + ad.ops.exp(h[:, :4]), ad.ops.sum(h * h)
+
+    for found, wanted in zip(ad.jit(f, backend=backend)(x), f(ad.Tensor(x)), strict=True):
+        assert found.dtype == wanted.dtype == np.float16
+        np.testing.assert_array_equal(found.asnumpy(), wanted.asnumpy())
