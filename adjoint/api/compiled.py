@@ -87,10 +87,7 @@ class Entry:
 
     def is_rare(self, size: int | None) -> bool:
         """Whether a batch size has not come often enough to be worth machine code of its own."""
-        if self.template is None or size is None:
-            return False
-        self.calls[size] += 1
-        return self.calls[size] <= RARE
+        return self.template is not None and size is not None and self.calls[size] <= RARE
 
     def at(self, size: int | None) -> Graph:
         """The graph for a batch size."""

@@ -91,6 +91,8 @@ class Jitted:
             return entry.rebuild(replay(graph, inputs))
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
+        if size is not None:
+            entry.calls[size] += 1
         backend = "interpreter" if entry.is_rare(size) else self.backend
         found = GraphCall(graph, backend)(*inputs)
         if not (kwargs or entry.template or entry.cells or entry.parameters or entry.captured or self._static):

@@ -7,7 +7,7 @@ from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.ops.arithmetic import Div, Pow
 from adjoint.ops.families import Reduction
 from adjoint.ops.index import Gather
-from adjoint.ops.movement import GetItem
+from adjoint.ops.slicing import GetItem
 
 #: Modules of ops that cost more than reading a kept result.
 DEAR = ("transcendental", "special", "contract", "linalg", "decompose", "determinant", "fourier", "conv", "pool")

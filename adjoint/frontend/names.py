@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
@@ -75,17 +75,17 @@ def bound(nodes: Nodes) -> set[str]:
             if not isinstance(node.ctx, ast.Load):
                 found.add(node.id)
         elif isinstance(node, ast.stmt):
-            found |= _bound_by(node)
+            found |= _remembered(node, _bound_in)
         else:
             found |= _bound_in(node)
     return found
 
 
-def _bound_by(node: ast.stmt) -> frozenset[str]:
-    """The names that a statement binds. It remembers them: what becomes of it later does not count."""
-    known: frozenset[str] | None = node.__dict__.get("_bound")
+def _remembered(node: ast.stmt, find: Callable[[ast.AST], set[str]]) -> frozenset[str]:
+    """The names that are found in a statement. It remembers them: what becomes of it later does not count."""
+    known: frozenset[str] | None = node.__dict__.get(find.__name__)
     if known is None:
-        known = node._bound = frozenset(_bound_in(node))  # type: ignore[attr-defined]
+        known = node.__dict__[find.__name__] = frozenset(find(node))
     return known
 
 
@@ -116,18 +116,10 @@ def read(nodes: Nodes) -> set[str]:
             if isinstance(node.ctx, ast.Load):
                 found.add(node.id)
         elif isinstance(node, ast.stmt):
-            found |= _read_by(node)
+            found |= _remembered(node, _read_in)
         else:
             found |= _read_in(node)
     return found
-
-
-def _read_by(node: ast.stmt) -> frozenset[str]:
-    """The names that a statement reads, remembered as `_bound_by` does."""
-    known: frozenset[str] | None = node.__dict__.get("_read")
-    if known is None:
-        known = node._read = frozenset(_read_in(node))  # type: ignore[attr-defined]
-    return known
 
 
 def _read_in(node: ast.AST) -> set[str]:

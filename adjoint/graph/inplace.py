@@ -15,7 +15,7 @@ from adjoint.graph.node import Graph, Node
 from adjoint.ops.arithmetic import Add, Mul, Sub
 from adjoint.ops.card import Op
 from adjoint.ops.index import ScatterAdd, ScatterSet
-from adjoint.ops.movement import SetItem
+from adjoint.ops.slicing import SetItem
 
 
 def _set(op: Any, x: Any, v: Any, *indices: Any) -> None:

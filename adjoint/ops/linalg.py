@@ -26,7 +26,8 @@ from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import matmul, swap_last
-from adjoint.ops.movement import Concat, GetItem
+from adjoint.ops.movement import Concat
+from adjoint.ops.slicing import GetItem
 
 WHOLE = (None, None, None)
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 
-import numpy as np
-
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import IndexingError, ShapeError
+from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
-from adjoint.ops.broadcast import batch_all, batch_first, batch_front, batch_size, cast_like, match, sum_to
+from adjoint.ops.broadcast import batch_all, batch_first, batch_front, cast_like, sum_to
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
 
@@ -168,170 +165,7 @@ class Flip(Movement):
         yield cls((1,)), (Spec((3,)),), "outside the input's 1 axes"
 
 
-BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)
-
-
-def freeze(index: tuple) -> BasicIndex:
-    """An index with its slices as tuples, so that it can be compared and hashed."""
-    return tuple((i.start, i.stop, i.step) if isinstance(i, slice) else i for i in index)
-
-
-class Indexed(Op):
-    """Ops with a static `index` of whole numbers, slices and new axes."""
-
-    complex = True
-    index: BasicIndex
-
-    @cached_property
-    def key(self) -> tuple:
-        """The index as Python writes it."""
-        return tuple(slice(*i) if isinstance(i, tuple) else i for i in self.index)
-
-    @property
-    def batched(self) -> BasicIndex:
-        return ((None, None, None), *self.index)
-
-    def picked(self, shape: Shape) -> Shape:
-        """The shape of x[index], or an error that names the axis."""
-        try:
-            return np.broadcast_to(np.False_, shape)[self.key].shape
-        except IndexError as error:
-            raise IndexingError(f"index {show_index(self.key)} does not fit the shape {shape}: {error}") from None
-
-
-def show_index(key: tuple) -> str:
-    """
-    >>> show_index((slice(None), 2, None, slice(1, 4, 2)))
-    '[:, 2, None, 1:4:2]'
-    """
-
-    def one(i):
-        if not isinstance(i, slice):
-            return "..." if i is Ellipsis else str(i)
-        parts = ["" if v is None else str(v) for v in (i.start, i.stop)]
-        return ":".join(parts + ([str(i.step)] if i.step is not None else []))
-
-    return "[" + ", ".join(map(one, key)) + "]"
-
-
-@register
-@dataclass(frozen=True)
-class GetItem(Indexed, Movement):
-    """x[index] for whole numbers, slices and new axes."""
-
-    index: BasicIndex
-
-    def infer(self, x):
-        return Spec(self.picked(x.shape), x.dtype)
-
-    def eval(self, xp, x):
-        return x[self.key]
-
-    def vjp(self, g, y, x):
-        return (card(PutItem, self.index, shape_of(x))(g),)
-
-    def vmap(self, dims, x):
-        return card(GetItem, self.batched)(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls((1,)), (draw(3),)
-        yield cls(((1, None, 2), -1)), (draw(4, 2),)
-        yield cls(((None, None, -1), None)), (draw(3, 2),)
-        yield cls(((5, None, None),)), (draw(3),)
-
-    @classmethod
-    def errors(cls):
-        yield cls((3,)), (Spec((3,)),), "index [3] does not fit the shape (3,)"
-        yield cls((0, 0)), (Spec((3,)),), "index [0, 0] does not fit the shape (3,)"
-
-
-@register
-@dataclass(frozen=True)
-class PutItem(Indexed, Linear):
-    """Zeros of `shape` with x at [index]; the transpose of GetItem."""
-
-    index: BasicIndex
-    shape: Shape
-
-    def infer(self, x):
-        if self.picked(self.shape) != x.shape:
-            raise ShapeError(f"PutItem: shape {x.shape} does not fill {show_index(self.key)} of {self.shape}")
-        return Spec(self.shape, x.dtype)
-
-    def eval(self, xp, x):
-        y = xp.zeros(self.shape, x.dtype if hasattr(x, "dtype") else xp.asarray(x).dtype)
-        y[self.key] = x
-        return y
-
-    def vjp(self, g, y, x):
-        return (card(GetItem, self.index)(g),)
-
-    def vmap(self, dims, x):
-        x = batch_front(x, dims[0])
-        return PutItem(self.batched, (shape_of(x)[0], *self.shape))(x)
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls((1,), (3,)), (draw(),)
-        yield cls(((1, None, 2), -1), (4, 2)), (draw(2),)
-
-    @classmethod
-    def errors(cls):
-        yield cls((1,), (3,)), (Spec((2,)),), "does not fill [1] of (3,)"
-
-
-@register
-@dataclass(frozen=True)
-class SetItem(Indexed):
-    """A copy of x with v at [index]."""
-
-    index: BasicIndex
-
-    def infer(self, x, v):
-        part = self.picked(x.shape)
-        card(BroadcastTo, part).infer(v)
-        return Spec(x.shape, x.dtype)
-
-    def eval(self, xp, x, v):
-        y = xp.array(x)
-        y[self.key] = v
-        return y
-
-    def vjp(self, g, y, x, v):
-        return lambda: self(g, 0), lambda: match(card(GetItem, self.index)(g), v)
-
-    def jvp(self, ts, y, x, v):
-        t, s = ts
-        if t is ZERO and s is ZERO:
-            return ZERO
-        base = verbs.zeros_like(y) if t is ZERO else t
-        return self(base, 0 if s is ZERO else cast_like(s, y))
-
-    def vmap(self, dims, x, v):
-        x, v = (
-            verbs.broadcast_to(x, (batch_size(dims, (x, v)), *shape_of(x)))
-            if dims[0] is None
-            else batch_front(x, dims[0]),
-            batch_first(
-                v, dims[1], len(self.picked(shape_of(x) if dims[0] is None else _without(shape_of(x), dims[0])))
-            ),
-        )
-        return SetItem(self.batched)(x, v)
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls((1,)), (draw(3), draw())
-        yield cls(((1, None, None),)), (draw(3, 2), draw(2))
-        yield cls(((None, None, 2), 0)), (draw(3, 2), draw(2))
-
-    @classmethod
-    def errors(cls):
-        yield cls((3,)), (Spec((3,)), Spec(())), "index [3] does not fit"
-        yield cls((0,)), (Spec((3,)), Spec((2,))), "does not broadcast"
-
-
-def _without(shape: Shape, axis: int) -> Shape:
+def without(shape: Shape, axis: int) -> Shape:
     return shape[:axis] + shape[axis + 1 :]
 
 
@@ -346,7 +180,7 @@ class Concat(Op):
 
     def infer(self, *xs):
         axis = normalize_axis(self, self.axis, xs[0].ndim)
-        rests = {_without(x.shape, axis) if x.ndim > axis else None for x in xs}
+        rests = {without(x.shape, axis) if x.ndim > axis else None for x in xs}
         if len(rests) != 1:
             shapes = ", ".join(str(x.shape) for x in xs)
             raise ShapeError(f"Concat: shapes {shapes} differ on other axes than axis {axis}")
@@ -423,37 +257,3 @@ class Split(Op):
     @classmethod
     def errors(cls):
         yield cls((1, 1), 0), (Spec((3,)),), "do not add up to the 3 elements"
-
-
-@register
-@dataclass(frozen=True)
-class Pad(Movement):
-    """Zeros added before and after each axis; `widths` holds a pair for each."""
-
-    widths: tuple[tuple[int, int], ...]
-
-    def infer(self, x):
-        if len(self.widths) != x.ndim:
-            raise ShapeError(f"Pad: {len(self.widths)} pairs of widths for the input's {x.ndim} axes")
-        return Spec(tuple(n + a + b for n, (a, b) in zip(x.shape, self.widths, strict=True)), x.dtype)
-
-    def eval(self, xp, x):
-        if len(self.widths) != x.ndim:
-            self.infer(spec_of(x))  # NumPy would use one pair for every axis
-        return xp.pad(x, self.widths)
-
-    def vjp(self, g, y, x):
-        inner = tuple((a, a + n, None) for n, (a, _) in zip(shape_of(x), self.widths, strict=True))
-        return (card(GetItem, inner)(g),)
-
-    def vmap(self, dims, x):
-        return Pad(((0, 0), *self.widths))(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(((1, 2),)), (draw(3),)
-        yield cls(((0, 1), (2, 0))), (draw(2, 3),)
-
-    @classmethod
-    def errors(cls):
-        yield cls(((1, 1),)), (Spec((3, 3)),), "1 pairs of widths for the input's 2 axes"

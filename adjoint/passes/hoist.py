@@ -19,9 +19,10 @@ from adjoint.ops.arithmetic import Add, Cast, Conj, Imag, Mul, Neg, Pow, Real, S
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.families import Elementwise, Reduction
 from adjoint.ops.fourier import Fft, Irfft, Rfft
-from adjoint.ops.movement import BroadcastTo, Concat, GetItem, Movement, PutItem, Reshape, SetItem, Split, Transpose
+from adjoint.ops.movement import BroadcastTo, Concat, Movement, Reshape, Split, Transpose
 from adjoint.ops.reduce import All, CumSum, Mean, Sum
 from adjoint.ops.reduce import Any as AnyOf
+from adjoint.ops.slicing import GetItem, PutItem, SetItem
 from adjoint.ops.stacking import Stack, Unstack
 
 #: Steps that never fail. Factorisations, solvers and array indices may; user functions and effects may do anything.

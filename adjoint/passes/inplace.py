@@ -13,7 +13,7 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.index import ScatterAdd
-from adjoint.ops.movement import GetItem, PutItem, SetItem
+from adjoint.ops.slicing import GetItem, PutItem, SetItem
 
 
 def inplace(graph: Graph) -> Graph:

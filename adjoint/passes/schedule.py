@@ -15,8 +15,9 @@ from adjoint.ops.arithmetic import Div, FloorDiv, Mod, Pow, StopGradient
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.families import Elementwise, Reduction
 from adjoint.ops.fourier import Fft, Irfft, Rfft
-from adjoint.ops.movement import BroadcastTo, GetItem, Reshape, Split, Transpose
+from adjoint.ops.movement import BroadcastTo, Reshape, Split, Transpose
 from adjoint.ops.reduce import ArgSort
+from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import Unstack
 
 #: What NumPy gives without touching an element.

@@ -29,8 +29,9 @@ from adjoint.ops.arithmetic import (
 )
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Greater, GreaterEqual, Less, LessEqual, Maximum, Where
-from adjoint.ops.movement import BroadcastTo, GetItem, Reshape, Transpose
+from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Max, Mean, Min, Sum
+from adjoint.ops.slicing import GetItem
 from adjoint.ops.transcendental import Cos, Cosh, Exp, Sigmoid, Softplus, Sqrt
 from adjoint.passes.algebra import Law, Make, by_op, made_by, number, settled
 

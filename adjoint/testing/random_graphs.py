@@ -19,6 +19,7 @@ from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
+from adjoint.ops import slicing
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
@@ -174,7 +175,7 @@ class GraphWriter:
 
     def part(self) -> Node | None:
         x = self.node()
-        return self.build(m.GetItem(self.index(x.shape)), x)
+        return self.build(slicing.GetItem(self.index(x.shape)), x)
 
     def join(self) -> Node | None:
         x = self.node()
@@ -188,7 +189,7 @@ class GraphWriter:
 
     def update(self) -> Node | None:
         x = self.node("fi")
-        op = m.SetItem(self.index(x.shape, new_axes=False))
+        op = slicing.SetItem(self.index(x.shape, new_axes=False))
         shape = op.picked(x.shape)
         fitting = [n for n in self.nodes if n.shape == shape and n.spec.dtype == x.spec.dtype]
         return self.build(op, x, self.choice(fitting) if fitting else self.builder.const(2))
@@ -196,9 +197,9 @@ class GraphWriter:
     def put(self) -> Node | None:
         shape = self.shape()
         index = self.index(shape)
-        part = m.GetItem(index).picked(shape)
+        part = slicing.GetItem(index).picked(shape)
         fitting = [n for n in self.nodes if n.shape == part]
-        return self.build(m.PutItem(index, shape), self.choice(fitting) if fitting else self.const(part))
+        return self.build(slicing.PutItem(index, shape), self.choice(fitting) if fitting else self.const(part))
 
     # ------------------------------------------------------------ many to one
 

@@ -21,7 +21,7 @@ from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
-from adjoint.ops.movement import GetItem
+from adjoint.ops.slicing import GetItem
 
 _next_order = count().__next__
 _by_order = attrgetter("order")

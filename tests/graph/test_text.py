@@ -17,7 +17,8 @@ from adjoint.graph.text import GraphTextError, read, show
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.card import card
-from adjoint.ops.movement import GetItem, Reshape
+from adjoint.ops.movement import Reshape
+from adjoint.ops.slicing import GetItem
 from adjoint.passes.fusion import fusion
 from adjoint.testing.corpus import PROGRAMS
 

@@ -16,7 +16,7 @@ from typing import Any
 from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.columns import Line, Problem, Segment, Source, Unit, choose, problem
 from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.nest import get, put
+from adjoint.backends.native.lines import get, put
 from adjoint.backends.native.windows import (
     Axis,
     Chunk,

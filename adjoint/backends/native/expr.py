@@ -15,7 +15,8 @@ import numpy as np
 
 from adjoint.backends.native.lanes import RULES, can_lower
 from adjoint.graph.node import Const, Node
-from adjoint.ops.movement import BroadcastTo, Flip, GetItem, Reshape, Transpose
+from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
+from adjoint.ops.slicing import GetItem
 
 #: A coordinate: a constant, and a factor for each index of the nest.
 Affine = tuple[int, tuple[int, ...]]

@@ -17,7 +17,7 @@ from adjoint.backends.native import threads
 from adjoint.backends.native.blocking import Layout, Product, layout
 from adjoint.backends.native.code import Code
 from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.nest import get, put
+from adjoint.backends.native.lines import get, put
 from adjoint.backends.native.tiles import Factor, Span, Tiler, mask_of
 from adjoint.core.spec import bool_
 

@@ -19,7 +19,8 @@ from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Node, Pick
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import Concat, PutItem, SetItem, Transpose
+from adjoint.ops.movement import Concat, Transpose
+from adjoint.ops.slicing import PutItem, SetItem
 from adjoint.ops.stacking import Stack
 
 

@@ -165,55 +165,6 @@ def _sign(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
     return lanes.select(up, lanes.number(1, dtype), lanes.select(down, lanes.number(-1, dtype), rest, dtype), dtype)
 
 
-def _remainder(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-    """x mod y with the sign of y, as Python has it."""
-    kind, zero = lanes.type(dtype), lanes.number(0, dtype)
-    if dtype.kind == "f":
-        rest = lanes.code.put(f"frem {kind} {x}, {y}")
-        signed = lanes.intrinsic("copysign", dtype, zero, y)
-    else:
-        y = _safe_divisor(lanes, dtype, y)
-        rest, signed = lanes.code.put(f"srem {kind} {x}, {y}"), zero
-    crossed = lanes.code.put(
-        f"xor {lanes.type(bool_)} {lanes.compare('lt', rest, zero, dtype)}, {lanes.compare('lt', y, zero, dtype)}"
-    )
-    moved = lanes.code.put(f"{'fadd' if dtype.kind == 'f' else 'add'} {kind} {rest}, {y}")
-    found = lanes.select(crossed, moved, rest, dtype)
-    return lanes.select(lanes.compare("eq", rest, zero, dtype), signed, found, dtype)
-
-
-def _safe_divisor(lanes: Lanes, dtype: np.dtype, y: str) -> str:
-    """Nothing is left of a division by 0 or -1: both are taken for 1, which does not trap."""
-    one = lanes.number(1, dtype)
-    y = lanes.select(lanes.compare("eq", y, lanes.number(0, dtype), dtype), one, y, dtype)
-    return lanes.select(lanes.compare("eq", y, lanes.number(-1, dtype), dtype), one, y, dtype)
-
-
-def _floor_divide(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-    """The whole number below x / y."""
-    code, kind, zero = lanes.code, lanes.type(dtype), lanes.number(0, dtype)
-    if dtype.kind == "f":
-        rest = _remainder(lanes, node, dtype, x, y)
-        exact = code.put(f"fdiv {kind} {code.put(f'fsub {kind} {x}, {rest}')}, {y}")
-        near = lanes.intrinsic("roundeven", dtype, exact)
-        plain = code.put(f"fdiv {kind} {x}, {y}")
-        signed = lanes.intrinsic("copysign", dtype, zero, plain)
-        near = lanes.select(lanes.compare("eq", near, zero, dtype), signed, near, dtype)
-        return lanes.select(lanes.compare("eq", y, zero, dtype), plain, near, dtype)
-    safe = _safe_divisor(lanes, dtype, y)
-    quotient = code.put(f"sdiv {kind} {x}, {safe}")
-    rest = code.put(f"srem {kind} {x}, {safe}")
-    crossed = code.put(
-        f"xor {lanes.type(bool_)} {lanes.compare('lt', rest, zero, dtype)}, {lanes.compare('lt', safe, zero, dtype)}"
-    )
-    crossed = code.put(f"and {lanes.type(bool_)} {crossed}, {lanes.compare('ne', rest, zero, dtype)}")
-    lower = code.put(f"sub {kind} {quotient}, {lanes.number(1, dtype)}")
-    found = lanes.select(crossed, lower, quotient, dtype)
-    negated = code.put(f"sub {kind} {zero}, {x}")
-    found = lanes.select(lanes.compare("eq", y, lanes.number(-1, dtype), dtype), negated, found, dtype)
-    return lanes.select(lanes.compare("eq", y, zero, dtype), zero, found, dtype)
-
-
 def _comparison(kind: str) -> Rule:
     return lambda lanes, node, dtype, x, y: lanes.compare(kind, x, y, dtype)
 
@@ -237,7 +188,7 @@ def _intrinsic(name: str) -> Rule:
     return rule
 
 
-def _extremum(name: str, kind: str) -> Rule:
+def _extremum(kind: str) -> Rule:
     def rule(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
         return extremum(lanes, kind, dtype, x, y)
 
@@ -286,8 +237,6 @@ RULES: dict[type, tuple[Rule, str]] = {
     a.Div: (_arithmetic("fdiv", "sdiv"), "result"),
     a.MaskedMul: (_masked_mul, "result"),
     a.Pow: (_call("pow"), "result"),
-    a.Mod: (_remainder, "result"),
-    a.FloorDiv: (_floor_divide, "result"),
     a.FloorDiv: (division.floor_div, "result"),
     a.Mod: (division.mod, "result"),
     a.LeftShift: (division.shift("shl"), "result"),
@@ -315,8 +264,8 @@ RULES: dict[type, tuple[Rule, str]] = {
     c.Ceil: (_intrinsic("ceil"), "result"),
     c.Trunc: (_intrinsic("trunc"), "result"),
     c.Round: (_intrinsic("roundeven"), "result"),
-    c.Maximum: (_extremum("maximum", "gt"), "result"),
-    c.Minimum: (_extremum("minimum", "lt"), "result"),
+    c.Maximum: (_extremum("gt"), "result"),
+    c.Minimum: (_extremum("lt"), "result"),
     c.Where: (_where, "where"),
     t.Sqrt: (_intrinsic("sqrt"), "result"),
     t.Relu: (_relu, "result"),

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.lanes import Lanes, extremum
-from adjoint.backends.native.nest import fill, get, put
+from adjoint.backends.native.lines import fill, get, put
 from adjoint.backends.native.windows import linear, nested, region, shuffle
 from adjoint.core.spec import Shape, bool_
 from adjoint.ops.conv import Padding

@@ -9,8 +9,9 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
-from adjoint.ops.movement import Concat, GetItem, Reshape, Transpose
+from adjoint.ops.movement import Concat, Reshape, Transpose
 from adjoint.ops.reduce import Sum
+from adjoint.ops.slicing import GetItem
 
 
 def flattened(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:

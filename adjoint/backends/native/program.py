@@ -25,9 +25,10 @@ from adjoint.ops.arithmetic import Add, Div, Mul, Neg, Sub
 from adjoint.ops.card import card
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.entropy import BCEWithLogits
-from adjoint.ops.families import Reduction
-from adjoint.ops.movement import GetItem, Reshape, Split
+from adjoint.ops.families import Elementwise, Reduction
+from adjoint.ops.movement import Reshape, Split
 from adjoint.ops.reduce import Mean, Sum
+from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import Unstack
 from adjoint.ops.transcendental import Softplus
 
@@ -43,7 +44,7 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
     op = node.op
     if isinstance(op, Pick) and isinstance(inputs[0].op, (Unstack, Split)):
         return builder.build(card(GetItem, _part(inputs[0].op, op.index)), inputs[0].inputs)
-    if isinstance(op, InPlace) and op.op.__class__.__module__.endswith("arithmetic"):
+    if isinstance(op, InPlace) and isinstance(op.op, Elementwise):
         return builder.build(op.op, inputs)
     if isinstance(op, (Einsum, MatMul)):
         return as_products(builder, node, inputs) or (

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.backends.native.code import Code, Module
 from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.nest import get, put
+from adjoint.backends.native.lines import get, put
 from adjoint.core.spec import int64
 
 

@@ -14,7 +14,8 @@ from adjoint.ops.card import card
 from adjoint.ops.compare import where
 from adjoint.ops.functional.movement import _ndim, expand_dims, moveaxis
 from adjoint.ops.index import Gather
-from adjoint.ops.movement import BroadcastTo, Pad, Reshape
+from adjoint.ops.movement import BroadcastTo, Reshape
+from adjoint.ops.slicing import Pad
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:

@@ -19,7 +19,7 @@ from adjoint.ops.card import card
 from adjoint.ops.fourier import SWAPPED, Fft, Irfft, Rfft
 from adjoint.ops.functional.joining import array, roll
 from adjoint.ops.functional.movement import slice_axis
-from adjoint.ops.movement import Pad
+from adjoint.ops.slicing import Pad
 
 Sizes = Sequence[int] | None
 Axes = Sequence[int] | None

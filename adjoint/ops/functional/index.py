@@ -16,7 +16,8 @@ from adjoint.core.spec import dtype_of, is_complex, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import GetItem, SetItem, freeze, inverse_permutation, show_index
+from adjoint.ops.movement import inverse_permutation
+from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index
 
 WHOLE = slice(None)
 

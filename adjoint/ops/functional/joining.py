@@ -16,7 +16,8 @@ from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
 from adjoint.ops.functional.movement import _ndim, reshape, slice_axis, take
-from adjoint.ops.movement import BroadcastTo, Concat, GetItem, Pad, Reshape, Split
+from adjoint.ops.movement import BroadcastTo, Concat, Reshape, Split
+from adjoint.ops.slicing import GetItem, Pad
 from adjoint.ops.stacking import Stack, Unstack
 
 

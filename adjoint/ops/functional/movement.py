@@ -14,7 +14,8 @@ from adjoint.core.spec import dtype_of, normalize_axis, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.functional.index import getitem
 from adjoint.ops.index import Gather
-from adjoint.ops.movement import BroadcastTo, Flip, GetItem, Reshape, Transpose
+from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
+from adjoint.ops.slicing import GetItem
 
 
 def _ndim(x: Any) -> int:

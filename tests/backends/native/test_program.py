@@ -22,6 +22,7 @@ from adjoint.graph.node import Builder, Graph
 from adjoint.ops import arithmetic as a
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
+from adjoint.ops import slicing
 from adjoint.ops.card import REGISTRY
 from adjoint.ops.linalg import Inv
 from adjoint.testing.cases import cases
@@ -86,7 +87,7 @@ def mixture(builder: Builder, x: Any, y: Any) -> list[Any]:
         total,
         builder.build(r.Sum((0,)), [total]),
         builder.build(m.Transpose((1, 0)), [x]),
-        builder.build(m.GetItem(((None, None, -2), 1)), [total]),
+        builder.build(slicing.GetItem(((None, None, -2), 1)), [total]),
     ]
 
 
@@ -130,7 +131,7 @@ def test_outputs_that_are_inputs_constants_views_or_the_same_twice() -> None:
     table, number = builder.const(np.arange(3.0)), builder.const(2.5)
     flipped = builder.build(m.Flip((1,)), [x])
     total = builder.build(a.Add(), [x, table])
-    inverse = builder.build(Inv(), [builder.build(m.GetItem(((None, 2, None), (None, 2, None))), [total])])
+    inverse = builder.build(Inv(), [builder.build(slicing.GetItem(((None, 2, None), (None, 2, None))), [total])])
     for outputs in (
         (x, x, table, number, total, total, flipped, builder.build(m.Reshape((3, 2)), [x])),
         (table,),
