@@ -5,12 +5,9 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from adjoint.core.absent import ZERO
-from adjoint.core.spec import dtype_of, shape_of
 from adjoint.derive.reverse import forward_values
-from adjoint.graph.control import silent
+from adjoint.graph.control import or_zeros, silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 
@@ -24,16 +21,12 @@ def jvp_graph(graph: Graph, moving: tuple[int, ...], kept: tuple[int, ...]) -> G
     def pushed(*xs: Any) -> list[Any]:
         values = forward_values(graph, xs[:n])
         tangents = sweep_forward(graph, values, dict(zip((graph.params[i] for i in moving), xs[n:], strict=True)))
-        return [_tangent(tangents.get(graph.outputs[i], ZERO), values[graph.outputs[i]]) for i in kept]
+        return [or_zeros(tangents.get(graph.outputs[i], ZERO), values[graph.outputs[i]]) for i in kept]
 
     specs = [p.spec for p in graph.params] + [
         type(p.spec)(p.spec.shape, p.spec.dtype) for p in (graph.params[i] for i in moving)
     ]
     return trace(pushed, specs, f"jvp of {graph.name}", "jvp")[0]
-
-
-def _tangent(t: Any, y: Any) -> Any:
-    return np.zeros(shape_of(y), dtype_of(y)) if t is ZERO else t
 
 
 def sweep_forward(graph: Graph, values: dict[Node, Any], tangents: dict[Node, Any]) -> dict[Node, Any]:

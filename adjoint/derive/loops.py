@@ -16,7 +16,7 @@ from adjoint.derive.batch import vmap_graph
 from adjoint.derive.forward import jvp_graph
 from adjoint.derive.residuals import worth_keeping
 from adjoint.derive.reverse import vjp_graph
-from adjoint.graph.control import Loop, _or_zeros, _select, float_positions, silent
+from adjoint.graph.control import Loop, _select, float_positions, or_zeros, silent
 from adjoint.graph.node import Builder, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
@@ -106,7 +106,7 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
     body = _back_body(loop, cf, sf, kf, yf)
     back = Loop(body, len(cf) + len(kf), 1 + len(kept) + s + len(yf), backwards=not loop.backwards, guarded=True)
     found = back(
-        *(_or_zeros(gs[i], carry[i]) for i in cf), *(_or_zeros(ZERO, constants[i]) for i in kf),
+        *(or_zeros(gs[i], carry[i]) for i in cf), *(or_zeros(ZERO, constants[i]) for i in kf),
         took_place, *kept, *stacked, *(gs[a + i] for i in yf),
         *constants,
     )  # fmt: skip

@@ -7,12 +7,10 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
-
 from adjoint.core.absent import ZERO
 from adjoint.core.absent import add as add_cotangents
-from adjoint.core.spec import dtype_of, is_inexact, shape_of
-from adjoint.graph.control import silent
+from adjoint.core.spec import dtype_of, is_inexact
+from adjoint.graph.control import or_zeros, silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import apply
@@ -31,7 +29,7 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...], ke
             node = graph.outputs[i]
             seeds[node] = add_cotangents(seeds.get(node, ZERO), g)
         found = sweep_back(graph, values, seeds, {graph.params[i] for i in wanted})
-        return [_cotangent(found.get(graph.params[i], ZERO), xs[i]) for i in wanted]
+        return [or_zeros(found.get(graph.params[i], ZERO), xs[i]) for i in wanted]
 
     specs = [p.spec for p in graph.params] + [_strong(k.spec) for k in (*kept, *(graph.outputs[i] for i in moving))]
     return trace(pulled, specs, f"vjp of {graph.name}", "grad")[0]
@@ -39,10 +37,6 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...], ke
 
 def _strong(spec: Any) -> Any:
     return type(spec)(spec.shape, spec.dtype)
-
-
-def _cotangent(g: Any, x: Any) -> Any:
-    return np.zeros(shape_of(x), dtype_of(x)) if g is ZERO else g
 
 
 def forward_values(
@@ -81,15 +75,10 @@ def sweep_back(graph: Graph, values: dict[Node, Any], seeds: dict[Node, Any], wa
             continue
         y, xs = values[node], [values[i] for i in node.inputs]
         if isinstance(node.spec, tuple) and not node.op.takes_zero:
-            g = tuple(_whole(part, v) for part, v in zip(g, y, strict=True))
+            g = tuple(or_zeros(part, v) for part, v in zip(g, y, strict=True))
         for i, c in zip(node.inputs, node.op.vjp(g, y, *xs), strict=True):
             if i in reached and is_inexact(dtype_of(values[i])):
                 c = c() if callable(c) else c
                 if c is not ZERO:
                     grads[i] = add_cotangents(grads.get(i, ZERO), c)
     return {n: grads[n] for n in wanted if n in grads}
-
-
-def _whole(part: Any, y: Any) -> Any:
-    """A cotangent of one of several results: zeros where none has come."""
-    return np.zeros(shape_of(y), dtype_of(y)) if part is ZERO else part

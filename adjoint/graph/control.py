@@ -203,7 +203,7 @@ class Loop(Control):
         moving = [float_positions(carry), *(tuple(i for i, t in enumerate(part) if t is not ZERO) for part in (st, kt))]
         pushed = verbs.loop_jvp(self, moving)
         found = pushed(
-            *carry, *(_or_zeros(ct[i], carry[i]) for i in moving[0]),
+            *carry, *(or_zeros(ct[i], carry[i]) for i in moving[0]),
             *stacked, *(st[i] for i in moving[1]),
             *constants, *(kt[i] for i in moving[2]),
         )  # fmt: skip
@@ -221,7 +221,8 @@ class Loop(Control):
         return replace(self, body=body, **changes)
 
 
-def _or_zeros(t: Any, x: Any) -> Any:
+def or_zeros(t: Any, x: Any) -> Any:
+    """A derivative as an array: zeros like x where there is none."""
     return np.zeros(shape_of(x), dtype_of(x)) if t is ZERO else t
 
 
