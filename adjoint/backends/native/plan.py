@@ -106,6 +106,7 @@ class Plan:
         self.stored: set[Node] = set()
         self.nodes = updates_last(graph)
         self._demand()
+        self._across_stages()
         for _ in range(4):
             self.units = self._units()
             again = self._computed_twice()
@@ -132,6 +133,21 @@ class Plan:
             if depth[node] > DEEPEST:
                 self._need(node)
                 depth[node] = 0
+
+    def _across_stages(self) -> None:
+        """Store what several stages would compute, and is worth the memory: stages are what kernels and reductions part."""
+        stage: dict[Node, int] = {}
+        for node in self.nodes:
+            parts = is_reduction(node) or (is_kernel(node) and not isinstance(node.op, Pick))
+            stage[node] = max([stage[i] for i in node.inputs], default=0) + parts
+        cost = self._costs()
+        users: dict[Node, set[int]] = {n: set() for n in self.nodes}  # the stages that compute a node
+        for node in reversed(self.nodes):
+            if not self.in_memory(node) and len(users[node]) > 1 and cost[node] >= WORTH:
+                self._need(node)
+            wanted = {stage[node] - is_reduction(node)} if self.in_memory(node) else users[node]
+            for i in node.inputs:
+                users[i] |= wanted
 
     def _need(self, node: Node) -> None:
         if not isinstance(node.spec, tuple) and node.shape:
