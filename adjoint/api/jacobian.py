@@ -16,6 +16,9 @@ from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, boundary, called_at
 from adjoint.core.spec import dtype_of, shape_of
+from adjoint.ops.functional.joining import stack
+
+FEW = 4  # rows of a Jacobian that are pulled back one by one
 
 
 def _bare(grad_position: Any, results: list[Any]) -> Any:
@@ -140,7 +143,7 @@ def jacrev(
                 )
                 continue
             k, done = done, done + 1
-            pulled = vmap(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]))(_basis(wrap(y)))
+            pulled = _for_each(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]), _basis(wrap(y)))
             rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
         by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
         result = _bare(grad_position, by_input)
@@ -148,6 +151,14 @@ def jacrev(
 
     jacobian.__name__ = f"jacrev({name_of(fn)})"
     return jacobian
+
+
+def _for_each(pull: Callable[[Any], Any], basis: Any) -> Any:
+    """The rows of a Jacobian: a few one by one, each without the steps that others need, many at once."""
+    if len(basis) > FEW or not len(basis):
+        return vmap(pull)(basis)
+    rows = [tree.flatten(pull(g)) for g in basis]
+    return rows[0][1]([stack(list(parts), 0) for parts in zip(*(leaves for leaves, _ in rows), strict=True)])
 
 
 def jacobian(

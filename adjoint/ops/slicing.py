@@ -62,6 +62,40 @@ def show_index(key: tuple) -> str:
     return "[" + ", ".join(map(one, key)) + "]"
 
 
+def written_out(key: tuple, ndim: int) -> tuple:
+    """An index with whole slices in place of `...`.
+
+    >>> written_out((0, ..., None), 3)
+    (0, slice(None, None, None), slice(None, None, None), None)
+    """
+    if ... not in key:
+        return key
+    at = key.index(...)
+    named = sum(part is not None for part in key) - 1
+    return (*key[:at], *[slice(None)] * (ndim - named), *key[at + 1 :])
+
+
+def apart(one: BasicIndex, other: BasicIndex, shape: Shape) -> bool:
+    """Whether two indices of an array are known to have no element in common.
+
+    >>> apart((0,), ((1, None, None),), (3,)), apart((0,), ((None, 2, None),), (3,))
+    (True, False)
+    """
+    return any(a[1] <= b[0] or b[1] <= a[0] for a, b in zip(_bounds(one, shape), _bounds(other, shape), strict=True))
+
+
+def _bounds(index: BasicIndex, shape: Shape) -> list[tuple[int, int]]:
+    """Between which numbers an index lies along each axis."""
+    parts = [slice(*i) if isinstance(i, tuple) else i for i in index]
+    named = [i for i in written_out(tuple(parts), len(shape)) if i is not None]
+    named += [slice(None)] * (len(shape) - len(named))
+    found = []
+    for part, n in zip(named, shape, strict=True):
+        places = range(n)[part] if isinstance(part, slice) else [part % n]
+        found.append((min(places, default=0), max(places, default=-1) + 1))
+    return found
+
+
 @register
 @dataclass(frozen=True)
 class GetItem(Indexed, Movement):

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import is_inexact
+from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Const, Graph, Node, inferred
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import (
@@ -34,6 +34,7 @@ from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Equal, NotEqual, Where
 from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
+from adjoint.ops.slicing import PutItem
 
 Law = Callable[..., "Node | None"]
 
@@ -53,10 +54,12 @@ class Make:
 
 def number(x: Node) -> float | None:
     """The value of a constant that is the same number everywhere; None for anything else."""
+    while isinstance(x.op, BroadcastTo):
+        x = x.inputs[0]
     if not isinstance(x.op, Const):
         return None
     array = np.asarray(x.op.value)
-    if array.size == 0 or array.dtype.kind not in "fiu" or array.size > 4096 or not (array == array.flat[0]).all():
+    if array.size == 0 or array.dtype.kind not in "fiu" or array.size > 65_536 or not (array == array.flat[0]).all():
         return None
     return float(array.flat[0])
 
@@ -109,6 +112,7 @@ LAWS: list[tuple[str, type[Op], Law]] = [
     ("transpose that changes nothing", Transpose, lambda b, op, x: x if op.perm == tuple(range(len(op.perm))) else None),
     ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
     ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
+    ("zeros put into zeros", PutItem, lambda b, op, x: _filled(b, 0, op.shape, x.dtype) if number(x) == 0 else None),
     ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
     ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
 ]  # fmt: skip
@@ -125,8 +129,13 @@ def _zeros(b: Make, zero: Node, other: Node) -> Node | None:
     spec = inferred(card(Mul), (zero.spec, other.spec))
     if min(spec.shape, default=0) < 0:  # a size known at run time only
         return None
-    scalar = b.const(np.zeros((), spec.dtype))
-    return b(card(BroadcastTo, spec.shape), scalar) if spec.shape else scalar
+    return _filled(b, 0, spec.shape, spec.dtype)
+
+
+def _filled(b: Make, value: float, shape: Shape, dtype: np.dtype) -> Node:
+    """The same number everywhere."""
+    scalar = b.const(np.asarray(value, dtype))
+    return b(card(BroadcastTo, shape), scalar) if shape else scalar
 
 
 def _exact(inner: Node, outer: Any) -> bool:

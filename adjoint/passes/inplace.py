@@ -13,7 +13,7 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.index import ScatterAdd
-from adjoint.ops.slicing import GetItem, PutItem, SetItem
+from adjoint.ops.slicing import BasicIndex, GetItem, PutItem, SetItem, apart
 
 
 def inplace(graph: Graph) -> Graph:
@@ -28,9 +28,18 @@ def _accumulated(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node
         if isinstance(part.op, ScatterAdd) and _zero(part.inputs[0]):
             return builder.build(part.op, (whole, *part.inputs[1:]))
         if isinstance(part.op, PutItem):
-            old = builder.build(card(GetItem, part.op.index), (whole,))
-            return builder.build(card(SetItem, part.op.index), (whole, builder.build(node.op, (old, part.inputs[0]))))
+            index, value = part.op.index, part.inputs[0]
+            if not _zero_there(whole, index):
+                value = builder.build(node.op, (builder.build(card(GetItem, index), (whole,)), value))
+            return builder.build(card(SetItem, index), (whole, value))
     return None
+
+
+def _zero_there(node: Node, index: BasicIndex) -> bool:
+    """Whether an array holds zeros at an index: its parts were put elsewhere."""
+    while isinstance(node.op, SetItem) and apart(node.op.index, index, node.shape):
+        node = node.inputs[0]
+    return _zero(node) or (isinstance(node.op, PutItem) and apart(node.op.index, index, node.shape))
 
 
 def _zero(node: Node) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from adjoint.backends.native.expr import Apply, Load, contiguous
-from adjoint.backends.native.plan import REDUCTIONS, Nest
+from adjoint.backends.native.expr import Load, below, contiguous
+from adjoint.backends.native.plan import REDUCTIONS, Nest, cuts
 
 
 def loads_of(expressions: Any) -> list[Load]:
@@ -19,8 +19,7 @@ def loads_of(expressions: Any) -> list[Load]:
         seen.add(id(e))
         if isinstance(e, Load):
             found[id(e)] = e
-        elif isinstance(e, Apply):
-            stack += e.args
+        stack += below(e)
     return list(found.values())
 
 
@@ -29,7 +28,8 @@ def coalesced(
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]], list[tuple[bool, ...]]]:
     """The space with neighbouring axes made one wherever every array allows it: sizes, strides, and which axes go.
 
-    The first `lead` axes stay apart from the others, which are at least one.
+    The first `lead` axes stay apart from the others, which are at least one; so does an axis along which expressions change,
+    and after the strides of loads and roots come those of its index.
     """
     steps = [list(e.strides) for e in loads]
     gone: list[list[bool]] = []
@@ -39,6 +39,8 @@ def coalesced(
         strides = iter(contiguous(kept))
         steps.append([0 if axis in away else next(strides) for axis in range(len(nest.space))])
         gone.append([axis in away for axis in range(len(nest.space))])
+    for cut in cuts(nest.roots.values()):
+        steps.append([int(axis == cut) for axis in range(len(nest.space))])
     sizes = list(nest.space)
     if lead == len(sizes):
         sizes.append(1)

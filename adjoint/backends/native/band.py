@@ -7,10 +7,11 @@ from math import prod
 
 from adjoint.backends.native.axes import coalesced, loads_of
 from adjoint.backends.native.expr import Load
-from adjoint.backends.native.plan import REDUCTIONS, Nest, Unit, same_memory
+from adjoint.backends.native.plan import REDUCTIONS, Nest, Unit, cuts, same_memory
 from adjoint.graph.node import Node
 
 LEAST_ROWS, LEAST_ROW, LARGEST_ROW = 4, 16, 16384
+SHORT = 4  # the work in short rows is at most the whole over this
 
 
 def banded(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
@@ -65,15 +66,18 @@ def _shared(nests: Sequence[Nest]) -> int:
 def _is_band(nests: Sequence[Nest], lead: int) -> bool:
     """Whether each row needs only what other nests make of the same row, and rows are of a good size."""
     rows = prod(nests[0].space[:lead])
-    longest = max(prod(n.space[lead:]) for n in nests)
-    if rows < LEAST_ROWS or not LEAST_ROW <= longest <= LARGEST_ROW:
+    lengths = [prod(n.space[lead:]) for n in nests]
+    if rows < LEAST_ROWS or not LEAST_ROW <= max(lengths) <= LARGEST_ROW:
         return False
+    work = [n * len(nest.parts()[1]) for n, nest in zip(lengths, nests, strict=True)]
+    if sum(w for w, n in zip(work, lengths, strict=True) if n < LEAST_ROW) * SHORT > sum(work):
+        return False  # too much would be computed in vectors that are not full
     made: set[Node] = set()
     linked = False
     for nest in nests:
         loads = loads_of(nest.roots.values())
         space, strides, _ = coalesced(nest, loads, lead)
-        if space[0] != rows:
+        if space[0] != rows or any(axis < lead for axis in cuts(nest.roots.values())):
             return False
         for load, steps in zip(loads, strides, strict=False):
             if same_memory(load.leaf) in made:

@@ -157,7 +157,7 @@ class Code:
         """The address of an element."""
         if offset == 0:
             return pointer
-        return self.put(f"getelementptr inbounds {MEMORY[dtype.name]}, ptr {pointer}, i64 {offset}")
+        return self.put(f"getelementptr {MEMORY[dtype.name]}, ptr {pointer}, i64 {offset}")
 
     # ------------------------------------------------------------ memory
 

@@ -14,9 +14,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.lanes import RULES, can_lower
+from adjoint.backends.native.place import Place
+from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
-from adjoint.ops.slicing import GetItem
+from adjoint.ops.slicing import GetItem, written_out
 
 #: A coordinate: a constant, and a factor for each index of the nest.
 Affine = tuple[int, tuple[int, ...]]
@@ -54,7 +56,25 @@ class Apply:
     args: tuple[Any, ...]
 
 
-Expr = Load | Scalar | Number | Apply
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """One expression where an index of the nest is from `low` to below `high`, another elsewhere."""
+
+    axis: int
+    low: int
+    high: int
+    inside: Any
+    outside: Any
+
+
+Expr = Load | Scalar | Number | Apply | Choice
+
+
+def below(e: Expr) -> tuple[Expr, ...]:
+    """The expressions that one is made of."""
+    if isinstance(e, Apply):
+        return e.args
+    return (e.inside, e.outside) if isinstance(e, Choice) else ()
 
 
 def is_point(node: Node) -> bool:
@@ -67,6 +87,11 @@ def is_view(node: Node) -> bool:
     if isinstance(node.op, Reshape):
         return _only_ones(node.inputs[0].shape, node.op.shape)
     return isinstance(node.op, (BroadcastTo, Transpose, Flip, GetItem))
+
+
+def is_placed(node: Node) -> bool:
+    """Whether a node is a part put into an array, computed point by point."""
+    return isinstance(node.op, Place)
 
 
 def _only_ones(old: Sequence[int], new: Sequence[int]) -> bool:
@@ -95,6 +120,7 @@ class Writer:
     def __init__(self, space: Sequence[int], in_memory: Callable[[Node], bool]) -> None:
         self.space, self.in_memory = tuple(space), in_memory
         self._known: dict[Any, Expr] = {}
+        self._turned: dict[Any, Node] = {}  # constants with their axes in another order
 
     def at_each_point(self, node: Node) -> Expr:
         """The node's element for each index of the space, which has its shape."""
@@ -117,19 +143,72 @@ class Writer:
             return self._load(node, coords)
         if is_view(node):
             return self.expression(node.inputs[0], moved(node, coords, len(self.space)))
-        assert is_point(node), f"{node.op} is not elementwise"
+        if is_placed(node):
+            return self._choice(node, coords)
         rank = len(self.space)
         args = tuple([self.expression(i, broadcast_coords(coords, i.shape, rank)) for i in node.inputs])
         return Apply(node, args)
 
+    def _choice(self, node: Node, coords: tuple[Affine, ...]) -> Expr:
+        """The part inside its bounds, the rest outside them; bounds that hold everywhere or nowhere are not asked."""
+        v = node.inputs[1]
+        inside = [(start - b, factors) for (start, factors), b in zip(coords, node.op.begin, strict=True)]
+        bounds = []
+        for (start, factors), n in zip(inside, v.shape, strict=True):
+            axis = next((k for k, f in enumerate(factors) if f), None)
+            if axis is None:
+                if not 0 <= start < n:
+                    return self._outside(node, coords)
+                continue
+            low, high = _solved(start, factors[axis], n)
+            low, high = max(low, 0), min(high, self.space[axis])
+            if low >= high:
+                return self._outside(node, coords)
+            if (low, high) != (0, self.space[axis]):
+                bounds.append((axis, low, high))
+        found = self.expression(v, inside)
+        if bounds:
+            outside = self._outside(node, coords)
+            for axis, low, high in reversed(bounds):
+                found = Choice(axis, low, high, found, outside)
+        return found
+
+    def _outside(self, node: Node, coords: tuple[Affine, ...]) -> Expr:
+        x = node.inputs[0]
+        return self.expression(x, broadcast_coords(coords, x.shape, len(self.space)))
+
     def _load(self, node: Node, coords: tuple[Affine, ...]) -> Expr:
         if not node.shape:
             return Scalar(node)
+        if isinstance(node.op, Const):
+            node, coords = self._along_axes(node, coords)
         offset, strides = 0, [0] * len(self.space)
         for (start, factors), stride in zip(coords, contiguous(node.shape), strict=True):
             offset += start * stride
             strides = [s + f * stride for s, f in zip(strides, factors, strict=True)]
         return Load(node, offset, tuple(strides))
+
+    def _along_axes(self, node: Node, coords: tuple[Affine, ...]) -> tuple[Node, tuple[Affine, ...]]:
+        """A constant with its axes in the nest's order, so that it is read in the order in which it lies."""
+        used = [next((k for k, f in enumerate(factors) if f), -1) for _, factors in coords]
+        order = tuple(sorted(range(len(used)), key=used.__getitem__))
+        if order == tuple(range(len(used))):
+            return node, coords
+        if (node, order) not in self._turned:
+            value = np.ascontiguousarray(np.asarray(node.op.value, node.spec.dtype).transpose(order))
+            self._turned[node, order] = Node(Const(value), (), Spec(value.shape, node.spec.dtype))
+        return self._turned[node, order], tuple([coords[axis] for axis in order])
+
+
+def _solved(start: int, factor: int, n: int) -> tuple[int, int]:
+    """For which i 0 <= start + factor * i < n.
+
+    >>> _solved(-1, 1, 5), _solved(4, -1, 3), _solved(-3, 2, 4)
+    ((1, 6), (2, 5), (2, 4))
+    """
+    if factor > 0:
+        return -(start // factor), -((start - n) // factor)
+    return -((n - 1 - start) // -factor), start // -factor + 1
 
 
 def contiguous(shape: Sequence[int]) -> list[int]:
@@ -161,19 +240,6 @@ def moved(node: Node, coords: tuple[Affine, ...], rank: int) -> list[Affine]:
             for k, (c, n) in enumerate(zip(coords, shape, strict=True))
         ]
     return _sliced(written_out(op.key, len(shape)), shape, coords, zero)
-
-
-def written_out(key: tuple, ndim: int) -> tuple:
-    """An index with whole slices in place of `...`.
-
-    >>> written_out((0, ..., None), 3)
-    (0, slice(None, None, None), slice(None, None, None), None)
-    """
-    if ... not in key:
-        return key
-    at = key.index(...)
-    named = sum(part is not None for part in key) - 1
-    return (*key[:at], *[slice(None)] * (ndim - named), *key[at + 1 :])
 
 
 def _sliced(key: tuple, shape: Sequence[int], coords: tuple[Affine, ...], zero: Affine) -> list[Affine]:

@@ -10,7 +10,6 @@ import numpy as np
 
 from adjoint.backends.native import along, control, conv, gemm, pool
 from adjoint.backends.native.code import is_known
-from adjoint.backends.native.expr import written_out
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
 from adjoint.core.spec import int64
@@ -20,7 +19,7 @@ from adjoint.graph.node import Node, Pick
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.movement import Concat, Transpose
-from adjoint.ops.slicing import PutItem, SetItem
+from adjoint.ops.slicing import PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 
 

@@ -6,8 +6,9 @@ number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -15,9 +16,10 @@ import numpy as np
 
 from adjoint.backends.native.axes import coalesced, loads_of
 from adjoint.backends.native.code import Code, Module, in_register
+from adjoint.backends.native.expr import Choice, Expr
 from adjoint.backends.native.lanes import Lanes, extremum
 from adjoint.backends.native.lines import fill, get, mask_of, put
-from adjoint.backends.native.plan import DEAR, REDUCTIONS, Nest, parts_of
+from adjoint.backends.native.plan import DEAR, REDUCTIONS, Nest, cuts, parts_of
 from adjoint.backends.native.point import Point, expression_dtype
 from adjoint.core.spec import float32, float64
 from adjoint.graph.node import Node
@@ -151,7 +153,13 @@ class Sweep:
         self.strides = dict(zip(map(id, self.loads), steps[: len(self.loads)], strict=True))
         self.stores: dict[Node, tuple[int, ...]] = {}
         self._gone: list[tuple[Node, tuple[int, ...], tuple[bool, ...]]] = []
-        for root, stride, flags in zip(nest.roots, steps[len(self.loads) :], gone, strict=True):
+        roots = len(self.loads) + len(nest.roots)
+        places = {axis: step.index(1) for axis, step in zip(cuts(nest.roots.values()), steps[roots:], strict=True)}
+        #: Where expressions change along an axis of the space, and which axis that was in the nest.
+        self.cuts = {places[axis]: sorted(at) for axis, at in cuts(nest.roots.values()).items()}
+        self._axes = places
+        self._within: dict[int, int] = {}  # an index of the piece being written, by axis
+        for root, stride, flags in zip(nest.roots, steps[len(self.loads) : roots], gone, strict=True):
             if type(root.op) in REDUCTIONS:
                 self._gone.append((root, stride, flags))
             else:
@@ -183,9 +191,34 @@ class Sweep:
         if len(indices) == len(self.space) - 1:
             self._inner(indices, low, high)
             return
-        with self.code.loop(low, high) as turn:
-            following = min(len(indices) + 1, len(self.space) - 1)
-            self.write((*indices, turn.i), 0, self.space[following])
+        for begin, end, _ in self._pieces(len(indices), low, high):
+            with self.code.loop(begin, end) as turn:
+                following = min(len(indices) + 1, len(self.space) - 1)
+                self.write((*indices, turn.i), 0, self.space[following])
+
+    def _pieces(self, axis: int, low: Any, high: Any) -> Iterator[tuple[Any, Any, int]]:
+        """The range of an axis in pieces inside which no expression changes, each with the most it may hold."""
+        n = self.space[axis]
+        marks = [0, *(c for c in self.cuts.get(axis, ()) if 0 < c < n), n]
+        for first, last in pairwise(marks):
+            self._within[axis] = first
+            if isinstance(low, int) and isinstance(high, int):
+                yield first, last, last - first
+            elif len(marks) == 2:
+                yield low, high, n
+            else:
+                begin = self._extreme("smax", low, first)
+                yield begin, self._extreme("smax", self._extreme("smin", high, last), begin), last - first
+
+    def _extreme(self, name: str, a: Any, b: Any) -> str:
+        self.function.module.declare(f"i64 @llvm.{name}.i64(i64, i64)")
+        return self.code.put(f"call i64 @llvm.{name}.i64(i64 {a}, i64 {b})")
+
+    def chosen(self, e: Expr) -> Expr:
+        """The form that an expression has in the piece being written."""
+        while isinstance(e, Choice):
+            e = e.inside if e.low <= self._within[self._axes[e.axis]] < e.high else e.outside
+        return e
 
     def _base(self, pointer: str, offset: int, strides: Sequence[int], indices: Sequence[str], dtype: np.dtype) -> str:
         """Where the last axis begins, given the indices of the others."""
@@ -195,8 +228,7 @@ class Sweep:
         return self.code.element(pointer, total, dtype)
 
     def _inner(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
-        """The last axis: full vectors, then the rest under a mask."""
-        code, width = self.code, self.width
+        """The last axis, piece by piece."""
         bases = {
             id(e): self._base(self.values[e.leaf], e.offset, self.strides[id(e)], indices, e.leaf.spec.dtype)
             for e in self.loads
@@ -206,11 +238,19 @@ class Sweep:
             for root, strides in self.stores.items()
         }
         targets |= {f: self._base(self.values[f], 0, f.strides, indices, f.dtype) for f in self.folds}
-        fixed: dict[int, str] = {}
-        point = Point(self, bases, fixed)
+        along = [f for f in self.folds if f.gone[-1]]
+        totals: list[str] = []
+        for begin, end, most in self._pieces(len(self.space) - 1, low, high):
+            sums = self._piece(Point(self, bases, {}), targets, along, begin, end, most)
+            totals = self._sum(along, totals, sums) if totals else sums
+        for fold, total in zip(along, totals, strict=True):
+            self._finish(fold, targets[fold], total)
+
+    def _piece(self, point: Point, targets: Any, along: Sequence[Fold], low: Any, high: Any, most: int) -> list[str]:
+        """A piece of the last axis: full vectors, then the rest under a mask; gives its sums."""
+        code, width = self.code, self.width
         for root in self.roots.values():
             point.hoist(root)
-        along = [f for f in self.folds if f.gone[-1]]
         start = self._nothing(along, [self._lane_dtype(f) for f in along])
         sums = [first for _, first in start]
 
@@ -218,6 +258,8 @@ class Sweep:
         if known:
             full: Any = low + (high - low) // width * width
             some, rest = full > low, full < high
+        elif most < width:
+            full, some, rest = low, False, True
         else:
             count = code.put(f"sub i64 {high}, {low}")
             full = code.add(low, code.put(f"and i64 {count}, {-width}"))
@@ -225,8 +267,9 @@ class Sweep:
         if self.long and rest:  # first, so that what is left is not added to a long sum
             sums = self._rest(point, targets, along, full, high, start, sums, known)
         if self.long:
-            wide = [self._total_dtype(f) for f in along]
             sums = [self._widened(f, s) for f, s in zip(along, sums, strict=True)]
+        if self.long and some:
+            wide = [self._total_dtype(f) for f in along]
             with code.loop(
                 low, full, RUN, [(in_register(d, width), s) for d, s in zip(wide, sums, strict=True)]
             ) as run:
@@ -245,8 +288,13 @@ class Sweep:
             sums = turn.results
         if rest and not self.long:
             sums = self._rest(point, targets, along, full, high, start, sums, known)
-        for fold, total in zip(along, sums, strict=True):
-            self._finish(fold, targets[fold], total)
+        return sums
+
+    def _sum(self, along: Sequence[Fold], old: Sequence[str], new: Sequence[str]) -> list[str]:
+        """The sums of two pieces together."""
+        lanes = Lanes(self.code, self.width)
+        folds = zip(along, old, new, strict=True)
+        return [combine(lanes, f.kind, self._total_dtype(f), a, b) for f, a, b in folds]
 
     def _nothing(self, along: Sequence[Fold], dtypes: Sequence[np.dtype]) -> list[tuple[str, str]]:
         """Type and first value of the lanes of each reduction."""

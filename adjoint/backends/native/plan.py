@@ -6,13 +6,14 @@ used. Nodes over the same space share a nest, so that a value and its gradient a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import is_known
-from adjoint.backends.native.expr import Apply, Expr, Load, Scalar, Writer, is_point, is_view
+from adjoint.backends.native.expr import Apply, Choice, Expr, Load, Scalar, Writer, below, is_placed, is_point, is_view
+from adjoint.backends.native.place import MOST, pieces
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import updates_last
@@ -81,7 +82,7 @@ def _specs(node: Node) -> list[Spec]:
 
 
 def is_move(node: Node) -> bool:
-    return (is_view(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
+    return (is_view(node) or is_placed(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
 
 
 def is_reduction(node: Node) -> bool:
@@ -92,6 +93,11 @@ def is_reduction(node: Node) -> bool:
         and bool(node.op.axes)
         and not node.op.keepdims
     )
+
+
+def _is_computed(node: Node) -> bool:
+    """Whether a nest can compute a node."""
+    return is_point(node) or is_view(node) or is_placed(node)
 
 
 def is_kernel(node: Node) -> bool:
@@ -133,6 +139,19 @@ class Plan:
             if depth[node] > DEEPEST:
                 self._need(node)
                 depth[node] = 0
+        self._keep_whole()
+
+    def _keep_whole(self) -> None:
+        """Store what would split a nest into too many pieces."""
+        split: dict[Node, int] = {}
+        for node in self.nodes:
+            if _is_computed(node):
+                if pieces(node, split) > MOST:
+                    for i in node.inputs:
+                        if split.pop(i, 1) > 1:
+                            self._need(i)
+                if node not in self.stored:
+                    split[node] = pieces(node, split)
 
     def _across_stages(self) -> None:
         """Store what several stages would compute, and is worth the memory: stages are what kernels and reductions part."""
@@ -179,7 +198,7 @@ class Plan:
                 continue
             if isinstance(node.op, Pick):
                 made[node] = made[node.inputs[0]]
-            elif is_reduction(node) or (node in self.stored and (is_point(node) or is_view(node)) and node.shape):
+            elif is_reduction(node) or (node in self.stored and _is_computed(node) and node.shape):
                 space = node.inputs[0].shape if is_reduction(node) else node.shape
                 made[node] = self._join(units, node, space, after[node], ready)
             elif is_kernel(node):
@@ -206,7 +225,7 @@ class Plan:
             added = {value} - nest.inside if value is node else set()
             nest.inside |= added
             root = nest.writer.at_each_point(value)
-            if ready(parts_of([root])[0]) < k:
+            if ready(parts_of([root])[0]) < k and boxes([*nest.roots.values(), root], space) <= MOST:
                 nest.roots[node] = root
                 return k
             nest.inside -= added
@@ -263,5 +282,25 @@ def parts_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, 
             reads[e.leaf] = None
         elif isinstance(e, Apply):
             points[e.node] = None
-            stack += e.args
+        stack += below(e)
     return reads, points
+
+
+def cuts(expressions: Iterable[Expr]) -> dict[int, set[int]]:
+    """Where along each axis expressions change from one form to another."""
+    found: dict[int, set[int]] = {}
+    seen: set[int] = set()
+    stack: list[Any] = list(expressions)
+    while stack:
+        e = stack.pop()
+        if id(e) not in seen:
+            seen.add(id(e))
+            if isinstance(e, Choice):
+                found.setdefault(e.axis, set()).update((e.low, e.high))
+            stack += below(e)
+    return found
+
+
+def boxes(expressions: Iterable[Expr], space: Sequence[int]) -> int:
+    """Into how many pieces a nest of these expressions falls."""
+    return prod([1 + len(c - {0, space[axis]}) for axis, c in cuts(expressions).items()])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar
+from adjoint.backends.native.expr import Apply, Choice, Expr, Load, Number, Scalar
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import get
 
@@ -20,6 +20,7 @@ class Point:
         self._still: dict[int, bool] = {}
 
     def is_fixed(self, e: Expr) -> bool:
+        e = self.function.chosen(e)
         if isinstance(e, Load):
             return self.function.strides[id(e)][-1] == 0
         if not isinstance(e, Apply):
@@ -32,7 +33,7 @@ class Point:
         """Compute before the loop what does not change in it."""
         stack, seen = [e], set()
         while stack:
-            e = stack.pop()
+            e = self.function.chosen(stack.pop())
             if id(e) in seen:
                 continue
             seen.add(id(e))
@@ -42,6 +43,7 @@ class Point:
                 stack += e.args
 
     def _fixed(self, e: Expr) -> str:
+        e = self.function.chosen(e)
         code = self.function.code
         if id(e) not in self.fixed:
             if isinstance(e, Number):
@@ -51,6 +53,7 @@ class Point:
             elif isinstance(e, Load):
                 text = code.load(self.bases[id(e)], e.leaf.spec.dtype)
             else:
+                assert isinstance(e, Apply)
                 text = Lanes(code, 1).apply(e.node, [self._fixed(a) for a in e.args])
             self.fixed[id(e)] = text
         return self.fixed[id(e)]
@@ -61,6 +64,7 @@ class Point:
         known: dict[int, str] = {}
 
         def value(e: Expr) -> str:
+            e = self.function.chosen(e)
             if id(e) not in known:
                 if id(e) in self.fixed:
                     known[id(e)] = lanes.spread(self.fixed[id(e)], expression_dtype(e))
@@ -77,6 +81,8 @@ class Point:
 
 def expression_dtype(e: Expr) -> np.dtype:
     """The dtype of an expression's value."""
+    while isinstance(e, Choice):
+        e = e.inside
     if isinstance(e, Number):
         return e.dtype
     return e.node.spec.dtype if isinstance(e, Apply) else e.leaf.spec.dtype

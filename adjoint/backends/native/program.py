@@ -14,6 +14,7 @@ from adjoint.backends.native import call, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
+from adjoint.backends.native.placing import Placing
 from adjoint.backends.native.plan import has_code
 from adjoint.backends.native.products import flattened, multiplied_at_once, summed, together
 from adjoint.core.errors import IndexingError
@@ -37,7 +38,7 @@ LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
 
 def canonical(graph: Graph) -> Graph:
     """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
-    return rebuild(multiplied_at_once(rebuild(graph, _canonical)), together)
+    return rebuild(rebuild(multiplied_at_once(rebuild(graph, _canonical)), together), Placing())
 
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
