@@ -143,7 +143,7 @@ def jacrev(
                 )
                 continue
             k, done = done, done + 1
-            pulled = _for_each(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]), _basis(wrap(y)))
+            pulled = _for_each(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]), _basis(wrap(y)))  # type: ignore[misc]
             rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
         by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
         result = _bare(grad_position, by_input)

@@ -13,7 +13,18 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError
-from adjoint.core.spec import Shape, Spec, broadcast, float32, is_half, normalize_axis, promote, sample, shape_of
+from adjoint.core.spec import (
+    Shape,
+    Spec,
+    broadcast,
+    float32,
+    float64,
+    is_half,
+    normalize_axis,
+    promote,
+    sample,
+    shape_of,
+)
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
 from adjoint.ops.card import Draw, Op, Sample
@@ -44,6 +55,7 @@ class Elementwise(Op):
     arity: ClassVar[int] = 1
     domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)  # where samples are drawn
     edges: ClassVar[tuple[float, ...]] = ()  # values, far out or at kinks, where kernels and modes must agree
+    keeps_floats: ClassVar[bool] = False  # known without running the kernel, which would import SciPy
     singular: ClassVar[bool] = False  # whether a partial can be infinite: then 0 * inf is 0, not NaN
 
     @abc.abstractmethod
@@ -52,6 +64,8 @@ class Elementwise(Op):
 
     def infer(self, *specs: Spec) -> Spec:
         shape = broadcast(self, specs)
+        if self.keeps_floats and specs[0].dtype in (float32, float64):
+            return Spec(shape, specs[0].dtype)
         try:
             return Spec(shape, kernel_dtype(self, bare(specs)))
         except TypeError:

@@ -17,6 +17,7 @@ class Erf(Elementwise):
     """The error function."""
 
     edges = (-1e3, 0.0, 1e3)
+    keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).erf(x)
@@ -31,6 +32,7 @@ class Erfc(Elementwise):
     """1 - erf(x), exact for large x."""
 
     edges = (-1e3, 20.0, 1e3)
+    keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).erfc(x)
@@ -45,6 +47,7 @@ class Erfinv(Elementwise):
     """The inverse of erf, between -1 and 1."""
 
     singular, domain, edges = True, (-0.8, 0.8), (-1.0, 1.0)
+    keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).erfinv(x)
@@ -59,6 +62,7 @@ class Lgamma(Elementwise):
     """The logarithm of the absolute value of the gamma function."""
 
     singular, domain, edges = True, (0.5, 4.0), (1e-8, 1e8)
+    keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).gammaln(x)
@@ -75,6 +79,7 @@ class Polygamma(Elementwise):
     order: int
 
     singular, domain = True, (0.5, 4.0)
+    keeps_floats = True
 
     def eval(self, xp, x):
         y = special(xp).digamma(x) if self.order == 0 else special(xp).polygamma(self.order, x)

@@ -331,6 +331,7 @@ class Sigmoid(Elementwise):
     """1 / (1 + exp(-x)) without overflow."""
 
     edges = FAR
+    keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).expit(x)

@@ -12,7 +12,7 @@ from adjoint.backends.native import kernels, threads
 from adjoint.backends.native.axes import loads_of
 from adjoint.backends.native.band import banded
 from adjoint.backends.native.code import Code, Module, literal
-from adjoint.backends.native.expr import Apply, Expr, Load, Number, Writer, contiguous
+from adjoint.backends.native.expr import Apply, Expr, Load, Number, Scalar, Writer, contiguous
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import fill
 from adjoint.backends.native.nest import Fold, NestFunction, combine, neutral
@@ -215,6 +215,7 @@ class Frame:
             return self.code.load(address, e.leaf.spec.dtype)
         if isinstance(e, Apply):
             return lanes.apply(e.node, [self._evaluated(a) for a in e.args])
+        assert isinstance(e, Scalar), "a scalar has no pieces"
         return self.value(e.leaf)
 
     # ------------------------------------------------------------ nests
