@@ -68,7 +68,7 @@ def __getattr__(name: str) -> object:
         from adjoint.core.spec import bfloat16
 
         return bfloat16()
-    if name in ("data", "nn", "numpy", "optim", "testing", "train"):  # loaded when first used
+    if name in ("amp", "data", "nn", "numpy", "optim", "testing", "train"):  # loaded when first used
         return _import_module(f"adjoint.{name}")
     if name == "jit":
         return _import_module("adjoint.api.jit").jit

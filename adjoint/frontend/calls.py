@@ -33,7 +33,11 @@ _FOREIGN = {
 }  # fmt: skip
 _STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
 _INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
-_OWN_CONVERTED = (PACKAGE + "nn" + os.sep, PACKAGE + "testing" + os.sep)  # networks run the user's `construct`
+_OWN_CONVERTED = (
+    PACKAGE + "nn" + os.sep,
+    PACKAGE + "testing" + os.sep,
+    os.path.join(PACKAGE, "ops", "functional", "ctc.py"),
+)
 
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -38,6 +38,7 @@ from adjoint.nn.conv import Conv3dTranspose as Conv3dTranspose
 from adjoint.nn.loss import BCELoss as BCELoss
 from adjoint.nn.loss import BCEWithLogitsLoss as BCEWithLogitsLoss
 from adjoint.nn.loss import CrossEntropyLoss as CrossEntropyLoss
+from adjoint.nn.loss import CTCLoss as CTCLoss
 from adjoint.nn.loss import DiceLoss as DiceLoss
 from adjoint.nn.loss import GaussianNLLLoss as GaussianNLLLoss
 from adjoint.nn.loss import HuberLoss as HuberLoss

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from adjoint import ops
+from adjoint.core import tree
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, float32, shape_of
@@ -34,11 +36,20 @@ def positive(what: str, **sizes: int) -> None:
             raise ArgumentError(f"{what}: {name} must be a whole number above 0, not {size!r}{called_at()}")
 
 
-def channels_first(what: str, data_format: str | None, rank: int) -> None:
-    """Refuse layouts other than (N, C, *space)."""
-    known = "NCDHW" if rank == 3 else "NCHW"
-    if data_format not in (None, known):
-        raise ArgumentError(f"{what}: data_format must be {known!r}, not {data_format!r}{called_at()}")
+def channels_last(what: str, data_format: str | None, rank: int) -> bool:
+    """Whether the layout is (N, *space, C) rather than (N, C, *space)."""
+    known = ("NCDHW", "NDHWC") if rank == 3 else ("NCHW", "NHWC")
+    if data_format not in (None, *known):
+        raise ArgumentError(
+            f"{what}: data_format must be {known[0]!r} or {known[1]!r}, not {data_format!r}{called_at()}"
+        )
+    return data_format == known[1]
+
+
+def with_channels_first(layer: Callable[[Any], Any], x: Any, rank: int) -> Any:
+    """A layer of (N, C, *space), or of a single sample (C, *space), on an input whose channels are the last axis."""
+    front = -rank - 1
+    return tree.map(lambda y: ops.moveaxis(y, front, -1), layer(ops.moveaxis(x, -1, front)))
 
 
 class Dense(Cell):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from typing import Any
@@ -43,7 +45,7 @@ class Cell:
         self.__dict__["_cells"] = {}
         self.__dict__["training"] = False
         self.__dict__["requires_grad"] = False
-        self.__dict__["_version"] = 0  # goes up with every change of an attribute
+        self.__dict__["_version"] = 0.0  # goes up by 1 with every change of an attribute; the fraction says `training`
         self.__dict__["_changed"] = ""  # the attribute that changed last
         self.__dict__["_path"] = ""  # the place in the network, with a dot at its end
         self.__dict__["_around"] = ()  # what surrounds a call, the innermost first
@@ -52,12 +54,17 @@ class Cell:
     def __setattr__(self, name: str, value: Any) -> None:
         if isinstance(value, (Parameter, Cell)) and "_params" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__}: call super().__init__() before assigning '{name}'")
-        if not self._has(name, value):
+        if name == "training" and "_version" in self.__dict__:
+            self.__dict__["_version"] = math.floor(self._version) + (0.25 if value else 0.0)
+            self.__dict__["_changed"] = name
+        elif not self._has(name, value):
             self._mark(name)
         for kind, registry in ((Parameter, self.__dict__.get("_params", {})), (Cell, self.__dict__.get("_cells", {}))):
             if not isinstance(value, kind):  # what replaces one of its kind takes its place in the order
                 registry.pop(name, None)
-        self.__dict__.pop(name, None)
+        if isinstance(self.__dict__.pop(name, None), (list, tuple, dict)):
+            for key in [k for k in self._params if k.startswith(f"{name}.")]:
+                del self._params[key]
         if isinstance(value, Parameter):
             if value.is_unnamed:
                 value.name = self._path + name
@@ -67,11 +74,29 @@ class Cell:
                 value.update_parameters_name(f"{self._path}{name}.")
             self._cells[name] = value
         else:
+            if isinstance(value, (list, tuple, dict)):
+                self._look_into(name, value)
             object.__setattr__(self, name, value)
+
+    def _look_into(self, name: str, container: Any) -> None:
+        """Take in new Parameters of a list; warn of new Cells in a container, which the network would not see."""
+        items = container.items() if isinstance(container, dict) else enumerate(container)
+        for key, x in items:
+            if isinstance(x, Parameter) and x.is_unnamed and "_params" in self.__dict__:
+                x.name = f"{self._path}{name}.{key}"
+                self._params[f"{name}.{key}"] = x
+            elif isinstance(x, Cell) and not x._path:
+                kind, instead = ("dict", "CellDict") if isinstance(container, dict) else ("list", "CellList")
+                warnings.warn(
+                    f"{type(self).__name__}.{name} is a {kind} of Cells, which the network does not see: their Parameters "
+                    f"are neither trained nor saved. Use nn.{instead}{called_at()}",
+                    stacklevel=3,
+                )
+                return
 
     def _mark(self, name: str) -> None:
         """Note that an attribute has changed: graphs with this Cell in them are to be built anew."""
-        self.__dict__["_version"] = self.__dict__.get("_version", 0) + 1
+        self.__dict__["_version"] = self.__dict__.get("_version", 0.0) + 1
         self.__dict__["_changed"] = name
 
     def _has(self, name: str, value: Any) -> bool:
@@ -114,9 +139,10 @@ class Cell:
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         if context.static_mode.get():
-            if "_by_mode" not in self.__dict__:
-                self.__dict__["_by_mode"] = by_mode(self._run)
-            return self.__dict__["_by_mode"](*inputs, **kwargs)
+            compiled = self.__dict__.setdefault("_by_mode", {})
+            if self.training not in compiled:  # one for training, one for use: a switch compiles nothing anew
+                compiled[self.training] = by_mode(self._run)
+            return compiled[self.training](*inputs, **kwargs)
         return self._run(*inputs, **kwargs)
 
     def _run(self, *inputs: Any, **kwargs: Any) -> Any:

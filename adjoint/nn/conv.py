@@ -1,4 +1,4 @@
-"""Convolutions and their transposes, in the layout (N, C, *space)."""
+"""Convolutions and their transposes, in the layout (N, C, *space), or (N, *space, C) where `data_format` says so."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import float32
-from adjoint.nn.basic import channels_first, positive, weight_and_bias
+from adjoint.nn.basic import channels_last, positive, weight_and_bias, with_channels_first
 from adjoint.nn.cell import Cell
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
 
@@ -17,6 +17,7 @@ class _Conv(Cell):
 
     rank: int
     transposed = False
+    channels_last = False
 
     def _set(
         self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, pad_mode: str, padding: Any,
@@ -38,9 +39,10 @@ class _Conv(Cell):
         self.dilation = sizes_of(what, "dilation", dilation, self.rank)
         self.group, self.has_bias = group, has_bias
         channels = (in_channels, out_channels // group) if self.transposed else (out_channels, in_channels // group)
-        self.weight, self.bias = weight_and_bias(
-            (*channels, *self.kernel_size), out_channels, weight_init, bias_init, has_bias, dtype
-        )
+        shape = (*channels, *self.kernel_size)
+        if self.channels_last:
+            shape = (shape[0], *shape[2:], shape[1])
+        self.weight, self.bias = weight_and_bias(shape, out_channels, weight_init, bias_init, has_bias, dtype)
 
     def extra_repr(self) -> str:
         padding = f", padding={self.padding}" if self.pad_mode == "pad" else ""
@@ -57,15 +59,19 @@ class _Forward(_Conv):
         bias_init: Any = None, data_format: str | None = None, dtype: Any = float32,
     ) -> None:  # fmt: skip
         super().__init__()
-        channels_first(type(self).__name__, data_format, self.rank)
+        self.channels_last = channels_last(type(self).__name__, data_format, self.rank)
         self._set(
             in_channels, out_channels, kernel_size, stride, pad_mode, padding, dilation, group, has_bias, weight_init,
             bias_init, dtype,
         )  # fmt: skip
 
     def construct(self, x: Any) -> Any:
+        return with_channels_first(self._conv, x, self.rank) if self.channels_last else self._conv(x)
+
+    def _conv(self, x: Any) -> Any:
         conv = (ops.conv1d, ops.conv2d, ops.conv3d)[self.rank - 1]
-        return conv(x, self.weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
+        weight = ops.moveaxis(self.weight, -1, 1) if self.channels_last else self.weight
+        return conv(x, weight, self.bias, self.stride, self.pad_mode, self.padding, self.dilation, self.group)
 
 
 class Conv1d(_Forward):
@@ -83,7 +89,8 @@ class Conv2d(_Forward):
     """Convolution of (N, C, H, W) with filters (O, C / group, KH, KW), which are trained.
 
     `pad_mode` is "same" (as many windows as the input has strides), "valid" (no padding) or "pad": then `padding` says how
-    much on each side, one number, one for each axis, or (top, bottom, left, right).
+    much on each side, one number, one for each axis, or (top, bottom, left, right). With `data_format` "NHWC" the channels of
+    input, filters and result are their last axis.
 
     >>> import adjoint as ad
     >>> layer = ad.nn.Conv2d(3, 8, 3, has_bias=True)

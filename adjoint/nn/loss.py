@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from adjoint import ops
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.nn.cell import Cell
+from adjoint.ops.functional.loss import same_shape
 
 
 class LossBase(Cell):
@@ -36,12 +36,6 @@ class LossBase(Cell):
 
     def extra_repr(self) -> str:
         return f"reduction={self.reduction}"
-
-
-def same_shape(what: str, a: Any, b: Any) -> None:
-    """Refuse predictions and labels of different shapes, which would broadcast without a word."""
-    if shape_of(a) != shape_of(b):
-        raise ShapeError(f"{what}: the shapes {shape_of(a)} and {shape_of(b)} differ{called_at()}")
 
 
 class L1Loss(LossBase):
@@ -104,14 +98,7 @@ class SmoothL1Loss(LossBase):
         self.beta = beta
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        if self.beta == 0:
-            return ops.l1_loss(logits, labels, self.reduction)
-        return self.get_loss(_huber(logits, labels, self.beta) / self.beta)
-
-
-def _huber(logits: Any, labels: Any, delta: float) -> Any:
-    distance = ops.abs(logits - labels)
-    return ops.where(distance < delta, 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+        return ops.smooth_l1_loss(logits, labels, self.beta, self.reduction)
 
 
 class HuberLoss(LossBase):
@@ -129,7 +116,7 @@ class HuberLoss(LossBase):
         self.delta = delta
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        return self.get_loss(_huber(logits, labels, self.delta))
+        return ops.huber_loss(logits, labels, self.reduction, self.delta)
 
 
 class CrossEntropyLoss(LossBase):
@@ -230,12 +217,10 @@ class KLDivLoss(LossBase):
 
     def __init__(self, reduction: str = "mean") -> None:
         super().__init__("sum" if reduction == "batchmean" else reduction)
-        self.by_batch = reduction == "batchmean"
+        self.reduction = reduction
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        same_shape("KLDivLoss", logits, labels)
-        loss = self.get_loss(ops.xlogy(labels, labels) - labels * logits)
-        return loss / shape_of(logits)[0] if self.by_batch else loss
+        return ops.kl_div(logits, labels, self.reduction)
 
 
 class PoissonNLLLoss(LossBase):
@@ -253,13 +238,7 @@ class PoissonNLLLoss(LossBase):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def construct(self, input: Any, target: Any) -> Any:
-        rate, log_rate = (ops.exp(input), input) if self.log_input else (input, ops.log(input + self.eps))
-        loss = rate - target * log_rate
-        if self.full:
-            many = ops.where(target > 1, target, 1)
-            stirling = many * ops.log(many) - many + 0.5 * ops.log(2 * math.pi * many)
-            loss = loss + ops.where(target > 1, stirling, 0)
-        return self.get_loss(loss)
+        return ops.poisson_nll_loss(input, target, self.log_input, self.full, self.eps, self.reduction)
 
 
 class GaussianNLLLoss(LossBase):
@@ -275,10 +254,7 @@ class GaussianNLLLoss(LossBase):
         self.full, self.eps = full, eps
 
     def construct(self, logits: Any, labels: Any, var: Any) -> Any:
-        at_least = ops.stop_gradient(ops.clamp(var, min=self.eps)) - ops.stop_gradient(var)
-        spread = var + at_least  # the bound is not differentiated: a variance below it can still grow
-        loss = 0.5 * (ops.log(spread) + (labels - logits) ** 2 / spread)
-        return self.get_loss(loss + 0.5 * math.log(2 * math.pi) if self.full else loss)
+        return ops.gaussian_nll_loss(logits, labels, var, self.full, self.eps, self.reduction)
 
 
 class DiceLoss(Cell):
@@ -298,3 +274,26 @@ class DiceLoss(Cell):
         both = ops.sum(logits * label)
         total = ops.sum(logits * logits) + ops.sum(label * label)
         return 1 - 2 * both / (total + self.smooth)
+
+
+class CTCLoss(LossBase):
+    """The negative logarithm of the probability of sequences of labels, over all their alignments; see `ops.ctc_loss`.
+
+    >>> import adjoint as ad
+    >>> even = ad.ops.log_softmax(ad.ops.zeros((3, 1, 2)), -1)
+    >>> print(ad.nn.CTCLoss(reduction="sum")(even, ad.Tensor([[1]]), [3], [1]).round(4))
+    0.2877
+    """
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def construct(self, log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any) -> Any:
+        loss, _ = ops.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
+        return loss
+
+    def extra_repr(self) -> str:
+        return f"blank={self.blank}, reduction={self.reduction}, zero_infinity={self.zero_infinity}"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
-from adjoint.core.spec import dtype_of, shape_of
-from adjoint.nn.loss import LossBase, same_shape
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.nn.loss import LossBase
 
 
 class HingeEmbeddingLoss(LossBase):
@@ -23,9 +22,7 @@ class HingeEmbeddingLoss(LossBase):
         self.margin = margin
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        near = ops.where(labels == 1, logits, 0)
-        far = ops.where(labels == -1, ops.relu(self.margin - logits), 0)
-        return self.get_loss(near + far)
+        return ops.hinge_embedding_loss(logits, labels, self.margin, self.reduction)
 
 
 class MarginRankingLoss(LossBase):
@@ -41,7 +38,7 @@ class MarginRankingLoss(LossBase):
         self.margin = margin
 
     def construct(self, input1: Any, input2: Any, target: Any) -> Any:
-        return self.get_loss(ops.relu(-target * (input1 - input2) + self.margin))
+        return ops.margin_ranking_loss(input1, input2, target, self.margin, self.reduction)
 
 
 class SoftMarginLoss(LossBase):
@@ -53,8 +50,7 @@ class SoftMarginLoss(LossBase):
     """
 
     def construct(self, logits: Any, labels: Any) -> Any:
-        same_shape("SoftMarginLoss", logits, labels)
-        return self.get_loss(ops.softplus(-labels * logits))
+        return ops.soft_margin_loss(logits, labels, self.reduction)
 
 
 class MultiLabelSoftMarginLoss(LossBase):
@@ -70,9 +66,7 @@ class MultiLabelSoftMarginLoss(LossBase):
         self.weight = weight
 
     def construct(self, x: Any, target: Any) -> Any:
-        same_shape("MultiLabelSoftMarginLoss", x, target)
-        loss = ops.binary_cross_entropy_with_logits(x, target, self.weight, None, "none")
-        return self.get_loss(ops.mean(loss, -1))
+        return ops.multilabel_soft_margin_loss(x, target, self.weight, self.reduction)
 
 
 class MultiMarginLoss(LossBase):
@@ -90,17 +84,7 @@ class MultiMarginLoss(LossBase):
         self.p, self.margin, self.weight = p, margin, weight
 
     def construct(self, x: Any, target: Any) -> Any:
-        if len(shape_of(x)) != 2 or shape_of(target) != shape_of(x)[:1]:
-            raise ShapeError(
-                f"MultiMarginLoss: scores (N, C) and classes (N,) are needed, not the shapes {shape_of(x)} and "
-                f"{shape_of(target)}{called_at()}"
-            )
-        classes = shape_of(x)[1]
-        right = ops.one_hot(target, classes, dtype=dtype_of(x))
-        short = ops.relu(self.margin - ops.sum(right * x, 1, keepdims=True) + x) ** self.p
-        if self.weight is not None:
-            short = short * ops.expand_dims(ops.take(self.weight, target, 0), 1)
-        return self.get_loss(ops.sum((1 - right) * short, 1) / classes)
+        return ops.multi_margin_loss(x, target, self.p, self.margin, self.weight, self.reduction)
 
 
 class CosineEmbeddingLoss(LossBase):
@@ -119,11 +103,7 @@ class CosineEmbeddingLoss(LossBase):
         self.margin = margin
 
     def construct(self, logits_x1: Any, logits_x2: Any, labels: Any) -> Any:
-        product = ops.sum(logits_x1 * logits_x2, -1)
-        lengths = [ops.sum(v * v, -1) + 1e-12 for v in (logits_x1, logits_x2)]  # vectors of zeros: no angle, no NaN
-        cosine = product / ops.sqrt(lengths[0] * lengths[1])
-        alike = ops.where(labels == 1, 1 - cosine, 0)
-        return self.get_loss(alike + ops.where(labels == -1, ops.relu(cosine - self.margin), 0))
+        return ops.cosine_embedding_loss(logits_x1, logits_x2, labels, self.margin, self.reduction)
 
 
 class TripletMarginLoss(LossBase):
@@ -146,10 +126,4 @@ class TripletMarginLoss(LossBase):
         self.p, self.swap, self.eps, self.margin = p, swap, eps, margin
 
     def construct(self, x: Any, positive: Any, negative: Any) -> Any:
-        near, far = self._distance(x, positive), self._distance(x, negative)
-        if self.swap:
-            far = ops.minimum(far, self._distance(positive, negative))
-        return self.get_loss(ops.relu(near - far + self.margin))
-
-    def _distance(self, a: Any, b: Any) -> Any:
-        return ops.vector_norm(a - b + self.eps, self.p, -1)
+        return ops.triplet_margin_loss(x, positive, negative, self.margin, self.p, self.eps, self.swap, self.reduction)

@@ -11,7 +11,7 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32, shape_of
 from adjoint.nn import state
-from adjoint.nn.basic import channels_first, positive
+from adjoint.nn.basic import channels_last, positive, with_channels_first
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import initializer
 
@@ -24,6 +24,11 @@ def _check_axes(what: str, x: Any, axes: tuple[int, ...], channels: int) -> None
             f"{what}: an input of {wanted} axes with {channels} channels on axis 1 is needed, not the shape "
             f"{shape}{called_at()}"
         )
+
+
+def _check_momentum(what: str, momentum: float) -> None:
+    if not 0 <= momentum <= 1:
+        raise ArgumentError(f"{what}: momentum must lie between 0 and 1, not {momentum}{called_at()}")
 
 
 class _BatchNorm(Cell):
@@ -39,21 +44,21 @@ class _BatchNorm(Cell):
     ) -> None:  # fmt: skip
         super().__init__()
         positive(type(self).__name__, num_features=num_features)
-        channels_first(type(self).__name__, data_format, max(self.axes) - 2)
-        if not 0 <= momentum <= 1:
-            raise ArgumentError(
-                f"{type(self).__name__}: momentum must lie between 0 and 1, not {momentum}{called_at()}"
-            )
+        self.channels_last = channels_last(type(self).__name__, data_format, max(self.axes) - 2)
+        _check_momentum(type(self).__name__, momentum)
         self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
         self.use_batch_statistics = use_batch_statistics
 
-        def vector(init: Any, trained: bool) -> Parameter:
-            return Parameter(initializer(init, (num_features,), dtype), requires_grad=trained)
-
-        self.moving_mean, self.moving_variance = vector(moving_mean_init, False), vector(moving_var_init, False)
-        self.gamma, self.beta = vector(gamma_init, affine), vector(beta_init, affine)
+        starts = (moving_mean_init, False), (moving_var_init, False), (gamma_init, affine), (beta_init, affine)
+        vectors = [Parameter(initializer(init, (num_features,), dtype), requires_grad=yes) for init, yes in starts]
+        self.moving_mean, self.moving_variance, self.gamma, self.beta = vectors
 
     def construct(self, x: Any) -> Any:
+        if self.channels_last:
+            return with_channels_first(self._normalised, x, len(shape_of(x)) - 2)
+        return self._normalised(x)
+
+    def _normalised(self, x: Any) -> Any:
         _check_axes(type(self).__name__, x, self.axes, self.num_features)
         of_batch = self.training if self.use_batch_statistics is None else self.use_batch_statistics
         if not of_batch:
@@ -200,7 +205,10 @@ class GroupNorm(Cell):
 
 
 class _InstanceNorm(Cell):
-    """Normalisation of (N, C, *space) for each sample and channel."""
+    """Normalisation of (N, C, *space) for each sample and channel, in training and in use by its own mean and variance.
+
+    In training their averages over samples are kept, with `momentum` of the old, as MindSpore does; nothing uses them.
+    """
 
     axes: tuple[int, ...]
 
@@ -210,20 +218,26 @@ class _InstanceNorm(Cell):
     ) -> None:  # fmt: skip
         super().__init__()
         positive(type(self).__name__, num_features=num_features)
-        if isinstance(momentum, bool) or momentum != 0.1:
-            raise ArgumentError(
-                f"{type(self).__name__}: no averages are kept, so momentum {momentum!r} has no meaning{called_at()}"
-            )
-        self.num_features, self.eps, self.affine = num_features, eps, affine
-        self.gamma = Parameter(initializer(gamma_init, (num_features,), dtype), requires_grad=affine)
-        self.beta = Parameter(initializer(beta_init, (num_features,), dtype), requires_grad=affine)
+        _check_momentum(type(self).__name__, momentum)
+        self.num_features, self.eps, self.momentum, self.affine = num_features, eps, momentum, affine
+        starts = ("zeros", False), ("ones", False), (gamma_init, affine), (beta_init, affine)
+        vectors = [Parameter(initializer(init, (num_features,), dtype), requires_grad=yes) for init, yes in starts]
+        self.moving_mean, self.moving_variance, self.gamma, self.beta = vectors
 
     def construct(self, x: Any) -> Any:
         _check_axes(type(self).__name__, x, self.axes, self.num_features)
+        if self.training:
+            self._keep_averages(x)
         return ops.instance_norm(x, self.gamma, self.beta, self.eps)
 
+    def _keep_averages(self, x: Any) -> None:
+        space = tuple(range(2, len(shape_of(x))))
+        x = ops.stop_gradient(x)
+        state.blend(self.moving_mean, self.momentum, ops.mean(x, (0, *space)))
+        state.blend(self.moving_variance, self.momentum, ops.mean(ops.var(x, space), 0), math.prod(shape_of(x)[2:]))
+
     def extra_repr(self) -> str:
-        return f"num_features={self.num_features}, eps={self.eps}, affine={self.affine}"
+        return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"
 
 
 class InstanceNorm1d(_InstanceNorm):

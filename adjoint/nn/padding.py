@@ -198,6 +198,13 @@ class Upsample(Cell):
         return f"{by}, mode={self.mode}"
 
 
+def _rearranged(x: Any, lead: Sequence[int], parts: Sequence[int], order: Sequence[int], shape: Sequence[int]) -> Any:
+    """The axes behind `lead` cut into parts, put in another order, and joined to the given shape."""
+    n = len(lead)
+    x = ops.permute(ops.reshape(x, (*lead, *parts)), (*range(n), *(n + k for k in order)))
+    return ops.reshape(x, (*lead, *shape))
+
+
 class PixelShuffle(Cell):
     """(..., C r², H, W) as (..., C, H r, W r): channels become pixels.
 
@@ -216,10 +223,7 @@ class PixelShuffle(Cell):
         if len(shape) < 3 or shape[-3] % r**2:
             raise ShapeError(f"PixelShuffle: the shape {shape} has no multiple of {r**2} channels{called_at()}")
         *lead, c, h, w = shape
-        n = len(lead)
-        x = ops.reshape(x, (*lead, c // r**2, r, r, h, w))
-        x = ops.permute(x, (*range(n), n, n + 3, n + 1, n + 4, n + 2))
-        return ops.reshape(x, (*lead, c // r**2, h * r, w * r))
+        return _rearranged(x, lead, (c // r**2, r, r, h, w), (0, 3, 1, 4, 2), (c // r**2, h * r, w * r))
 
 
 class PixelUnshuffle(Cell):
@@ -240,7 +244,4 @@ class PixelUnshuffle(Cell):
         if len(shape) < 3 or shape[-1] % r or shape[-2] % r:
             raise ShapeError(f"PixelUnshuffle: the last two axes of {shape} are no multiples of {r}{called_at()}")
         *lead, c, h, w = shape
-        n = len(lead)
-        x = ops.reshape(x, (*lead, c, h // r, r, w // r, r))
-        x = ops.permute(x, (*range(n), n, n + 2, n + 4, n + 1, n + 3))
-        return ops.reshape(x, (*lead, c * r * r, h // r, w // r))
+        return _rearranged(x, lead, (c, h // r, r, w // r, r), (0, 2, 4, 1, 3), (c * r * r, h // r, w // r))

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
-from adjoint.nn.basic import channels_first
+from adjoint.nn.basic import channels_last, with_channels_first
 from adjoint.nn.cell import Cell
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
 
@@ -17,6 +17,7 @@ class _Pool(Cell):
     """What layers with windows share."""
 
     rank: int
+    channels_last = False
 
     def _set(self, kernel_size: Sizes, stride: Sizes, pad_mode: str, padding: Any, ceil_mode: bool) -> None:
         what = type(self).__name__
@@ -28,6 +29,12 @@ class _Pool(Cell):
         self.padding, self.ceil_mode = pairs_of(what, padding, self.rank), ceil_mode
         if self.pad_mode != "pad" and (ceil_mode or any(map(any, self.padding))):
             raise ArgumentError(f"{what}: padding and ceil_mode need pad_mode='pad', not {pad_mode!r}{called_at()}")
+
+    def construct(self, x: Any) -> Any:
+        return with_channels_first(self._pool, x, self.rank) if self.channels_last else self._pool(x)
+
+    def _pool(self, x: Any) -> Any:
+        raise NotImplementedError
 
     def _pairs(self, x: Any, dilation: Sequence[int]) -> Any:
         """The padding at both ends of each axis in space."""
@@ -47,12 +54,12 @@ class _MaxPool(_Pool):
         dilation: Sizes = 1, return_indices: bool = False, ceil_mode: bool = False, data_format: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__()
-        channels_first(type(self).__name__, data_format, self.rank)
+        self.channels_last = channels_last(type(self).__name__, data_format, self.rank)
         self._set(kernel_size, stride, pad_mode, padding, ceil_mode)
         self.dilation = sizes_of(type(self).__name__, "dilation", dilation, self.rank)
         self.return_indices = return_indices
 
-    def construct(self, x: Any) -> Any:
+    def _pool(self, x: Any) -> Any:
         pool = (ops.max_pool1d, ops.max_pool2d, ops.max_pool3d)[self.rank - 1]
         pairs = self._pairs(x, self.dilation)
         return pool(x, self.kernel_size, self.stride, pairs, self.dilation, self.return_indices, self.ceil_mode)
@@ -73,7 +80,8 @@ class MaxPool2d(_MaxPool):
     """The largest element of each window of (N, C, H, W).
 
     `pad_mode` is "valid", "same" (as many windows as the input has strides) or "pad": then `padding` and `ceil_mode` say
-    more. With `return_indices`, also where in the plane each largest element stands.
+    more. With `return_indices`, also where in the plane each largest element stands. `data_format` "NHWC" has the channels
+    last.
 
     >>> import adjoint as ad
     >>> ad.nn.MaxPool2d(3, 2, pad_mode="same")(ad.ops.ones((1, 2, 5, 7))).shape
@@ -105,7 +113,7 @@ class _AvgPool(_Pool):
         self._set(kernel_size, stride, pad_mode, padding, ceil_mode)
         self.count_include_pad = count_include_pad
 
-    def construct(self, x: Any) -> Any:
+    def _pool(self, x: Any) -> Any:
         pool = (ops.avg_pool1d, ops.avg_pool2d, ops.avg_pool3d)[self.rank - 1]
         pairs = self._pairs(x, (1,) * self.rank)
         include = self.count_include_pad and self.pad_mode == "pad"  # what "same" adds is never counted
@@ -142,7 +150,7 @@ class AvgPool2d(_AvgPool):
         data_format: str | None = None,
     ) -> None:  # fmt: skip
         super().__init__(kernel_size, stride, pad_mode, padding, ceil_mode, count_include_pad)
-        channels_first(type(self).__name__, data_format, self.rank)
+        self.channels_last = channels_last(type(self).__name__, data_format, self.rank)
         self.divisor_override = divisor_override
 
 

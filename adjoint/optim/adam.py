@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.optim.groups import LearningRate, Params
+from adjoint.optim.groups import LearningRate, Params, WeightDecay
 from adjoint.optim.optimizer import Optimizer
-from adjoint.optim.rule import Rule, Slots
+from adjoint.optim.rule import Rule, Slots, is_none
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class AdamRule(_Moments):
     def slots(self) -> tuple[str, ...]:
         return (*self.names, "vhat") if self.amsgrad else self.names
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         m, v = self.means(g, old)
         first, second = shared
         rate = lr * ops.cast(ops.sqrt(second) / first, w.dtype)
@@ -74,11 +74,11 @@ class AdamWeightDecayRule(_Moments):
     names = ("adam_m", "adam_v")
     decoupled = True
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         means = self.means(g, old)
         m, v = self.corrected(*means, shared) if self.correct else means
         direction = m / (ops.sqrt(v) + self.eps)
-        if decay:
+        if not is_none(decay):
             direction = direction + decay * w
         return w - lr * direction, dict(zip(self.names, means, strict=True))
 
@@ -92,7 +92,7 @@ class LambRule(_Moments):
     names = ("lamb_m", "lamb_v")
     decoupled = True
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         means = self.means(g, old)
         m, v = self.corrected(*means, shared)
         r = m / (ops.sqrt(v) + self.eps) + decay * w
@@ -113,7 +113,7 @@ class Adam(Optimizer):
         beta1: how much of the mean of the gradients is kept.
         beta2: how much of the mean of their squares is kept.
         eps: keeps the division away from zero.
-        use_locking: taken for MindSpore's programs. An update here is never torn, so both values mean the same.
+        use_locking: taken for MindSpore's programs, and the same either way: call an optimiser from one thread at a time.
         use_nesterov: look ahead along the mean of the gradients.
         weight_decay: the coefficient of an L2 penalty.
         loss_scale: what the loss was multiplied by.
@@ -137,7 +137,7 @@ class Adam(Optimizer):
         eps: float = 1e-8,
         use_locking: bool = False,
         use_nesterov: bool = False,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         loss_scale: float = 1.0,
         use_amsgrad: bool = False,
         *,
@@ -179,7 +179,7 @@ class AdamWeightDecay(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         *,
         jit: bool = True,
     ) -> None:
@@ -207,7 +207,7 @@ class AdamW(AdamWeightDecay):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-8,
-        weight_decay: float = 0.01,
+        weight_decay: WeightDecay = 0.01,
         *,
         jit: bool = True,
     ) -> None:
@@ -240,7 +240,7 @@ class Lamb(Optimizer):
         beta1: float = 0.9,
         beta2: float = 0.999,
         eps: float = 1e-6,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         *,
         jit: bool = True,
     ) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import ops
-from adjoint.optim.groups import LearningRate, Params
+from adjoint.optim.groups import LearningRate, Params, WeightDecay
 from adjoint.optim.optimizer import Optimizer, at_least_zero
 from adjoint.optim.rule import Rule, Slots
 
@@ -27,7 +27,7 @@ class AdagradRule(Rule):
     def first(self, slot: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return ops.full(shape, self.accum, dtype)
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         h = old["accum"] + g * g if self.update_slots else old["accum"]
         return w - lr * g / ops.sqrt(h), {"accum": h}
 
@@ -49,7 +49,7 @@ class RMSPropRule(Rule):
     def first(self, slot: str, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return ops.full(shape, self.start if slot == "mean_square" else 0.0, dtype)
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         slots = {"mean_square": self.decay * old["mean_square"] + (1.0 - self.decay) * (g * g)}
         size = slots["mean_square"]
         if self.centered:
@@ -85,7 +85,7 @@ class Adagrad(Optimizer):
         learning_rate: LearningRate = 0.001,
         update_slots: bool = True,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         *,
         jit: bool = True,
     ) -> None:
@@ -105,7 +105,7 @@ class RMSProp(Optimizer):
         decay: how much of the mean square is kept.
         momentum: how much of the last step is kept.
         epsilon: keeps the division away from zero.
-        use_locking: taken for MindSpore's programs. An update here is never torn, so both values mean the same.
+        use_locking: taken for MindSpore's programs, and the same either way: call an optimiser from one thread at a time.
         centered: divide by the standard deviation in place of the root mean square.
         loss_scale: what the loss was multiplied by.
         weight_decay: the coefficient of an L2 penalty.
@@ -128,7 +128,7 @@ class RMSProp(Optimizer):
         use_locking: bool = False,
         centered: bool = False,
         loss_scale: float = 1.0,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         *,
         jit: bool = True,
     ) -> None:

@@ -13,6 +13,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 
 LearningRate = float | Tensor | Iterable[float] | Callable[[int], Any]
+WeightDecay = float | Callable[[int], Any]
 Params = Iterable[Parameter] | Iterable[dict[str, Any]]
 Schedule = Callable[[int], float]
 
@@ -25,7 +26,7 @@ class Member:
 
     parameter: Parameter
     schedule: Schedule
-    weight_decay: float
+    weight_decay: float | Schedule
     centralised: bool = False
 
 
@@ -58,7 +59,7 @@ def _listed(rate: Any) -> Any:
     return rate if isinstance(rate, (int, float, np.ndarray, np.generic)) else list(rate)
 
 
-def members(what: str, params: Params, learning_rate: LearningRate, weight_decay: float) -> list[Member]:
+def members(what: str, params: Params, learning_rate: LearningRate, weight_decay: WeightDecay) -> list[Member]:
     """Each Parameter with its settings, in the order in which gradients are given.
 
     Without groups, weight decay leaves out Parameters with `beta` or `gamma` in their names, as MindSpore does: those
@@ -90,15 +91,19 @@ def _plain_kind(dtype: np.dtype) -> Any:
     return np.float32 if dtype.name == "bfloat16" else dtype
 
 
-def _decay(what: str, value: Any) -> float:
+def _decay(what: str, value: Any) -> float | Schedule:
+    if callable(value):
+        return lambda step: float(value(step))
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what}: weight_decay must be a number, not {type(value).__name__}{called_at()}")
+        raise TypeError(
+            f"{what}: weight_decay must be a number or a function of the step, not {type(value).__name__}{called_at()}"
+        )
     if value < 0:
         raise ArgumentError(f"{what}: weight_decay must be >= 0, not {value}{called_at()}")
     return float(value)
 
 
-def _grouped(what: str, groups: Sequence[dict[str, Any]], schedule: Schedule, decay: float) -> list[Member]:
+def _grouped(what: str, groups: Sequence[dict[str, Any]], schedule: Schedule, decay: float | Schedule) -> list[Member]:
     found: dict[Parameter, Member] = {}
     order = None
     for group in groups:

@@ -7,7 +7,7 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.optim.groups import LearningRate, Params
+from adjoint.optim.groups import LearningRate, Params, WeightDecay
 from adjoint.optim.optimizer import Optimizer, at_least_zero
 from adjoint.optim.rule import Rule, Slots
 
@@ -24,7 +24,7 @@ class SGDRule(Rule):
     def slots(self) -> tuple[str, ...]:
         return ("accum",) if self.momentum else ()
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         if not self.momentum:
             return w - lr * g, {}
         v = self.momentum * old["accum"] + (1.0 - self.dampening) * g
@@ -44,7 +44,7 @@ class MomentumRule(Rule):
     def slots(self) -> tuple[str, ...]:
         return ("moments",)
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
         v = self.momentum * old["moments"] + g
         return w - lr * (g + self.momentum * v if self.nesterov else v), {"moments": v}
 
@@ -77,7 +77,7 @@ class SGD(Optimizer):
         learning_rate: LearningRate = 0.1,
         momentum: float = 0.0,
         dampening: float = 0.0,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         nesterov: bool = False,
         loss_scale: float = 1.0,
         *,
@@ -116,7 +116,7 @@ class Momentum(Optimizer):
         params: Params,
         learning_rate: LearningRate,
         momentum: float,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         loss_scale: float = 1.0,
         use_nesterov: bool = False,
         *,

@@ -14,7 +14,8 @@ from adjoint.core.dispatch import wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, ParameterTuple, plain
 from adjoint.core.tensor import Tensor
-from adjoint.optim.groups import LearningRate, Params, members
+from adjoint.optim.groups import LearningRate, Params, Schedule, WeightDecay, members
+from adjoint.optim.memory import is_large, owned, unfollowed
 from adjoint.optim.rule import Rule, State
 
 
@@ -23,14 +24,15 @@ class Optimizer:
 
     The mathematics is in `rule`, a pure function; this class keeps the Parameters and the state, and compiles the rule.
     Learning rates are inputs of the compiled step, so that a schedule never compiles anew. An optimiser of your own is
-    a `Rule` handed to this class.
+    a `Rule` handed to this class. Large Parameters and their state are changed in place: a Tensor that was taken of one
+    before a step keeps its values, but a thread that reads one in the middle of a step may see both old and new elements.
 
     Args:
         rule: the update rule.
         params: the Parameters to train, or groups: dicts with `params` and, where they differ from the optimiser's,
             `lr`, `weight_decay` and `grad_centralization`. A dict with `order_params` says in which order gradients come.
         learning_rate: a number, a list with one for each step, or a function of the step (a schedule).
-        weight_decay: the coefficient of an L2 penalty. Without groups, Parameters with `beta` or `gamma` in their
+        weight_decay: the coefficient of an L2 penalty, or a function of the step that gives it. Without groups, Parameters with `beta` or `gamma` in their
             names are left out, as in MindSpore.
         jit: compile the update; without it, ops run one by one.
 
@@ -48,7 +50,7 @@ class Optimizer:
         rule: Rule,
         params: Params,
         learning_rate: LearningRate,
-        weight_decay: float = 0.0,
+        weight_decay: WeightDecay = 0.0,
         *,
         jit: bool = True,
     ) -> None:
@@ -58,9 +60,10 @@ class Optimizer:
         found = members(name, params, learning_rate, weight_decay)
         self.parameters = ParameterTuple(m.parameter for m in found)
         self.schedules = [m.schedule for m in found]
-        self.rule = replace(
-            rule, weight_decay=tuple(m.weight_decay for m in found), centralised=tuple(m.centralised for m in found)
-        )
+        self.decays = [m.weight_decay for m in found]
+        self._decays_change = any(map(callable, self.decays))
+        fixed = tuple(0.0 if callable(d) else d for d in self.decays)
+        self.rule = replace(rule, weight_decay=fixed, centralised=tuple(m.centralised for m in found))
         state = self.rule.init([plain(p) for p in self.parameters])
         self.global_step = Parameter(state["step"], "global_step", requires_grad=False)
         self.slots = {
@@ -70,14 +73,18 @@ class Optimizer:
             )
             for slot in self.rule.slots
         }
-        self._update = compiled(self.rule.update) if jit else self.rule.update
+        self._overwriting = jit and is_large(self.parameters)
+        given = ("state", "params") if self._overwriting else ()
+        self._update = compiled(self.rule.update, donate=given) if jit else self.rule.update
 
     @boundary
     def __call__(self, grads: Any) -> bool:
         """Take one step along these gradients: a sequence with one for each Parameter, or a dict by name."""
-        state, params, lr = self.inputs()
+        self._check_outside()
+        along = self.gradients(grads)
+        state, params, rates = self.inputs(self._overwriting)
         with context.no_grad():
-            self.store(*self._update(self.gradients(grads), state, params, lr))
+            self.store(*self._update(along, state, params, *rates))
         return True
 
     def step(self, grads: Any) -> bool:
@@ -117,6 +124,24 @@ class Optimizer:
         rates = self.rates
         return tuple(Tensor(r) for r in rates) if isinstance(rates, list) else Tensor(rates)
 
+    def reduce_lr(self, factor: float, min_lr: float = 0.0) -> None:
+        """Multiply all learning rates by a factor from now on, though none to below `min_lr`.
+
+        >>> import adjoint as ad
+        >>> optimiser = ad.optim.SGD([ad.Parameter(ad.Tensor([1.0]), name="w")], learning_rate=0.5)
+        >>> optimiser.reduce_lr(0.5, min_lr=0.2)
+        >>> optimiser.reduce_lr(0.5, min_lr=0.2)
+        >>> print(optimiser.get_lr())
+        0.2
+        """
+        if not 0 < factor < 1 or min_lr < 0:
+            raise ArgumentError(
+                f"{type(self).__name__}: a factor must lie between 0 and 1, and min_lr be >= 0, not {factor} and {min_lr}"
+                f"{called_at()}"
+            )
+        lower = {schedule: _reduced(schedule, factor, min_lr) for schedule in self.schedules}
+        self.schedules = [lower[schedule] for schedule in self.schedules]
+
     # ------------------------------------------------------------ state
 
     def parameters_dict(self) -> dict[str, Parameter]:
@@ -143,15 +168,19 @@ class Optimizer:
         for name, p in mine.items():
             p.set_data(saved[name])
 
-    def inputs(self) -> tuple[State, list[Any], float | list[float]]:
-        """The state, the parameters and the learning rates that the next step begins with."""
-        if context.bindings.get() is not None or context.open_tape.get() is not None:
-            raise AdjointError(
-                f"{type(self).__name__} cannot write to Parameters inside grad, vmap, jit or a GradientTape. Call it "
-                f"outside, or compile the whole step with adjoint.optim.compiled_step{called_at()}"
-            )
-        state: State = {slot: [plain(p) for p in held] for slot, held in self.slots.items()}
-        return {"step": plain(self.global_step), **state}, [plain(p) for p in self.parameters], self.rates
+    def inputs(self, overwriting: bool = False) -> tuple[State, list[Any], tuple[Any, ...]]:
+        """The state and the parameters that the next step begins with, its learning rates, and its decays if they change.
+
+        If it is to write over them, what others hold of them is copied first.
+        """
+        self._check_outside()
+        value = owned if overwriting else plain
+        state: State = {slot: [value(p) for p in held] for slot, held in self.slots.items()}
+        rates: tuple[Any, ...] = (self.rates,)
+        if self._decays_change:
+            step = int(self.global_step._value)
+            rates = self.rates, [d(step) if callable(d) else d for d in self.decays]
+        return {"step": plain(self.global_step), **state}, [value(p) for p in self.parameters], rates
 
     def store(self, params: Sequence[Any], state: State) -> None:
         """Set the Parameters and the state to what a step made of them."""
@@ -162,8 +191,24 @@ class Optimizer:
         for p, x in zip(self.parameters, params, strict=True):
             _put(p, x)
 
+    def _check_outside(self) -> None:
+        """Refuse a step inside a transform, which must not see Parameters change."""
+        if context.bindings.get() is not None or context.open_tape.get() is not None:
+            raise AdjointError(
+                f"{type(self).__name__} cannot write to Parameters inside grad, vmap, jit or a GradientTape. Call it "
+                f"outside, or compile the whole step with adjoint.optim.compiled_step{called_at()}"
+            )
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.parameters)} parameters, step {int(self.global_step._value)})"
+
+
+def _reduced(schedule: Schedule, factor: float, least: float) -> Schedule:
+    def reduced(step: int) -> float:
+        rate = schedule(step)
+        return min(rate, max(factor * rate, least))
+
+    return reduced
 
 
 def _put(p: Parameter, value: Tensor) -> None:
@@ -172,7 +217,7 @@ def _put(p: Parameter, value: Tensor) -> None:
 
 
 def _tensor(g: Any) -> Tensor:
-    return plain(g) if isinstance(g, Parameter) else g if isinstance(g, Tensor) else wrap(g)
+    return plain(g) if isinstance(g, Parameter) else unfollowed(g) if isinstance(g, Tensor) else wrap(g)
 
 
 def _find(grads: Mapping[Any, Any], p: Parameter) -> Any:

@@ -56,8 +56,8 @@ class Rule:
         """What the updates of all parameters have in common at a step (the first one is 1)."""
         return step
 
-    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: float) -> tuple[Any, Slots]:
-        """A parameter and its slots after a step."""
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
+        """A parameter and its slots after a step. `decay` is a Tensor if it changes from step to step, or else a float."""
         raise NotImplementedError(f"{type(self).__name__} has no `one`: write how a single parameter changes there")
 
     def init(self, params: Sequence[Any]) -> State:
@@ -67,8 +67,14 @@ class Rule:
             state[slot] = [self.first(slot, p.shape, working_dtype(p.dtype)) for p in params]
         return state
 
-    def update(self, grads: Sequence[Any], state: State, params: Sequence[Any], lr: Any) -> tuple[list[Any], State]:
-        """The parameters and the state after a step. `lr` is one learning rate, or a sequence with one for each."""
+    def update(
+        self, grads: Sequence[Any], state: State, params: Sequence[Any], lr: Any, decays: Sequence[Any] | None = None
+    ) -> tuple[list[Any], State]:
+        """The parameters and the state after a step.
+
+        `lr` is one learning rate, or a sequence with one for each; `decays` are the weight decays of this step, if they
+        are not those of the rule.
+        """
         step = state["step"] + 1
         shared = self.shared(step)
         rates = lr if isinstance(lr, (tuple, list)) else [lr] * len(params)
@@ -76,7 +82,7 @@ class Rule:
         fresh: State = {"step": step, **{slot: [] for slot in self.slots}}
         for i, (p, g, rate) in enumerate(zip(params, grads, rates, strict=True)):
             dtype = working_dtype(p.dtype)
-            decay = _of(self.weight_decay, i)
+            decay = _of(self.weight_decay, i) if decays is None else ops.cast(decays[i], dtype)
             w = as_dtype(p, dtype)
             g = self._prepared(as_dtype(g, dtype), w, decay, _of(self.centralised, i))
             w, slots = self.one(w, g, {s: state[s][i] for s in self.slots}, ops.cast(rate, dtype), shared, decay)
@@ -85,11 +91,11 @@ class Rule:
                 fresh[slot].append(slots[slot])
         return changed, fresh
 
-    def _prepared(self, g: Any, w: Any, decay: float, centralised: bool) -> Any:
+    def _prepared(self, g: Any, w: Any, decay: Any, centralised: bool) -> Any:
         """A gradient as the rule wants it: of the loss itself, with the penalty, and centred."""
         if self.loss_scale != 1.0:
             g = g * (1.0 / self.loss_scale)
-        if decay and not self.decoupled:
+        if not self.decoupled and not is_none(decay):
             g = g + decay * w
         if centralised and g.ndim > 1:
             g = g - ops.mean(g, tuple(range(1, g.ndim)), True)
@@ -104,6 +110,11 @@ def working_dtype(dtype: Any) -> np.dtype:
 def as_dtype(x: Any, dtype: Any) -> Any:
     """A value in a dtype, untouched if it has it."""
     return x if x.dtype == dtype else ops.cast(x, dtype)
+
+
+def is_none(decay: Any) -> bool:
+    """Whether a weight decay is zero at every step."""
+    return isinstance(decay, (int, float)) and decay == 0
 
 
 def _of(value: Any, i: int) -> Any:

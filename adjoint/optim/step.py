@@ -9,10 +9,11 @@ from adjoint import ops
 from adjoint.api.grad import value_and_grad
 from adjoint.api.inputs import binding
 from adjoint.api.jit import Jitted, jit
-from adjoint.core import context
+from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.optim.accumulate import GradientAccumulation
+from adjoint.optim.memory import can_fail, is_large, unfollowed
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import State, working_dtype
 
@@ -35,6 +36,8 @@ class CompiledStep:
         self._gradients = gradients
         self._loss = evaluated(loss_fn, optimiser.parameters, has_aux)
         self._buffer: list[Any] = []
+        self._backend = backend
+        self._overwriting: bool | None = None  # not yet known
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
         self.applying: Jitted = jit(self._apply, backend=backend)
         self.collecting: Jitted = jit(self._collect, backend=backend)
@@ -42,16 +45,21 @@ class CompiledStep:
     @boundary
     def __call__(self, *batch: Any) -> Any:
         """Take one step on a batch and return the loss; with `has_aux`, all that the function returned."""
-        state, params, lr = self.optimiser.inputs()
         with context.no_grad():
             if self.accumulation is not None:
                 self._begin(self.accumulation)
+            if self._overwriting is None:
+                self._overwriting = self._overwrites(batch)
+            if self._overwriting:
+                batch = tree.map(unfollowed, batch)
+            state, params, rates = self.optimiser.inputs(self._overwriting)
+            if self.accumulation is not None:
                 if self.accumulation.count + 1 < self.accumulation.accumulation_steps:
                     out, self._buffer = self.collecting(self._buffer, params, batch)
                     self.accumulation.count += 1
                     return out
                 self.accumulation.reset()
-            out, new, state = self.applying(self._buffer, state, params, lr, batch)
+            out, new, state = self.applying(self._buffer, state, params, rates, batch)
             self.optimiser.store(new, state)
             return out
 
@@ -60,10 +68,23 @@ class CompiledStep:
         if accumulation.count == 0:
             self._buffer = [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
 
-    def _apply(self, buffer: list[Any], state: State, params: list[Any], lr: Any, batch: tuple[Any, ...]) -> Any:
+    def _overwrites(self, batch: tuple[Any, ...]) -> bool:
+        """Whether steps write over the Parameters: large ones, if no step can fail when some are written already."""
+        if not is_large(self.optimiser.parameters):
+            return False
+        state, params, rates = self.optimiser.inputs()
+        if can_fail(self.applying.graph(self._buffer, state, params, rates, batch)):
+            return False
+        self.applying = jit(self._apply, backend=self._backend, donate=("buffer", "state", "params"))
+        self.collecting = jit(self._collect, backend=self._backend, donate="buffer")
+        return True
+
+    def _apply(
+        self, buffer: list[Any], state: State, params: list[Any], rates: tuple[Any, ...], batch: tuple[Any, ...]
+    ) -> Any:
         out, buffer = self._collect(buffer, params, batch)
         grads = buffer if self._gradients is None else list(self._gradients(buffer))
-        return out, *self.optimiser.rule.update(grads, state, params, lr)
+        return out, *self.optimiser.rule.update(grads, state, params, *rates)
 
     def _collect(self, buffer: list[Any], params: list[Any], batch: tuple[Any, ...]) -> Any:
         """The loss, and the buffer with the gradients in it; the gradients themselves if there is no buffer."""
@@ -85,7 +106,7 @@ def compiled_step(
 ) -> CompiledStep:
     """A function `step(*batch)` that computes the loss and its gradients, and changes the Parameters: in one graph.
 
-    Parameters and state are inputs and results of the graph. Learning rates are inputs too, so that a schedule does not
+    Parameters and state are inputs and results of the graph, which writes over large ones. Learning rates are inputs too, so that a schedule does not
     compile anew.
 
     Args:

@@ -1,10 +1,9 @@
 """Training: Model with callbacks and metrics, steps as Cells, half precision, and checkpoints."""
 
+from adjoint.nn.precision import auto_mixed_precision as auto_mixed_precision
 from adjoint.train.callbacks import Callback as Callback
-from adjoint.train.callbacks import EarlyStopping as EarlyStopping
 from adjoint.train.callbacks import History as History
 from adjoint.train.callbacks import LossMonitor as LossMonitor
-from adjoint.train.callbacks import ModelCheckpoint as ModelCheckpoint
 from adjoint.train.callbacks import RunContext as RunContext
 from adjoint.train.callbacks import TimeMonitor as TimeMonitor
 from adjoint.train.cells import ForwardValueAndGrad as ForwardValueAndGrad
@@ -22,11 +21,13 @@ from adjoint.train.metrics import Loss as Loss
 from adjoint.train.metrics import Metric as Metric
 from adjoint.train.metrics import TopK as TopK
 from adjoint.train.model import Model as Model
+from adjoint.train.monitors import EarlyStopping as EarlyStopping
+from adjoint.train.monitors import ReduceLROnPlateau as ReduceLROnPlateau
 from adjoint.train.progress import ProgressBar as ProgressBar
 from adjoint.train.safetensors import CheckpointError as CheckpointError
+from adjoint.train.saving import ModelCheckpoint as ModelCheckpoint
 from adjoint.train.scaling import DynamicLossScaleManager as DynamicLossScaleManager
 from adjoint.train.scaling import DynamicLossScaler as DynamicLossScaler
 from adjoint.train.scaling import FixedLossScaleManager as FixedLossScaleManager
 from adjoint.train.scaling import StaticLossScaler as StaticLossScaler
 from adjoint.train.scaling import all_finite as all_finite
-from adjoint.train.scaling import auto_mixed_precision as auto_mixed_precision

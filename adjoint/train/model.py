@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
@@ -13,10 +12,11 @@ from adjoint.core.context import no_grad
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
+from adjoint.nn.precision import auto_mixed_precision
 from adjoint.train.callbacks import Callback, History, RunContext, RunParams
 from adjoint.train.cells import TrainOneStepCell, TrainOneStepWithLossScaleCell, WithEvalCell, WithLossCell
 from adjoint.train.metrics import get_metrics
-from adjoint.train.scaling import LossScale, auto_mixed_precision
+from adjoint.train.scaling import LossScale
 
 Callbacks = Callback | list[Callback] | tuple[Callback, ...] | None
 
@@ -29,7 +29,7 @@ class Model:
         loss_fn: a function or Cell of output and label; None if the network itself returns the loss.
         optimizer: changes the Parameters, given their gradients.
         metrics: names of metrics, or a dict of Metrics by name.
-        amp_level: "O2" or "O3" computes in half precision: see `auto_mixed_precision`.
+        amp_level: "O1", "O2" or "O3" computes in half precision: see `auto_mixed_precision`.
         loss_scale_manager: a scale for the loss, for half precision.
 
     In static mode a step is compiled once, with the loss, its gradients and the optimiser's update in one graph.
@@ -170,29 +170,15 @@ class Model:
 
 @contextlib.contextmanager
 def _mode(network: Cell, training: bool) -> Iterator[None]:
-    """The network in training, or out of it, and then as it was.
-
-    Graphs compiled in either state stay valid through a switch to and fro: it changes only the fraction of a Cell's
-    version, whose whole part goes up with every other change.
-    """
-    fraction = 0.25 if training else 0.5
-    switched = [
-        (cell, cell.training, cell.__dict__["_version"] % 1)
-        for _, cell in network.cells_and_names()
-        if cell.training != training
-    ]
-    for cell, _, _ in switched:
-        _switch(cell, training, fraction)
+    """The network in training, or out of it, and then as it was."""
+    switched = [cell for _, cell in network.cells_and_names() if cell.training != training]
+    for cell in switched:
+        cell.training = training
     try:
         yield
     finally:
-        for cell, *before in switched:
-            _switch(cell, *before)
-
-
-def _switch(cell: Cell, training: bool, fraction: float) -> None:
-    cell.__dict__["training"] = training
-    cell.__dict__["_version"] = math.floor(cell.__dict__["_version"]) + fraction
+        for cell in switched:
+            cell.training = not training
 
 
 def _listed(callbacks: Callbacks) -> list[Callback]:

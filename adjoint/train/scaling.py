@@ -1,4 +1,4 @@
-"""Half precision: a network that computes in it, and losses scaled so that small gradients survive."""
+"""Losses scaled so that small gradients survive half precision."""
 
 from __future__ import annotations
 
@@ -8,12 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
-from adjoint.core.context import readable
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import float16, float32
-from adjoint.core.tensor import Tensor
-from adjoint.nn.cell import Cell
-from adjoint.ops import cast
 
 
 def all_finite(inputs: Iterable[Any]) -> bool:
@@ -123,43 +118,3 @@ def loss_scale(given: LossScale | float) -> LossScale:
     if isinstance(given, LossScale):
         return given
     return StaticLossScaler(float(np.asarray(given)))
-
-
-class MixedPrecision(Cell):
-    """A network that computes in half precision, with its output in float32 for the loss."""
-
-    def __init__(self, network: Cell, dtype: Any) -> None:
-        super().__init__()
-        self._cells["network"] = network  # no prefix for the names of its Parameters
-        self.half = np.dtype(dtype)
-
-    def construct(self, *inputs: Any) -> Any:
-        return tree.map(self._widened, readable(self.network)(*inputs))
-
-    def _widened(self, y: Any) -> Any:
-        return cast(y, float32) if isinstance(y, Tensor) and y.dtype == self.half else y
-
-
-def auto_mixed_precision(network: Cell, amp_level: str = "O2", dtype: Any = float16) -> Cell:
-    """The network switched to half precision, by `to_float` of its layers; Parameters, gradients and output are float32.
-
-    Level "O0" leaves it as it is, "O2" keeps layers that normalise in float32, "O3" halves all. Train it with a scaled loss: `Model(..., loss_scale_manager=...)`.
-
-    >>> import adjoint as ad
-    >>> net = ad.nn.Cell()
-    >>> net.w = ad.Parameter(ad.Tensor([1 / 3]))
-    >>> net.construct = lambda x: net.w * x
-    >>> y = auto_mixed_precision(net)(ad.Tensor([1.0]))
-    >>> print(y, y.dtype)
-    [0.33325195] float32
-    """
-    if amp_level not in ("O0", "O2", "O3"):
-        raise ArgumentError(f"auto_mixed_precision: the level must be O0, O2 or O3, not {amp_level!r}{called_at()}")
-    if amp_level == "O0":
-        return network
-    for _, cell in network.cells_and_names():
-        if "Norm" in type(cell).__name__ and amp_level == "O2":
-            cell.to_float(float32)
-        elif cell is network or cell._params:
-            cell.to_float(dtype)
-    return MixedPrecision(network, dtype)

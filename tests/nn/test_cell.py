@@ -108,3 +108,53 @@ def test_parameter_tuple_and_clone():
         ad.ParameterTuple([a, a.clone()])
     with pytest.raises(TypeError, match="holds Parameters, not int"):
         ad.ParameterTuple([1])
+
+
+def test_a_list_of_cells_is_warned_of():
+    class Lost(nn.Cell):
+        def __init__(self, cells):
+            super().__init__()
+            self.layers = cells
+
+    for container, instead in (([nn.Dense(1, 1)], "CellList"), ({"a": nn.Dense(1, 1)}, "CellDict")):
+        with pytest.warns(UserWarning, match=f"neither trained nor saved. Use nn.{instead}"):
+            Lost(container)
+    net = Net()
+    net.order = [net.first, net.second]  # these have their places
+
+
+def test_parameters_in_a_list_belong_to_the_cell():
+    class Listed(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.ws = [ad.Parameter(ad.Tensor([1.0])), ad.Parameter(ad.Tensor([2.0]))]
+
+        def construct(self, x):
+            return self.ws[0] * x + self.ws[1]
+
+    net = Listed()
+    assert [p.name for p in net.trainable_params()] == ["ws.0", "ws.1"]
+    assert [g.item() for g in ad.grad(net, None, weights=net.trainable_params())(3.0)] == [3, 1]
+    net.ws = ()
+    assert net.trainable_params() == []
+
+
+def test_a_switch_of_training_compiles_nothing_anew(monkeypatch):
+    from adjoint.api.jit import Jitted
+
+    compiled = []
+    original = Jitted._compile
+    monkeypatch.setattr(Jitted, "_compile", lambda self, *args: compiled.append(self) or original(self, *args))
+    net = nn.SequentialCell(nn.Dense(2, 2), nn.Dropout(p=0.5))
+    ad.set_context(mode=ad.GRAPH_MODE)
+    try:
+        for k in range(6):
+            net.set_train(k % 2 == 0)
+            net(ops.ones((1, 2)))
+        assert len(compiled) == 2
+        net[0].bias.requires_grad = False
+        net.extra = 1
+        net(ops.ones((1, 2)))
+        assert len(compiled) == 3
+    finally:
+        ad.set_context(mode=ad.PYNATIVE_MODE)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adjoint import nn
+import adjoint as ad
+from adjoint import nn, ops
 
 CASES = {
     "dense": lambda: nn.Dense(3, 4),
@@ -139,3 +140,63 @@ def test_moving_statistics_are_pytorchs(reference):
     layer(found.found["x0"])
     np.testing.assert_allclose(layer.moving_mean, found.found["b.running_mean"], rtol=1e-12)
     np.testing.assert_allclose(layer.moving_variance, found.found["b.running_var"], rtol=1e-12)
+
+
+def test_instance_averages_are_pytorchs(reference):
+    found = reference("alignments", "averages")
+    layer = nn.InstanceNorm2d(4, momentum=0.7).set_train()
+    found.check(layer)
+    layer = nn.InstanceNorm2d(4, momentum=0.7).set_train()
+    found.give_weights(layer)
+    layer(found.found["x0"])
+    np.testing.assert_allclose(layer.moving_mean, found.found["b.running_mean"], rtol=1e-12)
+    np.testing.assert_allclose(layer.moving_variance, found.found["b.running_var"], rtol=1e-12)
+
+
+LABELS = np.array([[1, 2, 2, 4], [3, 3, 0, 0], [2, 1, 4, 0]])
+FLAT, TIMES, COUNTS = np.array([1, 2, 2, 4, 3, 3, 2, 1, 4]), np.array([12, 9, 7]), np.array([4, 2, 3])
+CTC_CASES = {
+    "none": (nn.CTCLoss(reduction="none"), LABELS, TIMES),
+    "sum": (nn.CTCLoss(reduction="sum"), LABELS, TIMES),
+    "mean": (nn.CTCLoss(), LABELS, TIMES),
+    "flat": (nn.CTCLoss(reduction="sum"), FLAT, TIMES),
+    "blank": (nn.CTCLoss(blank=4, zero_infinity=True), LABELS % 4, np.array([12, 2, 7])),
+}
+
+
+@pytest.mark.parametrize("name", CTC_CASES)
+def test_ctc(name, reference):
+    loss, labels, times = CTC_CASES[name]
+    reference("alignments", name).check(loss, "", lambda x: loss(ops.log_softmax(x, -1), labels, times, COUNTS))
+
+
+def last(x):
+    """(N, C, *space) with the channels last."""
+    return np.moveaxis(x, 1, -1)
+
+
+@pytest.mark.parametrize(
+    ("name", "layer"),
+    [
+        ("conv2d", lambda: nn.Conv2d(4, 6, 3, 2, "pad", 1, dilation=2, data_format="NHWC")),
+        ("conv2d_same", lambda: nn.Conv2d(4, 3, (3, 5), has_bias=True, data_format="NHWC")),
+        ("conv3d", lambda: nn.Conv3d(2, 3, 2, pad_mode="valid", has_bias=True, data_format="NDHWC")),
+        ("maxpool2d", lambda: nn.MaxPool2d(3, 2, "pad", 1, ceil_mode=True, data_format="NHWC")),
+        ("avgpool2d", lambda: nn.AvgPool2d(3, 2, "pad", 1, count_include_pad=False, data_format="NHWC")),
+        ("avgpool3d", lambda: nn.AvgPool3d(2, data_format="NDHWC")),
+        ("batchnorm", lambda: nn.BatchNorm2d(4, data_format="NHWC").set_train()),
+    ],
+)
+def test_channels_last(name, layer, reference):
+    found, layer = reference("layers", name), layer()
+    turned = {k: last(v) if k[0] in "xyc" or k.startswith("gx") or v.ndim > 3 else v for k, v in found.found.items()}
+    found.found = turned
+    found.check(layer)
+
+
+def test_places_of_largest_elements_with_channels_last():
+    x = np.random.default_rng(0).normal(size=(2, 6, 6, 3))
+    y, at = nn.MaxPool2d(2, 2, return_indices=True, data_format="NHWC")(ad.Tensor(x))
+    np.testing.assert_array_equal(
+        np.take_along_axis(x.reshape(2, 36, 3), at.asnumpy().reshape(2, 9, 3), 1), y.asnumpy().reshape(2, 9, 3)
+    )

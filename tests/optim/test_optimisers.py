@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import json
 from pathlib import Path
@@ -165,6 +166,35 @@ def test_groups_have_rates_and_decays_of_their_own():
     np.testing.assert_allclose([float(p.asnumpy()[0]) for p in (a, b, c)], [1 - 0.55, 1.0, 1 - 4.2 / 8])
     assert [float(r) for r in optimiser.get_lr()] == [0.125, 0.5, 0.25]
     assert len(optimiser._update.compilations) == 1
+
+
+@pytest.mark.parametrize("jit", [True, False], ids=["compiled", "eager"])
+@pytest.mark.parametrize("kind", ["SGD", "AdamW", "AdamWeightDecay", "Lamb"])
+def test_a_decay_that_changes_is_a_fixed_one_at_each_step(kind, jit):
+    moving = getattr(optim, kind)(parameters(), 0.1, weight_decay=lambda step: 0.1 * (step + 1), jit=jit)
+    fixed = getattr(optim, kind)(parameters(), 0.1, jit=False, weight_decay=0.0)
+    for step in range(4):
+        fixed.rule = dataclasses.replace(
+            fixed.rule, weight_decay=tuple(0.0 if "gamma" in p.name else 0.1 * (step + 1) for p in fixed.parameters)
+        )
+        fixed._update = fixed.rule.update
+        moving(gradients(step))
+        fixed(gradients(step))
+        close([[p.asnumpy() for p in moving.parameters]], [[p.asnumpy() for p in fixed.parameters]], 1e-12)
+    if jit:
+        assert len(moving._update.compilations) == 1
+
+
+def test_a_decay_that_changes_in_a_group_and_in_a_compiled_step():
+    a, b = (ad.Parameter(ad.Tensor(np.array([1.0])), name=n) for n in "ab")
+    groups = [{"params": [a], "weight_decay": optim.CosineDecayLR(0.0, 1.0, 2)}, {"params": [b], "weight_decay": 0.5}]
+    step = optim.compiled_step(lambda x: 0.0 * (x * a * b).sum(), [a, b], optim.SGD(groups, 0.5))
+    expected_a, expected_b = 1.0, 1.0
+    for decay in (1.0, 0.5, 0.0):
+        step(ad.Tensor(np.array([1.0])))
+        expected_a, expected_b = expected_a * (1 - 0.5 * decay), expected_b * 0.75
+        np.testing.assert_allclose([a.item(), b.item()], [expected_a, expected_b], rtol=1e-12)
+    assert len(step.applying.compilations) == 1
 
 
 def test_decay_leaves_out_normalisation_unless_it_is_in_a_group():

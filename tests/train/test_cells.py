@@ -21,14 +21,15 @@ from adjoint.train import (
     auto_mixed_precision,
 )
 
-MODES = [ad.PYNATIVE_MODE, ad.GRAPH_MODE]
 
-
-@pytest.fixture(params=MODES, ids=["dynamic", "static"])
+@pytest.fixture(params=["dynamic", "static", "native"])
 def mode(request):
-    ad.set_context(mode=request.param)
+    if request.param == "native":
+        pytest.importorskip("llvmlite")
+        ad.set_context(backend="native")
+    ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
     yield request.param
-    ad.set_context(mode=ad.PYNATIVE_MODE)
+    ad.set_context(mode=ad.PYNATIVE_MODE, backend="interpreter")
 
 
 class Line(nn.Cell):
@@ -200,5 +201,5 @@ def test_half_precision_trains_with_parameters_in_float32(dtype):
 
 
 def test_unknown_levels():
-    with pytest.raises(ValueError, match="O0, O2 or O3"):
+    with pytest.raises(ValueError, match="O0, O1, O2 or O3"):
         auto_mixed_precision(Line(), "O7")

@@ -6,6 +6,8 @@ import contextlib
 import json
 import os
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -140,6 +142,46 @@ def test_a_failure_leaves_the_old_file_and_no_litter(tmp_path, monkeypatch, brok
             save_checkpoint({"w": ad.Tensor([2.0])}, tmp_path / "a")
     assert os.listdir(tmp_path) == ["a"]
     assert load_checkpoint(tmp_path / "a")["w"].item() == 1.0
+
+
+#: Saves again and again in a child, which is killed at some moment; tells which save each kill left, and how many it cut off.
+KILLED = """
+import glob, os, random, signal, sys, time
+import numpy as np
+from adjoint.train import load_checkpoint, save_checkpoint
+
+path, cut_off = sys.argv[1], 0
+def save(k):
+    save_checkpoint({n: np.full(50_000, k, np.int64) for n in "abcd"}, path, append_dict={"k": k})
+
+save(0)
+random.seed(0)
+for kill in range(20):
+    child = os.fork()
+    if not child:
+        for k in range(1, 10**6):
+            save(1000 * kill + k)
+    time.sleep(random.uniform(0.005, 0.05))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    found = load_checkpoint(path)
+    assert {int(x) for n in "abcd" for x in np.unique(found[n].asnumpy())} == {found["k"]}, f"torn at kill {kill}"
+    for part in glob.glob(os.path.join(os.path.dirname(path), ".*.part")):
+        cut_off += 1
+        os.unlink(part)
+    print(found["k"])
+print(cut_off)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_killed_while_it_saves_leaves_the_old_file_or_the_new(tmp_path):
+    run = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", KILLED, str(tmp_path / "a")], capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    *saved, cut_off = map(int, run.stdout.split())
+    assert len(saved) == 20 and cut_off > 0  # kills did fall into saves
 
 
 def test_a_failure_between_two_arrays_leaves_the_old_file(tmp_path, monkeypatch):

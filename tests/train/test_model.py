@@ -22,6 +22,7 @@ from adjoint.train import (
     Model,
     ModelCheckpoint,
     ProgressBar,
+    ReduceLROnPlateau,
     TimeMonitor,
     TopK,
     load_checkpoint,
@@ -31,11 +32,14 @@ from adjoint.train.callbacks import RunContext, RunParams
 MODES = [ad.PYNATIVE_MODE, ad.GRAPH_MODE]
 
 
-@pytest.fixture(params=MODES, ids=["dynamic", "static"])
+@pytest.fixture(params=["dynamic", "static", "native"])
 def mode(request):
-    ad.set_context(mode=request.param)
+    if request.param == "native":
+        pytest.importorskip("llvmlite")
+        ad.set_context(backend="native")
+    ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
     yield request.param
-    ad.set_context(mode=ad.PYNATIVE_MODE)
+    ad.set_context(mode=ad.PYNATIVE_MODE, backend="interpreter")
 
 
 def clusters(n=48, seed=0):
@@ -250,6 +254,67 @@ def test_a_run_resumed_from_a_checkpoint_ends_like_one_that_went_through(tmp_pat
     assert all(np.array_equal(a, b) for a, b in zip(weights(second), weights(straight), strict=True))
 
 
+def test_files_every_so_many_steps_and_the_best(tmp_path):
+    every = ModelCheckpoint("net", tmp_path, keep=2, every_steps=2)
+    best = ModelCheckpoint("best", tmp_path, keep=1, monitor="eval_accuracy")
+    model = classifier()
+    model.fit(3, clusters().batch(16), clusters().batch(48), callbacks=[every, best])
+    assert [os.path.basename(f) for f in every.files] == ["net-2_3.safetensors", "net-3_2.safetensors"]
+    done = [load_checkpoint(f) for f in every.files]
+    assert [(d["epoch"], d["step"]) for d in done] == [(2, 6), (2, 8)]  # the third epoch was not complete
+    assert "moment1.0.weight" in done[0] and int(done[1]["global_step"]) == 8
+    assert len(best.files) == 1 and len(os.listdir(tmp_path)) == 3
+
+
+def test_the_state_of_an_optimiser_behind_an_accumulation_is_saved(tmp_path):
+    net = nn.Dense(2, 2)
+    gathering = optim.GradientAccumulation(2, optim.Adam(net.trainable_params(), 0.1))
+    saver = ModelCheckpoint("net", tmp_path)
+    Model(net, ops.cross_entropy, gathering).fit(1, clusters().batch(12), callbacks=saver)
+    assert int(load_checkpoint(saver.latest)["global_step"]) == 2
+
+
+@pytest.mark.parametrize(
+    "options, results, rates",
+    [
+        ({"patience": 2}, [3, 2, 2, 2, 2, 2], [1, 1, 1, 0.5, 0.5, 0.25]),
+        ({"patience": 1, "cooldown": 2}, [3, 3, 3, 3, 3, 3], [1, 0.5, 0.5, 0.5, 0.25, 0.25]),
+        ({"patience": 1, "min_lr": 0.3}, [3, 3, 3, 3], [1, 0.5, 0.3, 0.3]),
+        ({"patience": 1, "min_delta": 0.5}, [3, 2.8, 2.2], [1, 0.5, 0.5]),
+        ({"patience": 0, "mode": "max"}, [1, 2, 1, 3], [1, 1, 0.5, 0.5]),
+        ({"patience": 1}, [3, math.nan, 2], [1, 0.5, 0.5]),
+    ],
+)
+def test_smaller_steps_on_a_plateau(options, results, rates):
+    optimiser = optim.SGD([ad.Parameter(ad.Tensor([1.0]), name="w")], 1.0)
+    run, seen = RunParams(nn.Cell(), optimizer=optim.GradientAccumulation(2, optimiser)), []
+    plateau = ReduceLROnPlateau("eval_loss", factor=0.5, **options)
+    for run.cur_epoch_num, value in enumerate(results, 1):
+        run.eval_results = {"loss": value}
+        plateau.on_train_epoch_end(RunContext(run))
+        seen.append(optimiser.get_lr().item())
+    assert seen == pytest.approx(rates)
+
+
+@pytest.mark.usefixtures("mode")
+def test_a_plateau_compiles_nothing_anew(capsys):
+    data = ArrayDataset(np.zeros((4, 2), "float32"), np.zeros(4, "int32")).batch(4)
+    model = classifier(rate=optim.ExponentialDecayLR(0.1, 0.5, 2))
+    model.fit(3, data, callbacks=ReduceLROnPlateau("loss", 0.5, patience=1, min_delta=10.0, verbose=True))
+    assert model.optimizer.get_lr().item() == pytest.approx(0.1 * 0.5**1.5 * 0.25)
+    assert capsys.readouterr().out.count("learning rate") == 2
+    if ad.get_context("mode") == ad.GRAPH_MODE:
+        assert len(model.train_network._compiled.applying.compilations) == 1
+
+
+def test_a_plateau_needs_an_optimiser_of_ours():
+    run = RunParams(nn.Cell(), optimizer=lambda grads: None, loss=1.0)
+    plateau = ReduceLROnPlateau("loss", patience=0)
+    plateau.on_train_epoch_end(RunContext(run))
+    with pytest.raises(ValueError, match="function is no optimiser"):
+        plateau.on_train_epoch_end(RunContext(run))
+
+
 def test_only_the_best_is_saved(tmp_path):
     saver = ModelCheckpoint("net", tmp_path, keep=2, monitor="eval_accuracy")
     epochs(saver, [0.5, 0.4, 0.7, 0.6, 0.9], "accuracy")
@@ -301,6 +366,9 @@ def test_metrics_against_numpy():
         (lambda: Accuracy()([1.0, 2.0], [1, 2]), "samples, classes"),
         (lambda: EarlyStopping(mode="up"), "mode must be"),
         (lambda: ModelCheckpoint(keep=0), "at least 1"),
+        (lambda: ModelCheckpoint(every_steps=0), "at least 1"),
+        (lambda: ModelCheckpoint(every_steps=2, monitor="loss"), "once an epoch"),
+        (lambda: ReduceLROnPlateau(factor=1.0), "between 0 and 1"),
     ],
 )
 def test_refusals(make, words):

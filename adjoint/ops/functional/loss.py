@@ -1,7 +1,8 @@
-"""Loss functions."""
+"""Losses of predictions against labels. Those of distances and margins are in `margin`."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,11 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops import transcendental as _t
-from adjoint.ops.compare import equal, where
+from adjoint.ops.arithmetic import abs_
+from adjoint.ops.compare import equal, greater, less, where
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
-from adjoint.ops.functional.elementwise import clamp
+from adjoint.ops.functional.elementwise import clamp, xlogy
 from adjoint.ops.functional.joining import array
 from adjoint.ops.functional.movement import take, take_along_axis
 from adjoint.ops.functional.reduction import mean, sum
@@ -84,9 +86,92 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     >>> print(ops.l1_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])))
     1.0
     """
-    from adjoint.ops.arithmetic import abs_
-
     return reduced(abs_(input - target), reduction)
+
+
+def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "none") -> Any:
+    """The absolute difference less beta / 2; the squared one over 2 beta where it is smaller than beta.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.smooth_l1_loss(Tensor([1.0, 3.0]), Tensor([0.5, 1.0])))
+    [0.125 1.5  ]
+    """
+    if beta < 0:
+        raise ArgumentError(f"smooth_l1_loss: beta must not be negative, not {beta}{called_at()}")
+    if beta == 0:
+        return l1_loss(input, target, reduction)
+    return reduced(_huber(input, target, beta) / beta, reduction)
+
+
+def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
+    """Half the squared difference; beyond delta a straight line.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.huber_loss(Tensor([1.0, 4.0]), Tensor([0.0, 0.0]), "none", 2.0))
+    [0.5 6. ]
+    """
+    if delta <= 0:
+        raise ArgumentError(f"huber_loss: delta must be above 0, not {delta}{called_at()}")
+    return reduced(_huber(input, target, delta), reduction)
+
+
+def _huber(input: Any, target: Any, delta: float) -> Any:
+    distance = abs_(input - target)
+    return where(less(distance, delta), 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+
+
+def same_shape(what: str, a: Any, b: Any) -> None:
+    """Refuse predictions and labels of different shapes, which would broadcast without a word."""
+    if shape_of(a) != shape_of(b):
+        raise ShapeError(f"{what}: the shapes {shape_of(a)} and {shape_of(b)} differ{called_at()}")
+
+
+def kl_div(logits: Any, labels: Any, reduction: str = "mean") -> Any:
+    """labels (log(labels) - logits), where the logits are logarithms; "batchmean" divides the sum by the batch size.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.kl_div(ops.log(Tensor([0.5, 0.5])), Tensor([0.0, 1.0]), "sum"))
+    0.6931472
+    """
+    same_shape("kl_div", logits, labels)
+    loss = xlogy(labels, labels) - labels * logits
+    return sum(loss) / shape_of(logits)[0] if reduction == "batchmean" else reduced(loss, reduction)
+
+
+def gaussian_nll_loss(
+    x: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Any:
+    """Negative log-likelihood of targets under normal distributions of the means x and these variances, at least eps.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gaussian_nll_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
+    2.0
+    """
+    at_least = verbs.stop_gradient(clamp(var, min=eps)) - verbs.stop_gradient(var)
+    spread = var + at_least  # the bound is not differentiated: a variance below it can still grow
+    distance = target - x
+    loss = 0.5 * (_t.log(spread) + distance * distance / spread)
+    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
+
+
+def poisson_nll_loss(
+    input: Any, target: Any, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+) -> Any:
+    """Negative log-likelihood of counts under Poisson rates, or their logarithms with `log_input`.
+
+    `full` adds Stirling's approximation of log(target!) where the target is above 1.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.poisson_nll_loss(Tensor([0.0]), Tensor([2.0])))
+    1.0
+    """
+    rate, log_rate = (_t.exp(input), input) if log_input else (input, _t.log(input + eps))
+    loss = rate - target * log_rate
+    if full:
+        many = where(greater(target, 1), target, 1)
+        stirling = many * _t.log(many) - many + 0.5 * _t.log(2 * math.pi * many)
+        loss = loss + where(greater(target, 1), stirling, 0)
+    return reduced(loss, reduction)
 
 
 def cross_entropy(

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import special as sp
+from scipy import stats
 
-from adjoint import ops
+from adjoint import Tensor, ops
 
 M, V, S = (2, 3), (3,), ()
 
@@ -65,10 +66,30 @@ def table(row: Any) -> list[Any]:
         row("nll_loss", lambda x: ops.nll_loss(x, CLASSES), lambda x: -np.mean(picked_from(x, CLASSES)), (3, 4)),
         row("nll_loss", lambda x: ops.nll_loss(x, [[1, 0]], reduction="sum"), lambda x: -(x[0, 1, 0] + x[0, 0, 1]), (1, 4, 2)),
         row("nll_loss", lambda x: ops.nll_loss(x, 2), lambda x: -x[2], (4,)),
+        row("huber_loss", lambda x, y: ops.huber_loss(x, y, "none", 0.7), lambda x, y: sp.huber(0.7, x - y), M, M),
+        row("smooth_l1_loss", lambda x, y: ops.smooth_l1_loss(x, y, 0.5), lambda x, y: sp.huber(0.5, x - y) / 0.5, M, M),
+        row("smooth_l1_loss", lambda x, y: ops.smooth_l1_loss(x, y, 0, "sum"), lambda x, y: np.sum(np.abs(x - y)), M, M),
+        row("kl_div", ops.kl_div, lambda x, q: np.mean(sp.rel_entr(q, np.exp(x))), M, M, domain=(0.2, 2.0)),
+        row("kl_div", lambda x, q: ops.kl_div(x, q, "batchmean"), lambda x, q: np.sum(sp.rel_entr(q, np.exp(x))) / np.float64(len(x)), M, M, domain=(0.2, 2.0)),
+        row(
+            "gaussian_nll_loss",
+            lambda x, y, v: ops.gaussian_nll_loss(x, y, v, full=True),
+            lambda x, y, v: -np.mean(stats.norm.logpdf(y, x, np.sqrt(v))),
+            M, M, M,
+            domain=(0.5, 2.0),
+        ),
+        row("poisson_nll_loss", ops.poisson_nll_loss, lambda x, k: np.mean(np.exp(x) - k * x), M, M),
+        row(
+            "poisson_nll_loss",
+            lambda x: ops.poisson_nll_loss(x, Tensor(COUNTS.astype(x.dtype)), log_input=False, full=True, eps=0.0, reduction="none"),
+            lambda x: x - COUNTS * np.log(x) + [0, 0, 3 * np.log(3) - 3 + np.log(6 * np.pi) / 2],
+            M,
+            domain=(0.5, 2.0),
+        ),
     ]  # fmt: skip
 
 
-CLASSES = np.array([2, 0, 1])
+CLASSES, COUNTS = np.array([2, 0, 1]), np.array([0.0, 1.0, 3.0])
 
 
 def picked_from(x: np.ndarray, classes: np.ndarray) -> np.ndarray:
@@ -109,6 +130,9 @@ def test_cross_entropy_of_large_numbers_is_exact() -> None:
         (lambda x: ops.cross_entropy(x, np.ones((4, 2))), "probabilities must have the shape of the input, (2, 4)"),
         (lambda x: ops.cross_entropy(x, [0, 1], reduction="max"), "reduction must be 'mean', 'sum' or 'none'"),
         (lambda x: ops.cross_entropy(1.0, [0]), "the input has no axis of classes"),
+        (lambda x: ops.huber_loss(x, x, delta=0.0), "delta must be above 0, not 0.0"),
+        (lambda x: ops.smooth_l1_loss(x, x, -1.0), "beta must not be negative, not -1.0"),
+        (lambda x: ops.kl_div(x, 1.0), "kl_div: the shapes (2, 4) and () differ"),
     ],
 )
 def test_refusals(call: Callable[[Any], Any], words: str) -> None:
