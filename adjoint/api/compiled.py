@@ -6,17 +6,14 @@ import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from math import floor
 from typing import Any
 from weakref import WeakSet
 
-import numpy as np
-
 from adjoint import backends
 from adjoint.api.symbolic import Template
-from adjoint.core.dispatch import EAGER
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import Spec, spec_of
-from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
@@ -72,11 +69,11 @@ class Entry:
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
-    cells: dict[Any, int] = field(default_factory=dict)  # the networks inside, as they were
+    cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
-    calls: Counter[int] = field(default_factory=Counter)  # how often each batch size came
+    calls: Counter[int | None] = field(default_factory=Counter)  # how often each batch size came
 
     def outdated(self) -> str | None:
         """The attribute of a network that has changed since the graph was built."""
@@ -84,6 +81,10 @@ class Entry:
             if cell._version != version:
                 return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
         return None
+
+    def is_over(self) -> bool:
+        """Whether a network has changed in more than being in training, so that the graph will not fit again."""
+        return any(floor(cell._version) != floor(version) for cell, version in self.cells.items())
 
     def is_rare(self, size: int | None) -> bool:
         """Whether a batch size has not come often enough to be worth machine code of its own."""
@@ -98,41 +99,6 @@ class Entry:
             graph = self.sizes[size] = self.template.at(size)
             optimised.add(graph)
         return graph
-
-
-def plain_key(args: Any) -> tuple[Any, list[Any]]:
-    """The shapes and dtypes of plain arrays and floats in lists, tuples and dicts, and the arrays; None for anything else."""
-    key: list[Any] = []
-    values: list[Any] = []
-    return (tuple(key) if _collect(args, key, values) else None), values
-
-
-def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
-    for x in args:
-        kind = type(x)
-        if kind is Tensor and x._trace is EAGER:
-            x = x._value
-            key += (x.shape, x.dtype)
-            values.append(x)
-        elif kind is np.ndarray:
-            key += (x.shape, x.dtype)
-            values.append(x)
-        elif kind is float:
-            key.append(float)
-            values.append(x)
-        elif kind is list or kind is tuple:
-            key += (kind, len(x))
-            if not _collect(x, key, values):
-                return False
-        elif kind is dict:
-            key += (kind, *x)
-            if not _collect(x.values(), key, values):
-                return False
-        elif kind is int or kind is str or kind is bool:  # part of the program
-            key += (kind, x)
-        else:
-            return False
-    return True
 
 
 def opened(spec: Spec) -> Spec:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -21,11 +20,11 @@ from adjoint.api.compiled import (
     in_order,
     opened,
     optimised,
-    plain_key,
     put_together,
 )
 from adjoint.api.donate import give_up
 from adjoint.api.inputs import check_function, name_of
+from adjoint.api.quick import bound_quick, plain_key, plain_quick, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, tree
@@ -42,7 +41,9 @@ from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
 
-_open_tape = context.open_tape.get
+MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
+
+_open_tape, _set_backend = context.open_tape.get, context.backend.get
 
 
 class Jitted:
@@ -64,26 +65,35 @@ class Jitted:
         if unknown := set(self._off) - {name for name, _ in PASSES}:
             known = ", ".join(name for name, _ in PASSES)
             raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
-        self._entries: dict[Any, Entry] = {}
+        self._entries: dict[
+            Any, list[Entry]
+        ] = {}  # more than one for a key if a network is in training and in use by turns
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
         self._change: str | None = None  # what made the last graph useless
-        self._quick: dict[Any, Callable[[list[Any]], Any]] = {}
+        self._whole: tuple[Callable[[tuple[Any, ...], dict[str, Any]], Any], ...] = ()  # calls that C functions do
+        self._quick: dict[Any, Callable[[list[Any]], Any]] = {}  # calls of plain arrays and floats, by key and backend
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
         self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs and not self._donate and _open_tape() is None:
-            key, values = plain_key(args)
-            quick = self._quick.get(key)
+        for run in self._whole:
+            found = run(args, kwargs)
+            if found is not NotImplemented:
+                return found
+        if self._quick and _open_tape() is None:
+            key, values = plain_key(args, kwargs)
+            quick = self._quick.get((key, self._backend or _set_backend()))
             if quick is not None:
-                return quick(values)
-        return self._call(*args, **kwargs)
+                found = quick(values)
+                if found is not NotImplemented:
+                    return found
+        return self._call(args, kwargs)
 
     @boundary
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         made, entry, size = self._prepared(args, kwargs)
         inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *entry.captured]
         graph = entry.at(size)
@@ -91,12 +101,11 @@ class Jitted:
             return entry.rebuild(replay(graph, inputs))
         if self._donate:
             return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
-        if size is not None:
-            entry.calls[size] += 1
-        backend = "interpreter" if entry.is_rare(size) else self.backend
-        found = GraphCall(graph, backend)(*inputs)
-        if not (kwargs or entry.template or entry.cells or entry.parameters or entry.captured or self._static):
-            self._remember(args, graph, entry.rebuild)
+        entry.calls[size] += 1
+        rare = entry.is_rare(size)
+        found = GraphCall(graph, "interpreter" if rare else self.backend)(*inputs)
+        if entry.calls[size] > 1 and not (rare or entry.captured):
+            self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
     @property
@@ -104,22 +113,19 @@ class Jitted:
         """What runs the graphs: "native" or "interpreter"."""
         return self._backend or backends.chosen()
 
-    def _remember(self, args: tuple[Any, ...], graph: Graph, rebuild: Callable[[list[Any]], Any]) -> None:
-        """A short way for calls like this one: plain arrays and floats, nothing else to look at."""
-        key, _ = plain_key(args)
-        if key is None or (self._backend is None and context.backend.get() != context.backend_default):
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], made: Call, entry: Entry, graph: Graph) -> None:
+        """A short way for calls like this one. The first call has to pay for none: it may be the only one."""
+        if kwargs and (self._static or self._dynamic):  # the arguments are not in the order of the call
             return
-        run = executable(graph, self.backend)
-        if len(graph.outputs) == 1 and rebuild([run]) is run:  # the result is one Tensor, in no container
-
-            def quick(values: list[Any]) -> Any:
-                return wrap(run(*values)[0])
-        else:
-
-            def quick(values: list[Any]) -> Any:
-                return rebuild([wrap(y) for y in run(*values)])
-
-        self._quick[key] = quick
+        run, wanted = executable(graph, self.backend), self._backend or _set_backend()
+        key, _ = plain_key(args, kwargs)
+        alone = not (entry.cells or entry.parameters)
+        if key is not None and not self._static:
+            self._quick[key, wanted] = plain_quick(run, entry) if alone else bound_quick(graph, self.backend, entry)
+        if alone and len(self._whole) < MANY:
+            guards = [(context.open_tape, None)] + [(context.backend, wanted)] * (self._backend is None)
+            if whole := whole_quick(run, graph, (args, kwargs), made.numeric, entry.rebuild, guards):
+                self._whole = (*self._whole, whole)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -144,19 +150,22 @@ class Jitted:
                 entry = self._current(open_key)
                 if entry is None and open_key not in self._closed:
                     entry = self._symbolic(made, batched, open_key)
-                if entry is not None and key not in self._entries and self._serves(entry, made, batched, size):
+                if entry is not None and not self._entries.get(key) and self._serves(entry, made, batched, size):
                     return made, entry, size
         entry = self._current(key) or self._compile(made, key)
         return made, entry, size
 
     def _current(self, key: Key) -> Entry | None:
         """The graph for a key, unless a network in it has changed."""
-        entry = self._entries.get(key)
-        if entry is not None and (change := entry.outdated()):
+        known = self._entries.get(key, [])
+        for entry in known:
+            change = entry.outdated()
+            if not change:
+                self._change = None
+                return entry
             self._change = change
-            del self._entries[key]
-            return None
-        return entry
+        known[:] = [entry for entry in known if not entry.is_over()]
+        return None
 
     def _batch_size(self, made: Call, batched: list[bool]) -> int:
         """The size that the named arguments have in common."""
@@ -231,7 +240,7 @@ class Jitted:
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
         if not entry.captured:  # a value of an outer transform belongs to this call alone
-            self._entries[key] = entry
+            self._entries.setdefault(key, []).append(entry)
         self._last = key
         return entry
 
@@ -241,11 +250,12 @@ class Jitted:
         parameters = TracedParameters(context.bindings.get(), tracer)
         try:
             args, kwargs = made.filled([tracer.param(s) for s in specs])
-            cells: dict[Any, int] = {}
-            settings = ((context.bindings, parameters), (context.reader, self._read), (context.cells, cells))
-            with contextlib.ExitStack() as stack:
-                for variable, value in settings:
-                    stack.enter_context(context.setting(variable, value))
+            cells: dict[Any, float] = {}
+            with (
+                context.setting(context.bindings, parameters),
+                context.setting(context.reader, self._read),
+                context.setting(context.cells, cells),
+            ):
                 ys, rebuild = leaks.run(context.readable(self._fn), args, kwargs)
             if not ys:
                 raise ArgumentError(

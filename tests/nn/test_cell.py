@@ -158,3 +158,16 @@ def test_a_switch_of_training_compiles_nothing_anew(monkeypatch):
         assert len(compiled) == 3
     finally:
         ad.set_context(mode=ad.PYNATIVE_MODE)
+
+
+def test_a_compiled_network_keeps_a_graph_for_training_and_one_for_use():
+    net = nn.SequentialCell(nn.Dense(3, 4), nn.Dropout(p=0.5), nn.Dense(4, 1))
+    run, x = ad.jit(net), ad.Tensor(np.ones((2, 3), np.float32))
+    for k in range(6):
+        net.set_train(k % 2 == 0)
+        run(x)
+    assert len(run.compilations) == 2
+    net[0].has_bias = False
+    run(x)
+    run(x)
+    assert [c.reason for c in run.compilations[2:]] == ["attribute `has_bias` of Dense changed"]

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from types import BuiltinFunctionType
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.backends.native.entry import PyMethodDef, dtype_code, entry, problem
+from adjoint.backends.native.entry import builtin, entry
 from adjoint.backends.native.jit import Library
+from adjoint.backends.native.layout import dtype_code, problem
 from adjoint.core.errors import DtypeError, ShapeError
 from adjoint.core.spec import Spec
 
 ALIGNMENT = 64  # of the arena; arrays of users are aligned to their elements only
 C_ALIGNED = 0x1 | 0x100  # NumPy's flags of a C-contiguous and aligned array
 RELEASE_GIL, SINGLE = 1, 2
-METH_FASTCALL = 0x80
 ANY_FLOAT, ONLY_FLOAT32 = 1, 2  # which numbers may stand for a 0-d array, see entry.py
 
 Kernel = Callable[..., Any]
@@ -138,14 +139,27 @@ def builtin_callable(
         0,  # whether the arena is in use
         id(portable),
     ]
+    head = len(table)
     for spec in (*inputs, *outputs):
         table += [id(spec.dtype), spec.ndim, number_kind(spec), dtype_code(spec.dtype), *spec.shape]
-    code = entry()
-    method = PyMethodDef(symbol.encode(), code["adj_enter"], METH_FASTCALL, None)
-    # The function's `self`: the entry finds the table in it, and it keeps alive what the table points to.
-    state = (np.array(table, np.int64), method, library, code, arena, portable, tuple(inputs), tuple(outputs))
-    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    return prototype(("PyCFunction_NewEx", ctypes.pythonapi))(ctypes.addressof(method), state, None)
+    state = State(np.array(table, np.int64), head, tuple(inputs), tuple(outputs), (library, arena, portable))
+    return builtin(symbol, entry(), "adj_enter", (state.table,), state)
+
+
+class State(NamedTuple):
+    """What a builtin knows of its kernel."""
+
+    table: np.ndarray
+    head: int  # where the records begin
+    inputs: tuple[Spec, ...]
+    outputs: tuple[Spec, ...]
+    keep: Any  # what the table points to
+
+
+def state_of(run: Kernel) -> State | None:
+    """What is known of a kernel that a builtin calls; None for any other way in."""
+    held = run.__self__ if isinstance(run, BuiltinFunctionType) else None
+    return next((x for x in held if type(x) is State), None) if type(held) is tuple else None
 
 
 def number_kind(spec: Spec) -> int:

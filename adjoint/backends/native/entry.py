@@ -1,38 +1,26 @@
-"""The compiled entry: a C function that checks and unpacks NumPy arrays by their struct fields, and its self-test.
+"""The compiled entry: a C function that checks and unpacks NumPy arrays by their struct fields.
 
 It is the same code for every kernel. What differs (specs, kernel, arena) is in a table of 64-bit integers:
 
     kernel, inputs, outputs, flags, arena, bytes of arena, arena in use, portable callable,
-    then for each input and output: dtype, number of axes, numbers allowed, code of the dtype, length of each axis
+    then for each input and output a record: dtype, number of axes, numbers allowed, code of the dtype, length of each axis
 """
 
 from __future__ import annotations
 
 import ctypes
 import functools
-import struct
-import sys
-import sysconfig
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native import layout
 from adjoint.backends.native.jit import Library, compile_ir
+from adjoint.core.tensor import Tensor
 
-# Offsets in PyObject, PyArrayObject and the float objects, checked by `problem`. A tuple's items follow its head.
-TYPE, VALUE = 8, 16
-DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64
-CODE = 24  # in a dtype: kind, character, byte order, an unused byte, and the type's number in the last four
-NUMPY_ABI = 0x02000000
-FIRST_OF_OTHERS = 256  # the numbers of dtypes that are not NumPy's own, such as bfloat16, begin here
-ARRAY_TYPE, NEW_FROM_DESCR = 2, 94  # places in NumPy's table of C functions; they never change within one ABI
-
-PYTHON = (
-    "Py_IncRef", "Py_DecRef", "PyList_New", "PyList_SetItem", "PyErr_NoMemory", "PyObject_VectorcallDict",
-    "PyEval_SaveThread", "PyEval_RestoreThread", "PyMem_RawMalloc", "PyMem_RawFree",
-)  # fmt: skip
-
-ENTRY = """
+# What both ways in are made of: this one, of arrays alone, and the one of whole calls in `whole.py`.
+PARTS = """
 @adj_ndarray = external global i8
 @adj_float = external global i8
 @adj_float64 = external global i8
@@ -41,13 +29,169 @@ declare ptr @adj_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyList_New(i64)
-declare i32 @PyList_SetItem(ptr, i64, ptr)
 declare ptr @PyErr_NoMemory()
-declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyMem_RawMalloc(i64)
 declare void @PyMem_RawFree(ptr)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+
+; Whether an array is as the record says; then its data's address is put in its place.
+define internal i1 @adj_array(ptr %arg, ptr %record, ptr %place) {{
+entry:
+  %ndim.at = getelementptr i64, ptr %record, i64 1
+  %ndim = load i64, ptr %ndim.at
+  %code.at = getelementptr i64, ptr %record, i64 3
+  %code = load i64, ptr %code.at
+  %shape = getelementptr i64, ptr %record, i64 4
+  %arg.dtype.at = getelementptr i8, ptr %arg, i64 {descr}
+  %arg.dtype = load ptr, ptr %arg.dtype.at
+  %arg.code.at = getelementptr i8, ptr %arg.dtype, i64 {code}
+  %arg.code = load i64, ptr %arg.code.at
+  %same.dtype = icmp eq i64 %arg.code, %code
+  %arg.ndim.at = getelementptr i8, ptr %arg, i64 {ndim}
+  %arg.ndim32 = load i32, ptr %arg.ndim.at
+  %arg.ndim = sext i32 %arg.ndim32 to i64
+  %same.ndim = icmp eq i64 %arg.ndim, %ndim
+  %arg.flags.at = getelementptr i8, ptr %arg, i64 {flags}
+  %arg.flags = load i32, ptr %arg.flags.at
+  %order = and i32 %arg.flags, 257
+  %simple = icmp eq i32 %order, 257
+  %same = and i1 %same.dtype, %same.ndim
+  %plain = and i1 %same, %simple
+  %arg.shape.at = getelementptr i8, ptr %arg, i64 {dimensions}
+  %arg.shape = load ptr, ptr %arg.shape.at
+  br i1 %plain, label %axis, label %refuse
+axis:
+  %k = phi i64 [ 0, %entry ], [ %k.next, %compare ]
+  %k.more = icmp slt i64 %k, %ndim
+  br i1 %k.more, label %compare, label %accept
+compare:
+  %length.at = getelementptr i64, ptr %shape, i64 %k
+  %length = load i64, ptr %length.at
+  %arg.length.at = getelementptr i64, ptr %arg.shape, i64 %k
+  %arg.length = load i64, ptr %arg.length.at
+  %k.next = add i64 %k, 1
+  %same.length = icmp eq i64 %length, %arg.length
+  br i1 %same.length, label %axis, label %refuse
+accept:
+  %arg.data.at = getelementptr i8, ptr %arg, i64 {data}
+  %arg.data = load ptr, ptr %arg.data.at
+  store ptr %arg.data, ptr %place
+  ret i1 true
+refuse:
+  ret i1 false
+}}
+
+; Whether a number can stand for the 0-d array of the record; then it is copied to the slot.
+define internal i1 @adj_number(ptr %arg, ptr %type, ptr %record, ptr %place, ptr %slot) {{
+  %kind.at = getelementptr i64, ptr %record, i64 2
+  %kind = load i64, ptr %kind.at
+  %value.at = getelementptr i8, ptr %arg, i64 {value}
+  %is.float = icmp eq ptr %type, @adj_float
+  store ptr %slot, ptr %place
+  switch i64 %kind, label %refuse [ i64 1, label %wide  i64 2, label %narrow ]
+wide:
+  %is.float64 = icmp eq ptr %type, @adj_float64
+  %is.wide = or i1 %is.float, %is.float64
+  br i1 %is.wide, label %wide.take, label %refuse
+wide.take:
+  %wide.value = load double, ptr %value.at
+  store double %wide.value, ptr %slot
+  ret i1 true
+narrow:
+  br i1 %is.float, label %narrow.round, label %narrow.check
+narrow.round:
+  %exact.value = load double, ptr %value.at
+  %rounded = fptrunc double %exact.value to float
+  store float %rounded, ptr %slot
+  ret i1 true
+narrow.check:
+  %is.float32 = icmp eq ptr %type, @adj_float32
+  br i1 %is.float32, label %narrow.take, label %refuse
+narrow.take:
+  %narrow.value = load float, ptr %value.at
+  store float %narrow.value, ptr %slot
+  ret i1 true
+refuse:
+  ret i1 false
+}}
+
+; A new array as the record says, or null with an exception; its data's address is put in its place.
+define internal ptr @adj_new(ptr %record, ptr %place) {{
+  %dtype = load ptr, ptr %record
+  %ndim.at = getelementptr i64, ptr %record, i64 1
+  %ndim = load i64, ptr %ndim.at
+  %ndim32 = trunc i64 %ndim to i32
+  %shape = getelementptr i64, ptr %record, i64 4
+  call void @Py_IncRef(ptr %dtype)
+  %fresh = call ptr @adj_new_array(ptr @adj_ndarray, ptr %dtype, i32 %ndim32, ptr %shape, ptr null, ptr null, i32 0, ptr null)
+  %failed = icmp eq ptr %fresh, null
+  br i1 %failed, label %done, label %fill
+fill:
+  %data.at = getelementptr i8, ptr %fresh, i64 {data}
+  %data = load ptr, ptr %data.at
+  store ptr %data, ptr %place
+  br label %done
+done:
+  ret ptr %fresh
+}}
+
+; Run the kernel; false, with an exception, if there is no memory for its arena.
+define internal i1 @adj_execute(ptr %table, ptr %buffers, i64 %arrays, i1 %release) {{
+reserve:
+  %arena.at = getelementptr i64, ptr %table, i64 4
+  %arena = load ptr, ptr %arena.at
+  %bytes.at = getelementptr i64, ptr %table, i64 5
+  %bytes = load i64, ptr %bytes.at
+  %used.at = getelementptr i64, ptr %table, i64 6
+  %used = load i64, ptr %used.at
+  %free = icmp eq i64 %used, 0
+  br i1 %free, label %run, label %borrow
+borrow:
+  ; Another thread is in this kernel: the GIL guards the mark, not the kernel.
+  %padded = add i64 %bytes, 64
+  %block = call ptr @PyMem_RawMalloc(i64 %padded)
+  %no.block = icmp eq ptr %block, null
+  br i1 %no.block, label %exhausted, label %align
+align:
+  %past = getelementptr i8, ptr %block, i64 63
+  %spare = call ptr @llvm.ptrmask.p0.i64(ptr %past, i64 -64)
+  br label %run
+run:
+  %own = phi ptr [ null, %reserve ], [ %block, %align ]
+  %scratch = phi ptr [ %arena, %reserve ], [ %spare, %align ]
+  store i64 1, ptr %used.at
+  %scratch.at = getelementptr ptr, ptr %buffers, i64 %arrays
+  store ptr %scratch, ptr %scratch.at
+  %kernel = load ptr, ptr %table
+  br i1 %release, label %run.freely, label %run.shortly
+run.shortly:
+  call void %kernel(ptr %buffers)
+  br label %clean
+run.freely:
+  %thread = call ptr @PyEval_SaveThread()
+  call void %kernel(ptr %buffers)
+  call void @PyEval_RestoreThread(ptr %thread)
+  br label %clean
+clean:
+  %borrowed = icmp ne ptr %own, null
+  br i1 %borrowed, label %give.back, label %unmark
+give.back:
+  call void @PyMem_RawFree(ptr %own)
+  ret i1 true
+unmark:
+  store i64 0, ptr %used.at
+  ret i1 true
+exhausted:
+  %error = call ptr @PyErr_NoMemory()
+  ret i1 false
+}}
+"""
+
+ENTRY = """
+declare i32 @PyList_SetItem(ptr, i64, ptr)
+declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
 
 define ptr @adj_enter(ptr %self, ptr %args, i64 %given) {{
 entry:
@@ -79,8 +223,8 @@ prepare:
   br label %input
 
 input:
-  %i = phi i64 [ 0, %prepare ], [ %i.next, %accept ]
-  %record = phi ptr [ %records, %prepare ], [ %record.next, %accept ]
+  %i = phi i64 [ 0, %prepare ], [ %i.next, %accepted ]
+  %record = phi ptr [ %records, %prepare ], [ %record.next, %accepted ]
   %i.more = icmp slt i64 %i, %inputs
   br i1 %i.more, label %check, label %allocate
 check:
@@ -88,85 +232,18 @@ check:
   %arg = load ptr, ptr %arg.at
   %type.at = getelementptr i8, ptr %arg, i64 {type}
   %type = load ptr, ptr %type.at
-  %ndim.at = getelementptr i64, ptr %record, i64 1
-  %ndim = load i64, ptr %ndim.at
-  %shape = getelementptr i64, ptr %record, i64 4
+  %place = getelementptr ptr, ptr %buffers, i64 %i
+  %slot = getelementptr i64, ptr %numbers, i64 %i
   %is.array = icmp eq ptr %type, @adj_ndarray
   br i1 %is.array, label %array, label %number
-
 array:
-  %arg.dtype.at = getelementptr i8, ptr %arg, i64 {descr}
-  %arg.dtype = load ptr, ptr %arg.dtype.at
-  %arg.code.at = getelementptr i8, ptr %arg.dtype, i64 {code}
-  %arg.code = load i64, ptr %arg.code.at
-  %code.at = getelementptr i64, ptr %record, i64 3
-  %code = load i64, ptr %code.at
-  %same.dtype = icmp eq i64 %arg.code, %code
-  %arg.ndim.at = getelementptr i8, ptr %arg, i64 {ndim}
-  %arg.ndim32 = load i32, ptr %arg.ndim.at
-  %arg.ndim = sext i32 %arg.ndim32 to i64
-  %same.ndim = icmp eq i64 %arg.ndim, %ndim
-  %arg.flags.at = getelementptr i8, ptr %arg, i64 {flags}
-  %arg.flags = load i32, ptr %arg.flags.at
-  %layout = and i32 %arg.flags, 257
-  %simple = icmp eq i32 %layout, 257
-  %same = and i1 %same.dtype, %same.ndim
-  %plain = and i1 %same, %simple
-  br i1 %plain, label %measure, label %portable
-measure:
-  %arg.shape.at = getelementptr i8, ptr %arg, i64 {dimensions}
-  %arg.shape = load ptr, ptr %arg.shape.at
-  %arg.data.at = getelementptr i8, ptr %arg, i64 {data}
-  %arg.data = load ptr, ptr %arg.data.at
-  br label %axis
-axis:
-  %k = phi i64 [ 0, %measure ], [ %k.next, %compare ]
-  %k.more = icmp slt i64 %k, %ndim
-  br i1 %k.more, label %compare, label %accept
-compare:
-  %length.at = getelementptr i64, ptr %shape, i64 %k
-  %length = load i64, ptr %length.at
-  %arg.length.at = getelementptr i64, ptr %arg.shape, i64 %k
-  %arg.length = load i64, ptr %arg.length.at
-  %k.next = add i64 %k, 1
-  %same.length = icmp eq i64 %length, %arg.length
-  br i1 %same.length, label %axis, label %portable
-
+  %fits = call i1 @adj_array(ptr %arg, ptr %record, ptr %place)
+  br i1 %fits, label %accepted, label %portable
 number:
-  %kind.at = getelementptr i64, ptr %record, i64 2
-  %kind = load i64, ptr %kind.at
-  %value.at = getelementptr i8, ptr %arg, i64 {value}
-  %slot = getelementptr i64, ptr %numbers, i64 %i
-  %is.float = icmp eq ptr %type, @adj_float
-  switch i64 %kind, label %portable [ i64 1, label %wide  i64 2, label %narrow ]
-wide:
-  %is.float64 = icmp eq ptr %type, @adj_float64
-  %is.wide = or i1 %is.float, %is.float64
-  br i1 %is.wide, label %wide.take, label %portable
-wide.take:
-  %wide.value = load double, ptr %value.at
-  store double %wide.value, ptr %slot
-  br label %accept
-narrow:
-  br i1 %is.float, label %narrow.round, label %narrow.check
-narrow.round:
-  %exact.value = load double, ptr %value.at
-  %rounded = fptrunc double %exact.value to float
-  store float %rounded, ptr %slot
-  br label %accept
-narrow.check:
-  %is.float32 = icmp eq ptr %type, @adj_float32
-  br i1 %is.float32, label %narrow.take, label %portable
-narrow.take:
-  %narrow.value = load float, ptr %value.at
-  store float %narrow.value, ptr %slot
-  br label %accept
-
-accept:
-  %pointer = phi ptr [ %arg.data, %axis ], [ %slot, %wide.take ], [ %slot, %narrow.round ], [ %slot, %narrow.take ]
-  %buffer.at = getelementptr ptr, ptr %buffers, i64 %i
-  store ptr %pointer, ptr %buffer.at
-  %record.next = getelementptr i64, ptr %shape, i64 %ndim
+  %stands = call i1 @adj_number(ptr %arg, ptr %type, ptr %record, ptr %place, ptr %slot)
+  br i1 %stands, label %accepted, label %portable
+accepted:
+  %record.next = call ptr @adj_after(ptr %record)
   %i.next = add i64 %i, 1
   br label %input
 
@@ -183,83 +260,32 @@ output:
   %o = phi i64 [ 0, %allocate ], [ 0, %make.list ], [ %o.next, %stored ]
   %made = phi ptr [ %record, %allocate ], [ %record, %make.list ], [ %made.next, %stored ]
   %o.more = icmp slt i64 %o, %outputs
-  br i1 %o.more, label %new, label %reserve
+  br i1 %o.more, label %new, label %run
 new:
-  %new.dtype = load ptr, ptr %made
-  %new.ndim.at = getelementptr i64, ptr %made, i64 1
-  %new.ndim = load i64, ptr %new.ndim.at
-  %new.ndim32 = trunc i64 %new.ndim to i32
-  %new.shape = getelementptr i64, ptr %made, i64 4
-  call void @Py_IncRef(ptr %new.dtype)
-  %fresh = call ptr @adj_new_array(ptr @adj_ndarray, ptr %new.dtype, i32 %new.ndim32, ptr %new.shape, ptr null, ptr null, i32 0, ptr null)
+  %at = add i64 %inputs, %o
+  %out.place = getelementptr ptr, ptr %buffers, i64 %at
+  %fresh = call ptr @adj_new(ptr %made, ptr %out.place)
   %no.fresh = icmp eq ptr %fresh, null
   br i1 %no.fresh, label %drop, label %fill
 fill:
-  %fresh.data.at = getelementptr i8, ptr %fresh, i64 {data}
-  %fresh.data = load ptr, ptr %fresh.data.at
-  %place = add i64 %inputs, %o
-  %place.at = getelementptr ptr, ptr %buffers, i64 %place
-  store ptr %fresh.data, ptr %place.at
   br i1 %single, label %stored, label %enlist
 enlist:
   %ignored = call i32 @PyList_SetItem(ptr %result, i64 %o, ptr %fresh)
   br label %stored
 stored:
   %result.next = phi ptr [ %fresh, %fill ], [ %result, %enlist ]
-  %made.next = getelementptr i64, ptr %new.shape, i64 %new.ndim
+  %made.next = call ptr @adj_after(ptr %made)
   %o.next = add i64 %o, 1
   br label %output
 
-reserve:
-  %arena.at = getelementptr i64, ptr %table, i64 4
-  %arena = load ptr, ptr %arena.at
-  %bytes.at = getelementptr i64, ptr %table, i64 5
-  %bytes = load i64, ptr %bytes.at
-  %used.at = getelementptr i64, ptr %table, i64 6
-  %used = load i64, ptr %used.at
-  %free = icmp eq i64 %used, 0
-  br i1 %free, label %run, label %borrow
-borrow:
-  ; Another thread is in this kernel: the GIL guards the mark, not the kernel.
-  %padded = add i64 %bytes, 64
-  %block = call ptr @PyMem_RawMalloc(i64 %padded)
-  %no.block = icmp eq ptr %block, null
-  br i1 %no.block, label %exhausted, label %align
-align:
-  %past = getelementptr i8, ptr %block, i64 63
-  %spare = call ptr @llvm.ptrmask.p0.i64(ptr %past, i64 -64)
-  br label %run
 run:
-  %own = phi ptr [ null, %reserve ], [ %block, %align ]
-  %scratch = phi ptr [ %arena, %reserve ], [ %spare, %align ]
-  store i64 1, ptr %used.at
-  %scratch.at = getelementptr ptr, ptr %buffers, i64 %arrays
-  store ptr %scratch, ptr %scratch.at
-  %kernel = load ptr, ptr %table
   %release.bit = and i64 %flags, 1
   %release = icmp ne i64 %release.bit, 0
-  br i1 %release, label %run.freely, label %run.shortly
-run.shortly:
-  call void %kernel(ptr %buffers)
-  br label %clean
-run.freely:
-  %thread = call ptr @PyEval_SaveThread()
-  call void %kernel(ptr %buffers)
-  call void @PyEval_RestoreThread(ptr %thread)
-  br label %clean
-clean:
-  %borrowed = icmp ne ptr %own, null
-  br i1 %borrowed, label %give.back, label %unmark
-give.back:
-  call void @PyMem_RawFree(ptr %own)
-  ret ptr %result
-unmark:
-  store i64 0, ptr %used.at
+  %ran = call i1 @adj_execute(ptr %table, ptr %buffers, i64 %arrays, i1 %release)
+  br i1 %ran, label %done, label %drop
+done:
   ret ptr %result
 
-exhausted:
-  %error = call ptr @PyErr_NoMemory()
-  br label %drop
 drop:
   %nothing = icmp eq ptr %result, null
   br i1 %nothing, label %failed, label %release.partial
@@ -269,7 +295,14 @@ release.partial:
 failed:
   ret ptr null
 }}
-declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+
+define internal ptr @adj_after(ptr %record) {{
+  %ndim.at = getelementptr i64, ptr %record, i64 1
+  %ndim = load i64, ptr %ndim.at
+  %length = add i64 %ndim, 4
+  %next = getelementptr i64, ptr %record, i64 %length
+  ret ptr %next
+}}
 """
 
 
@@ -284,105 +317,43 @@ class PyMethodDef(ctypes.Structure):
     ]
 
 
+METH_FASTCALL = 0x80
+
+
 @functools.cache
 def entry() -> Library:
     """The compiled entry, made at first use."""
-    text = ENTRY.format(
-        tuple_items=tuple.__basicsize__,
-        type=TYPE,
-        value=VALUE,
-        data=DATA,
-        ndim=NDIM,
-        dimensions=DIMENSIONS,
-        descr=DESCR,
-        flags=FLAGS,
-        code=CODE,
+    return compiled(PARTS + ENTRY, "adj_enter")
+
+
+def compiled(text: str, symbol: str) -> Library:
+    """The machine code of an entry, with the offsets of this interpreter filled in."""
+    filled = text.format(
+        type=layout.TYPE,
+        value=layout.VALUE,
+        length=layout.LENGTH,
+        tuple_items=layout.TUPLE_ITEMS,
+        list_items=layout.LIST_ITEMS,
+        data=layout.DATA,
+        ndim=layout.NDIM,
+        dimensions=layout.DIMENSIONS,
+        descr=layout.DESCR,
+        flags=layout.FLAGS,
+        code=layout.CODE,
+        **{f"tensor_{name}": offset for name, offset in layout.tensor_slots().items()},
     )
-    api = numpy_api()
-    externals = {name: address_of(getattr(ctypes.pythonapi, name)) for name in PYTHON}
-    externals |= {
-        "adj_new_array": api[NEW_FROM_DESCR],
-        "adj_ndarray": id(np.ndarray),
-        "adj_float": id(float),
-        "adj_float64": id(np.float64),
-        "adj_float32": id(np.float32),
-    }
-    return compile_ir(text, ["adj_enter"], externals)
+    externals = {name: layout.address_of(getattr(ctypes.pythonapi, name)) for name in layout.PYTHON}
+    kinds = {"ndarray": np.ndarray, "float": float, "float64": np.float64, "float32": np.float32}
+    kinds |= {"tensor": Tensor, "tuple": tuple, "list": list, "dict": dict}
+    externals |= {f"adj_{name}": id(kind) for name, kind in kinds.items()}
+    externals |= {"adj_new_array": layout.numpy_api()[layout.NEW_FROM_DESCR], "adj_none": id(None)}
+    externals["adj_not_implemented"] = id(NotImplemented)
+    return compile_ir(filled, [symbol], externals)
 
 
-def address_of(function: Any) -> int:
-    """The address of a C function that ctypes has found."""
-    address = ctypes.cast(function, ctypes.c_void_p).value
-    assert address is not None
-    return address
-
-
-def numpy_api() -> Any:
-    """NumPy's table of C functions."""
-    from numpy._core._multiarray_umath import _ARRAY_API
-
-    return (ctypes.c_void_p * (NEW_FROM_DESCR + 1)).from_address(capsule_pointer(_ARRAY_API, None))
-
-
-def capsule_pointer(capsule: Any, name: bytes | None) -> int:
-    """The address that a PyCapsule of this name holds."""
-    prototype = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    return prototype(("PyCapsule_GetPointer", ctypes.pythonapi))(capsule, name)
-
-
-@functools.cache
-def problem() -> str | None:
-    """Why the entry cannot be trusted here, None when it can: every assumption is held against real objects."""
-    if sys.implementation.name != "cpython":
-        return f"the interpreter is {sys.implementation.name}"
-    if sysconfig.get_config_var("Py_GIL_DISABLED"):
-        return "the interpreter has no GIL"
-    if sys.byteorder != "little" or struct.calcsize("P") != 8:
-        return "the machine is not a little-endian one of 64 bits"
-    if object.__basicsize__ != VALUE or float.__basicsize__ != VALUE + 8 or np.ndarray.__basicsize__ < FLAGS + 4:
-        return "objects have another size here"
-    if not all(hasattr(ctypes.pythonapi, name) for name in PYTHON):
-        return "the interpreter lacks a C function"
-    api = numpy_api()
-    if ctypes.CFUNCTYPE(ctypes.c_uint)(api[0])() != NUMPY_ABI or api[ARRAY_TYPE] != id(np.ndarray):
-        return "NumPy has another binary interface"
-    samples = [np.zeros((2, 3), np.float32)[:, ::2], np.array(1.5), np.zeros((4, 1, 5, 2), np.int8), np.zeros(0, ">i4")]
-    if not all(reads_right(a) for a in samples):
-        return "arrays are laid out in another way"
-    if not all(read(x, VALUE, c_type) == 1.5 for x, c_type in NUMBERS):
-        return "float objects are laid out in another way"
-    return None
-
-
-NUMBERS = ((1.5, ctypes.c_double), (np.float64(1.5), ctypes.c_double), (np.float32(1.5), ctypes.c_float))
-
-
-def dtype_code(dtype: np.dtype) -> int:
-    """Eight bytes of a dtype that are equal for equal dtypes, even where one came out of a pickle and is another object.
-
-    Dtypes that say more elsewhere, of strings, records and times, get 0, which no dtype has.
-    """
-    if dtype.kind in "OSUVmM" and dtype.num < FIRST_OF_OTHERS:
-        return 0
-    return read(dtype, CODE, ctypes.c_int64)
-
-
-def reads_right(array: np.ndarray) -> bool:
-    """Whether the fields of an array lie where the entry looks for them."""
-    ndim = read(array, NDIM, ctypes.c_int)
-    if read(array, TYPE, ctypes.c_void_p) != id(np.ndarray) or ndim != array.ndim:
-        return False
-    shape, dtype = read(array, DIMENSIONS, ctypes.c_void_p), array.dtype
-    return (
-        read(array, DATA, ctypes.c_void_p) == array.__array_interface__["data"][0]
-        and read(array, DESCR, ctypes.c_void_p) == id(array.dtype)
-        and read(array, FLAGS, ctypes.c_int) == array.flags.num
-        and read(dtype, CODE, ctypes.c_char * 3) == (dtype.kind + dtype.char + dtype.byteorder).encode()
-        and read(dtype, CODE + 4, ctypes.c_int) == dtype.num
-        and (not ndim or tuple((ctypes.c_int64 * ndim).from_address(shape)) == array.shape)
-    )
-
-
-def read(x: Any, offset: int, c_type: Any) -> Any:
-    """A field of an object in memory."""
-    return c_type.from_address(id(x) + offset).value
+def builtin(name: str, library: Library, symbol: str, tables: tuple[np.ndarray, ...], keep: Any) -> Callable[..., Any]:
+    """A builtin function that runs the symbol's code, which finds the tables in the function's `self`."""
+    method = PyMethodDef(name.encode(), library[symbol], METH_FASTCALL, None)
+    prototype = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+    create = prototype(("PyCFunction_NewEx", ctypes.pythonapi))
+    return create(ctypes.addressof(method), (*tables, keep, library, method), None)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.backends.native import call, entry, jit
+from adjoint.backends.native import call, jit, layout
 from adjoint.backends.native.call import make_callable
 from adjoint.core.errors import DtypeError, ShapeError
 from adjoint.core.spec import Spec
@@ -25,8 +25,8 @@ f4, f8, i8 = (np.dtype(name) for name in ("float32", "float64", "int64"))
 
 @pytest.fixture(params=PATHS)
 def path(request: pytest.FixtureRequest) -> str:
-    if request.param == "builtin" and entry.problem():
-        pytest.skip(entry.problem())
+    if request.param == "builtin" and layout.problem():
+        pytest.skip(layout.problem())
     return request.param
 
 
@@ -150,9 +150,9 @@ def test_a_dtype_of_another_package(path: str) -> None:
 def test_codes_of_dtypes() -> None:
     """Different dtypes have different codes, and those that say more elsewhere have none."""
     numeric = [np.dtype(code) for code in "?bBhHiIlLefdgFDG"]
-    assert len({entry.dtype_code(d) for d in numeric}) == len(numeric)
-    assert entry.dtype_code(f8) != entry.dtype_code(np.dtype(">f8"))
-    assert {entry.dtype_code(np.dtype(code)) for code in ("O", "S3", "U2", "V8", "M8[s]", "m8[ms]", "i4,f8")} == {0}
+    assert len({layout.dtype_code(d) for d in numeric}) == len(numeric)
+    assert layout.dtype_code(f8) != layout.dtype_code(np.dtype(">f8"))
+    assert {layout.dtype_code(np.dtype(code)) for code in ("O", "S3", "U2", "V8", "M8[s]", "m8[ms]", "i4,f8")} == {0}
 
 
 @pytest.mark.parametrize(
@@ -329,8 +329,8 @@ def test_the_code_lives_as_long_as_the_function(path: str) -> None:
 
 def test_the_builtin_hands_over_what_it_does_not_know(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fast way really is taken: the portable one sees only odd arguments."""
-    if entry.problem():
-        pytest.skip(entry.problem())
+    if layout.problem():
+        pytest.skip(layout.problem())
     seen = []
     monkeypatch.setattr(call, "portable_callable", lambda *_: lambda *args: seen.append(args))
     function = copier([Spec((2,)), Spec(())], "builtin")
@@ -346,15 +346,17 @@ def test_the_builtin_hands_over_what_it_does_not_know(monkeypatch: pytest.Monkey
 
 def test_a_strange_world_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each assumption that does not hold turns the builtin off."""
-    check = entry.problem.__wrapped__
+    check = layout.problem.__wrapped__
     for name, value, text in [
         ("DESCR", 48, "laid out in another way"),
         ("CODE", 16, "laid out in another way"),
         ("NUMPY_ABI", 0x03000000, "another binary interface"),
         ("VALUE", 24, "another size"),
+        ("LENGTH", 8, "lists and tuples are laid out in another way"),
+        ("tensor_slots", dict, "Tensors are laid out in another way"),
     ]:
         with monkeypatch.context() as patch:
-            patch.setattr(entry, name, value)
+            patch.setattr(layout, name, value)
             assert text in check()
     monkeypatch.setattr(sys, "byteorder", "big")
     assert "little-endian" in check()
