@@ -22,7 +22,7 @@ from adjoint.graph.effects import Field, Template, Text
 from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
 from adjoint.ops.card import REGISTRY, Op
 
-#: Arrays with more elements are written as the hexadecimal digits of their bytes.
+#: Arrays with more elements are written as `all` of one number, or as the hexadecimal digits of their bytes.
 LISTED = 64
 
 
@@ -90,7 +90,9 @@ def _number(value: Any) -> str:
     """A constant's value, exactly."""
     if isinstance(value, (np.ndarray, np.generic)):
         if value.size > LISTED:
-            return f"hex {np.ascontiguousarray(value).tobytes().hex()}"
+            data, first = value.tobytes(), value.flat[0]
+            same = first == first and data == first.tobytes() * value.size  # a NaN may have more to it than its name
+            return f"all {_field(first, {})}" if same else f"hex {data.hex()}"
         value = value.tolist()
     return _field(value, {})
 
@@ -266,6 +268,8 @@ class _Reader:
                 return Node(Const(value), (), Spec((), dtype, weak=True))
             if text.startswith("hex "):
                 array = np.frombuffer(bytearray.fromhex(text[4:]), dtype).reshape(shape)
+            elif text.startswith("all "):
+                array = np.full(shape, self._parsed(text[4:], self._value), dtype)
             else:
                 array = np.array(self._parsed(text, self._value), dtype).reshape(shape)
         except (ValueError, TypeError, OverflowError) as error:

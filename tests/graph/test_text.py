@@ -62,6 +62,7 @@ CONSTANTS = [
     np.float64(0.1), np.array(1 / 3, "float32"), np.array([1.1, np.nan, -np.inf, -0.0, 5e-324]), np.array([1 / 3, 2], "float16"),
     np.array([True, False]), np.array([[1, -2]], "int8"), np.array([2**64 - 1], "uint64"), np.array([1 + 2j, complex(np.nan, -np.inf)], "complex64"),
     np.zeros((0, 3)), np.zeros((3, 0), "int32"), np.zeros((2, 0, 0), bool), np.linspace(0, 1, 1000).reshape(10, 100), np.arange(70, dtype="int16"),
+    np.full((7, 11), 1 / 3, "float32"), np.full(80, -0.0), np.full(70, np.nan), np.full(66, 2 - 1j), np.ones(99, bool), np.full((9, 9), -3, "int8"),
     np.exp(1j * np.arange(100)), np.arange(70) % 3 == 0, np.asfortranarray(np.arange(100.0).reshape(10, 10)),
 ]  # fmt: skip
 
@@ -75,6 +76,11 @@ def test_constants(value):
     np.testing.assert_array_equal(back.op.value, value)
     if np.asarray(value).dtype.kind in "fc":
         assert np.array_equal(np.signbit(np.real(back.op.value)), np.signbit(np.real(value)))
+
+
+def test_a_number_repeated_is_written_once():
+    graph = Graph((), (Builder().const(np.full((100, 50), 0.25)),))
+    assert "float64[100, 50] = const all 0.25" in show(graph)
 
 
 def test_bfloat16():
