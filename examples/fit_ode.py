@@ -1,8 +1,8 @@
 """Parameters of a differential equation from noisy data: gradients through every step of the solver.
 
-    python examples/fit_ode.py
+    python examples/fit_ode.py [--noise 0.05] [--picture fit_ode.png]
 
-Foxes and rabbits (Lotka and Volterra): the four rates of the model, and both numbers at the start, are found from 60
+Foxes and rabbits (Lotka and Volterra): the four rates of the model, and both numbers at the start, are found from 61
 observations. The solver is an ordinary Python loop; static mode keeps it a loop and differentiates it.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+import figures
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
@@ -52,9 +53,25 @@ def misfit(logs, observed):
     return ((ops.log(path(logs)) - ops.log(observed)) ** 2).mean()
 
 
+def picture(path_to: str, observed: np.ndarray, start: np.ndarray, fitted: np.ndarray) -> None:
+    """What was observed, what the first guess gives, and what the found rates give."""
+    if (pyplot := figures.pyplot()) is None:
+        return
+    figure, axes = pyplot.subplots(figsize=(9, 4.5), layout="constrained")
+    for k, (name, colour) in enumerate((("rabbits", "tab:green"), ("foxes", "tab:orange"))):
+        axes.plot(TIMES, observed[:, k], "o", color=colour, markersize=4, label=f"{name}, observed")
+        axes.plot(TIMES, fitted[:, k], color=colour, label=f"{name}, fitted")
+        axes.plot(TIMES, start[:, k], color=colour, linestyle=":", label=f"{name}, first guess")
+    axes.set(xlabel="time", ylabel="number", title="Foxes and rabbits: rates found by gradients through the solver")
+    axes.legend(ncols=2)
+    axes.grid(alpha=0.3)
+    figures.save(figure, path_to)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Find the rates of a model of foxes and rabbits.")
     parser.add_argument("--noise", type=float, default=0.05)
+    parser.add_argument("--picture", default="fit_ode.png", help="where to draw; empty for no picture")
     options = parser.parse_args(arguments)
 
     def exact(t, s):
@@ -75,6 +92,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"Misfit {for_scipy(start)[0]:.3f} -> {fitted.fun:.5f} in {fitted.nit} steps, {fitted.nfev} gradients")
     for name, a, b in zip(NAMES, TRUE, found, strict=True):
         print(f"  {name:8s} true {a:7.3f}   found {b:7.3f}")
+    if options.picture:
+        solve = ad.jit(path)
+        picture(options.picture, observed, solve(start).asnumpy(), solve(fitted.x).asnumpy())
     return 0 if np.abs(found / TRUE - 1).max() < 0.1 else 1
 
 

@@ -1,6 +1,6 @@
 """A small transformer learns to add: 27+58= is continued by 85, digit by digit.
 
-    python examples/gpt_adds.py [--steps 1000]
+    python examples/gpt_adds.py [--steps 1000] [--picture gpt_adds.png]
 
 A decoder-only network of two blocks reads the sum as characters. A fifth of all sums is kept back: those it must add
 without ever having seen them. The answer is written last digit first, as one adds by hand.
@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 
+import figures
 import numpy as np
 
 import adjoint as ad
@@ -80,11 +81,28 @@ def answered(network: nn.Cell, asked: np.ndarray) -> np.ndarray:
     return rows
 
 
+def picture(path: str, losses: list[float], rows: np.ndarray, right: np.ndarray) -> None:
+    """The loss of each step, and which of the sums never seen were added right."""
+    if (pyplot := figures.pyplot()) is None:
+        return
+    figure, (left, plane) = pyplot.subplots(1, 2, figsize=(11, 4.8), layout="constrained")
+    left.semilogy(losses, linewidth=0.8)
+    left.set(xlabel="step", ylabel="cross-entropy of a digit", title="Loss in training")
+    left.grid(alpha=0.3)
+    a, b = 10 * rows[:, 0] + rows[:, 1], 10 * rows[:, 3] + rows[:, 4]
+    plane.plot(a[right], b[right], ".", color="lightsteelblue", markersize=4, label="right")
+    plane.plot(a[~right], b[~right], "x", color="crimson", label="wrong")
+    plane.set(xlabel="a", ylabel="b", aspect="equal", title=f"a + b, never seen: {right.mean():.1%} right")
+    plane.legend(loc="upper left", bbox_to_anchor=(1, 1))
+    figures.save(figure, path)
+
+
 def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Teach a transformer to add.")
     parser.add_argument("--steps", type=int, default=1000)
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--goal", type=float, default=0.95, help="the share of unseen sums to get right")
+    parser.add_argument("--picture", default="gpt_adds.png", help="where to draw; empty for no picture")
     options = parser.parse_args(arguments)
 
     ad.set_seed(0)
@@ -100,15 +118,20 @@ def main(arguments: list[str] | None = None) -> int:
     optimiser = optim.AdamWeightDecay(network.trainable_params(), rates, weight_decay=0.01)
     step = optim.compiled_step(loss_fn, network.trainable_params(), optimiser)
     draw, start = np.random.default_rng(1), time.perf_counter()
+    losses = []
     for k in range(options.steps):
-        loss = step(ad.Tensor(known[draw.integers(len(known), size=options.batch)]))
+        losses.append(step(ad.Tensor(known[draw.integers(len(known), size=options.batch)])).item())
         if k % max(options.steps // 10, 1) == 0:
-            print(f"step {k:5d}: loss {loss.item():.4f}, {time.perf_counter() - start:.1f} s", flush=True)
+            print(f"step {k:5d}: loss {losses[-1]:.4f}, {time.perf_counter() - start:.1f} s", flush=True)
     found = answered(network, unseen)
     right = (found == unseen).all(1)
     print(
         f"{right.mean():.1%} of {len(unseen)} sums never seen are right; for example {', '.join(map(text, found[:4]))}"
     )
+    for answer, row in zip(found[~right][:3], unseen[~right], strict=False):
+        print(f"  wrong: {text(answer)}, not {text(row)[ASKED:]}")
+    if options.picture:
+        picture(options.picture, losses, unseen, right)
     return 0 if right.mean() >= options.goal else 1
 
 

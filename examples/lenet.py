@@ -13,12 +13,13 @@ import sys
 import time
 from collections.abc import Callable
 
+import figures
 import numpy as np
 
 import adjoint as ad
 from adjoint import nn, ops, optim
 from adjoint.data import ArrayDataset, load_digits
-from adjoint.train import Model, ProgressBar, TrainOneStepCell, WithLossCell
+from adjoint.train import History, Model, ProgressBar, TrainOneStepCell, WithLossCell
 
 
 class LeNet(nn.Cell):
@@ -66,22 +67,19 @@ def steps_per_second(mode: int, train: ArrayDataset, batch: int, steps: int) -> 
     return steps / (time.perf_counter() - start)
 
 
-def picture(path: str, losses: list[float], test: ArrayDataset, predicted: np.ndarray) -> None:
-    """The loss of each step, and a grid of test images with what the network takes them for."""
-    try:
-        import matplotlib
-    except ImportError:
-        print("For the picture: pip install matplotlib")
+def picture(path: str, history: History, test: ArrayDataset, predicted: np.ndarray) -> None:
+    """The loss of each step and epoch, and a grid of test images with what the network takes them for."""
+    if (pyplot := figures.pyplot()) is None:
         return
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
     images, labels = test.arrays
     order = np.argsort(predicted == labels, kind="stable")[:32]  # mistakes first
     figure = pyplot.figure(figsize=(11, 4.5), layout="constrained")
     left, right = figure.subfigures(1, 2)
     axes = left.subplots()
-    axes.semilogy(losses, linewidth=0.8)
+    each = len(history.steps) / len(history.epoch)
+    axes.semilogy(history.steps, linewidth=0.8, color="lightsteelblue", label="of a step")
+    axes.semilogy(each * (np.array(history.epoch) - 0.5), history.history["loss"], "o-", label="mean of an epoch")
+    axes.legend()
     axes.set(xlabel="step", ylabel="cross-entropy", title="Loss in training")
     right.suptitle("Test digits: mistakes in red, first")
     for cell, k in zip(right.subplots(4, 8).flat, order, strict=True):
@@ -90,9 +88,7 @@ def picture(path: str, losses: list[float], test: ArrayDataset, predicted: np.nd
         text = f"{predicted[k]}, not {labels[k]}" if wrong else str(predicted[k])
         cell.set_title(text, fontsize=8, color="crimson" if wrong else "black")
         cell.axis("off")
-    figure.savefig(path, dpi=110)
-    pyplot.close(figure)
-    print(f"Loss curve and predictions: {path}")
+    figures.save(figure, path)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -132,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
         )
     if options.picture:
         predicted = model.predict(test.arrays[0]).asnumpy().argmax(axis=1)
-        picture(options.picture, history.steps, test, predicted)
+        picture(options.picture, history, test, predicted)
     return 0 if results["accuracy"] >= options.goal else 1
 
 

@@ -1,6 +1,6 @@
 """The training of LeNet written out: a function, `value_and_grad`, an optimiser, a loop; then a checkpoint and back.
 
-    python examples/lenet_functional.py [--epochs 5]
+    python examples/lenet_functional.py [--epochs 10]
 
 The same network as in lenet.py, for those who like to see every step of the loop.
 """
@@ -69,9 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
         again = lenet()
         load_checkpoint(path, again)
         same = np.array_equal(predict(x_test), ad.jit(again)(x_test))
-        print(
-            f"Test accuracy {accuracy:.1%}; from a checkpoint of {os.path.getsize(path):,} bytes: {'the same' if same else 'DIFFERENT'}"
-        )
+        told = "the same" if same else "DIFFERENT"
+        print(f"Test accuracy {accuracy:.1%}; read back from a checkpoint of {os.path.getsize(path):,} bytes: {told}")
     return 0 if same and accuracy >= options.goal else 1
 
 
