@@ -32,6 +32,7 @@ from adjoint.ops.arithmetic import (
 )
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Equal, NotEqual, Where
+from adjoint.ops.index import ScatterAdd
 from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import PutItem
@@ -81,6 +82,7 @@ def made_by(x: Node, kind: type[Op]) -> Node | None:
 #: It is also given `b`, which builds nodes.
 LAWS: list[tuple[str, type[Op], Law]] = [
     ("x + 0", Add, lambda b, op, x, y: x if number(y) == 0 else y if number(x) == 0 else None),
+    ("x + (y + scattered)", Add, lambda b, op, x, y: _scattered_last(b, op, x, y) or _scattered_last(b, op, y, x)),
     ("x - 0", Sub, lambda b, op, x, y: x if number(y) == 0 else None),
     ("x * 1", Mul, lambda b, op, x, y: x if number(y) == 1 else y if number(x) == 1 else None),
     ("x * -1", Mul, lambda b, op, x, y: b(card(Neg), x) if number(y) == -1 else b(card(Neg), y) if number(x) == -1 else None),
@@ -122,6 +124,19 @@ def _finite(p: Node) -> bool:
     """Whether a factor needs no mask: finite, and not the 0 that hides an infinity on the other side."""
     value = number(p)
     return value is not None and value != 0 and bool(np.isfinite(value))
+
+
+def _scattered_last(b: Make, op: Op, x: Node, y: Node) -> Node | None:
+    """x + (y + values put into zeros) as (x + y) + values: sums of single elements then need no array of their own."""
+    if not made_by(y, Add) or x.spec != y.spec or _scattered(x):
+        return None
+    rest, last = y.inputs if _scattered(y.inputs[1]) else y.inputs[::-1]
+    return b(op, b(op, x, rest), last) if _scattered(last) and rest.spec == last.spec else None
+
+
+def _scattered(x: Node) -> bool:
+    into = x.inputs[0].op if made_by(x, ScatterAdd) else None
+    return isinstance(into, Const) and not np.any(into.value)
 
 
 def _zeros(b: Make, zero: Node, other: Node) -> Node | None:

@@ -8,10 +8,11 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.core.spec import Spec
-from adjoint.graph.node import Builder, Graph
+from adjoint.graph.node import Builder, Const, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.arithmetic import masked_mul
+from adjoint.ops.index import ScatterAdd
 from adjoint.passes.algebra import algebra, number, truth
 
 X = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 5e-324, 1e308])
@@ -74,6 +75,26 @@ def test_left_alone(name):
     fn, x = LEFT[name]
     graph, better = both(fn, x)
     assert better is graph
+
+
+def test_scattered_values_are_added_one_after_another():
+    """The gradient of a loop that reads several elements a round must not touch the whole array in each."""
+
+    def summed(x, v, w, i):
+        parts = [ScatterAdd()(np.zeros(9), u, i + k) for k, u in enumerate((v, w, v))]
+        return x + (parts[0] + parts[1] + parts[2])
+
+    inputs = [np.arange(9.0), 0.5, 0.25, np.int64(3)]
+    graph, better = both(summed, *inputs)
+    top = better.outputs[0]
+    for _ in range(3):
+        whole, part = top.inputs
+        assert isinstance(part.op, ScatterAdd) and isinstance(part.inputs[0].op, Const)
+        top = whole
+    assert top is better.params[0]
+    assert algebra(better) is better
+    found, expected = (np.asarray(replay(g, [ad.Tensor(x) for x in inputs])[0]) for g in (better, graph))
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_a_rejected_law_leaves_no_trace():

@@ -4,11 +4,13 @@ a stack that grows."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import in_register, is_known, literal
 from adjoint.backends.native.plan import has_code, same_memory
+from adjoint.backends.native.recurrence import quick
 from adjoint.core.spec import Spec, bool_, int64
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Graph, Node, Pick
@@ -137,10 +139,11 @@ def write_loop(frame: Any, node: Node) -> list[str]:
     fixed = [frame.value(c) for c in constants]
     slices = [frame.value(s) for s in stacked]
 
+    begin, start = _most_rounds(frame, node, rounds, start, slices, fixed, stacks)
     before, head, inside, after = code.label, *(code.new_label(w) for w in ("head", "round", "after"))
     code.jump(head)
     code.begin(head)
-    count, count_at = code.phi("i64", ("0", before))
+    count, count_at = code.phi("i64", (begin, before))
     state, state_at = [], []
     for k in range(a):
         kind = "ptr" if k in arrays else in_register(node.spec[k].dtype)
@@ -209,13 +212,9 @@ def write_loop(frame: Any, node: Node) -> list[str]:
         skip_end = code.label
         code.jump(joined)
         code.begin(joined)
-
-        def either(kind: str, new: str, old: str) -> str:
-            return new if new == old else code.put(f"phi {kind} [ {new}, %{end} ], [ {old}, %{skip_end} ]")
-
-        new_state = [
-            either("ptr" if k in arrays else in_register(node.spec[k].dtype), new_state[k], state[k]) for k in range(a)
-        ]
+        either = partial(_either, code, end, skip_end)
+        kinds = ["ptr" if k in arrays else in_register(node.spec[k].dtype) for k in range(a)]
+        new_state = [either(*values) for values in zip(kinds, new_state, state, strict=True)]
         new_spare = {k: either("ptr", new_spare[k], spares[k]) for k in arrays}
         end = joined
     following = code.put(f"add nsw i64 {count}, 1")
@@ -234,6 +233,37 @@ def write_loop(frame: Any, node: Node) -> list[str]:
             frame.keep(node, a + j, stack.place)
         frame.lengths[node, a + j] = count
     return [*state, *(stack.begin() for stack in stacks)]
+
+
+def _either(code: Any, new_from: str, old_from: str, kind: str, new: str, old: str) -> str:
+    """One of two values, by the block we come from."""
+    return new if new == old else code.put(f"phi {kind} [ {new}, %{new_from} ], [ {old}, %{old_from} ]")
+
+
+def _most_rounds(
+    frame: Any, node: Node, rounds: Any, start: list[str], slices: list[str], fixed: list[str], stacks: list[_Stack]
+) -> tuple[str, list[str]]:
+    """Do the rounds that can be done many at once; gives their number, and the state after them.
+
+    If not all is finite then, nothing has been done: arrays are again what they were.
+    """
+    writer = quick(frame, node, rounds)
+    if writer is None:
+        return "0", start
+    code = frame.code
+    ran = writer.run(rounds, start, slices, fixed, stacks)
+    again, go_on = code.new_label("again"), code.new_label("rest")
+    most = code.label
+    code.branch(ran.fine, go_on, again)
+    code.begin(again)
+    for k, c in enumerate(node.inputs[: node.op.carried]):
+        if c.shape:
+            code.copy(start[k], frame.value(c), _size(c.spec))
+    code.jump(go_on)
+    code.begin(go_on)
+    either = partial(_either, code, most, again)
+    state = [either(in_register(node.spec[k].dtype), ran.state[k], old) for k, old in enumerate(start)]
+    return either("i64", ran.done, "0"), state
 
 
 def _sub_loop(
