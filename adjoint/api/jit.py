@@ -40,6 +40,7 @@ from adjoint.graph.node import Graph, constants_apart
 from adjoint.graph.trace import Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
+from adjoint.transforms.tape import AMBIENT
 
 MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
 
@@ -239,7 +240,7 @@ class Jitted:
         reason = self._change or self._signature.reason(made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
-        if not entry.captured:  # a value of an outer transform belongs to this call alone
+        if all(x._trace is AMBIENT for x in entry.captured):  # a value of another transform belongs to this call alone
             self._entries.setdefault(key, []).append(entry)
         self._last = key
         return entry

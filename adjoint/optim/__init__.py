@@ -1,5 +1,8 @@
 """Optimisers, learning rate schedules, gradient clipping and accumulation, and training steps compiled whole."""
 
+from adjoint.ops.functional.clipping import clip_by_global_norm as clip_by_global_norm
+from adjoint.ops.functional.clipping import clip_by_norm as clip_by_norm
+from adjoint.ops.functional.clipping import clip_by_value as clip_by_value
 from adjoint.optim.accumulate import GradientAccumulation as GradientAccumulation
 from adjoint.optim.adam import Adam as Adam
 from adjoint.optim.adam import AdamRule as AdamRule
@@ -12,9 +15,6 @@ from adjoint.optim.adaptive import Adagrad as Adagrad
 from adjoint.optim.adaptive import AdagradRule as AdagradRule
 from adjoint.optim.adaptive import RMSProp as RMSProp
 from adjoint.optim.adaptive import RMSPropRule as RMSPropRule
-from adjoint.optim.clip import clip_by_global_norm as clip_by_global_norm
-from adjoint.optim.clip import clip_by_norm as clip_by_norm
-from adjoint.optim.clip import clip_by_value as clip_by_value
 from adjoint.optim.dynamic_lr import cosine_decay_lr as cosine_decay_lr
 from adjoint.optim.dynamic_lr import exponential_decay_lr as exponential_decay_lr
 from adjoint.optim.dynamic_lr import inverse_decay_lr as inverse_decay_lr

@@ -96,7 +96,7 @@ class LBFGS:
         x = np.concatenate([p.asnumpy().astype(np.float64).ravel() for p in self.parameters])
         for _ in range(self.max_iter):
             loss, slope = at(x)
-            if np.abs(slope).max() <= self.tolerance_grad or self.evaluations - before >= self.max_eval:
+            if np.abs(slope).max() <= self.tolerance_grad:
                 break
             new = self._next(at, x)
             if new is None:
@@ -104,7 +104,8 @@ class LBFGS:
             change = new - x
             self._remember(change, at(new)[1] - slope)
             x, old = new, loss
-            if max(np.abs(change).max(), abs(at(x)[0] - old)) <= self.tolerance_change:
+            still = max(np.abs(change).max(), abs(at(x)[0] - old)) <= self.tolerance_change
+            if still or self.evaluations - before >= self.max_eval:
                 break
         for p, part in zip(self.parameters, self._parts(x), strict=True):
             p.set_data(part)

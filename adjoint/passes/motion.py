@@ -7,7 +7,6 @@ make a step larger.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
@@ -17,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import Shape, is_inexact
-from adjoint.graph.control import Control
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.rewrite import rebuild
-from adjoint.graph.walk import uses
 from adjoint.ops.arithmetic import Cast, Conj, Imag, Mul, Real
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
@@ -29,6 +26,7 @@ from adjoint.ops.movement import BroadcastTo, Reshape, Transpose, inverse_permut
 from adjoint.ops.reduce import All, Max, Mean, Min, Sum
 from adjoint.ops.reduce import Any as AnyOf
 from adjoint.passes.algebra import Make, accepted, made_by, number, reshape_again, transpose_again
+from adjoint.passes.uses import all_uses
 
 #: Gets `b`, which builds nodes, the node, its new inputs, and whether an input has no other use.
 Move = Callable[..., "Node | None"]
@@ -219,7 +217,7 @@ def motion(graph: Graph) -> Graph:
     >>> [f"{type(n.op).__name__} {n.spec}" for n in motion(graph).calls]
     ['Exp float64[]', 'Mul float64[]']
     """
-    counts = _all_uses(graph)
+    counts = all_uses(graph)
 
     def moved(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
         possible = moves(node.op.__class__)
@@ -241,18 +239,3 @@ def motion(graph: Graph) -> Graph:
 
 def _shape(node: Node) -> Shape:
     return () if isinstance(node.spec, tuple) else node.shape
-
-
-def _all_uses(graph: Graph) -> Counter[Node]:
-    """The uses of each node, in the graphs of control flow too."""
-    counts: Counter[Node] = Counter()
-    seen, pending = {graph}, [graph]
-    while pending:
-        current = pending.pop()
-        counts.update(uses(current))
-        for node in current.nodes:
-            if isinstance(node.op, Control):
-                fresh = [g for g in node.op.graphs().values() if g not in seen]
-                seen.update(fresh)
-                pending += fresh
-    return counts

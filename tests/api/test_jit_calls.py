@@ -357,3 +357,15 @@ def test_when_other_threads_run_meanwhile() -> None:
         return x
 
     assert not is_brief(native(halved).graph(100.0))
+
+
+def test_a_captured_result_of_a_parameter_compiles_once() -> None:
+    """What was computed from a Parameter outside is an input of the graph, and gets its gradient."""
+    w = ad.Parameter(ad.Tensor([1.0, 2.0]), name="w")
+    scale = ops.exp(w * 2.0)
+    run = ad.jit(lambda x: (x * scale).sum())
+    for _ in range(3):
+        total = run(ad.Tensor([3.0, 4.0]))
+    assert len(run.compilations) == 1
+    total.backward()
+    np.testing.assert_allclose(w.grad.asnumpy(), 2 * np.array([3.0, 4.0]) * np.exp([2.0, 4.0]), rtol=1e-5)

@@ -82,3 +82,10 @@ def test_adam_on_rosenbrock():
     for _ in range(3000):
         step()
     np.testing.assert_allclose(w.asnumpy(), [1.0, 1.0], atol=1e-3)
+
+
+def test_a_single_iteration_moves():
+    v = ad.Parameter(ad.Tensor([3.0]), name="v")
+    optimiser = optim.LBFGS([v], max_iter=1)
+    losses = [optimiser.step(lambda: (v**2).sum()).item() for _ in range(3)]
+    assert losses[0] < 9.0 and losses[2] < 1e-6

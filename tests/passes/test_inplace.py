@@ -163,3 +163,76 @@ def test_state_that_two_names_hold_is_copied_first():
 
     x = np.array([0.9, 1.1, 1.05])
     np.testing.assert_allclose(ad.jit(ad.grad(f))(x), ad.grad(f)(x), rtol=1e-12)
+
+
+# ---------------------------------------------------------------- arrays filled part by part
+
+
+def columns(*values):
+    """The columns of a matrix, put into zeros one by one."""
+    y = ops.zeros((3, len(values)), "float64")
+    for k, v in enumerate(values):
+        y[:, k] = v
+    return y
+
+
+def kinds(graph):
+    return [type(n.op.op if isinstance(n.op, InPlace) else n.op).__name__ for n in graph.calls]
+
+
+def test_columns_set_one_by_one_are_side_by_side():
+    x = np.arange(3.0)
+    graph = updated(lambda x: [columns(x + 1, x * 2, x - 3, x * x)], x)
+    assert kinds(graph).count("Stack") == 1 and "SetItem" not in kinds(graph)
+
+
+def test_the_last_value_of_a_column_stays():
+    def f(x):
+        y = columns(x + 1, x * 2, x - 3)
+        y[:, 1] = x * 5
+        return [y]
+
+    assert "Stack" in kinds(updated(f, np.arange(3.0)))
+
+
+def test_what_is_used_in_between_is_kept():
+    def f(x):
+        y = columns(x + 1, x * 2, x - 3)
+        before = y * 2
+        y[:, 0] = x * 7
+        return [y, before]
+
+    updated(f, np.arange(3.0))
+
+
+def test_a_few_columns_are_put_where_they_belong():
+    def f(x):
+        y = ops.zeros((3, 9), "float64")
+        y[:, 1] = x
+        y[:, 5] = x * 2
+        return [y]
+
+    assert "Stack" not in kinds(updated(f, np.arange(3.0)))
+
+
+def test_parts_of_different_axes_stay_apart():
+    def f(x):
+        y = ops.zeros((3, 3), "float64")
+        y[0] = x
+        y[:, 1] = x * 2
+        y[2] = x * 3
+        return [y]
+
+    updated(f, np.arange(3.0))
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+def test_gradients_of_columns_are_side_by_side(order):
+    """The way back of x[:, k] adds to different columns: nothing is read back in between."""
+
+    def f(x):
+        g = ad.grad(lambda x: sum((x[:, k] ** (k + 2)).sum() for k in order))(x)
+        return [g]
+
+    graph = updated(f, np.arange(1.0, 13.0).reshape(4, 3))
+    assert kinds(graph).count("Stack") == 1 and "SetItem" not in kinds(graph)

@@ -29,6 +29,7 @@ from adjoint.ops.functional.activation import (  # fmt: skip
     swish,
 )
 from adjoint.ops.functional.attention import embedding, scaled_dot_product_attention
+from adjoint.ops.functional.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from adjoint.ops.functional.convolution import (  # fmt: skip
     conv1d,
     conv1d_transpose,
@@ -92,7 +93,6 @@ from adjoint.ops.functional.elementwise import (  # fmt: skip
     ceil,
     clamp,
     clip,
-    clip_by_value,
     complex,
     conj,
     cos,
@@ -393,7 +393,8 @@ __all__ = [
     "avg_pool3d", "batch_norm", "batch_statistics", "bernoulli", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_arrays", "broadcast_to", "cast", "cat", "cbrt", "ceil",
-    "celu", "cholesky", "chunk", "clamp", "clip", "clip_by_value", "complex", "concat", "concatenate", "cond", "conj",
+    "celu", "cholesky", "chunk", "clamp", "clip", "clip_by_global_norm", "clip_by_norm",
+    "clip_by_value", "complex", "concat", "concatenate", "cond", "conj",
     "conv1d", "conv1d_transpose", "conv2d", "conv2d_backprop_filter", "conv2d_backprop_input", "conv2d_transpose",
     "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cos", "cosh",
     "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross", "cross_entropy", "ctc_loss", "cummax",

@@ -296,7 +296,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     return input if max is None else _c.where(_c.greater(input, max), max, input)
 
 
-clip = clip_by_value = clamp
+clip = clamp
 
 
 def angle(input: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Gradient clipping."""
+"""Clipping of gradients: element by element, or all together by their norm."""
 
 from __future__ import annotations
 
@@ -6,24 +6,26 @@ from typing import Any
 
 import numpy as np
 
-from adjoint import ops
 from adjoint.core import tree
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of
+from adjoint.core.spec import dtype_of, float32, is_half
 from adjoint.core.tensor import as_tensor
-from adjoint.optim.rule import working_dtype
+from adjoint.ops.functional.elementwise import cast, clamp, isfinite, maximum
+from adjoint.ops.functional.joining import stack
+from adjoint.ops.functional.movement import ravel
+from adjoint.ops.functional.norms import vector_norm
 
 
 def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None) -> Any:
     """Each element, no smaller and no larger than two bounds; `x` is a Tensor or a container of them.
 
     >>> import adjoint as ad
-    >>> print(ad.optim.clip_by_value(ad.Tensor([-3.0, 0.5, 3.0]), -1.0, 1.0))
+    >>> print(ad.ops.clip_by_value(ad.Tensor([-3.0, 0.5, 3.0]), -1.0, 1.0))
     [-1.   0.5  1. ]
     """
     if clip_value_min is None and clip_value_max is None:
         raise ArgumentError(f"clip_by_value: give at least one bound{called_at()}")
-    return tree.map(lambda t: ops.clip_by_value(t, clip_value_min, clip_value_max), x)
+    return tree.map(lambda t: clamp(t, clip_value_min, clip_value_max), x)
 
 
 def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False) -> Any:
@@ -36,12 +38,12 @@ def clip_by_norm(x: Any, max_norm: float, norm_type: float = 2.0, error_if_nonfi
         error_if_nonfinite: refuse a norm that is infinite or not a number; not inside a compiled function.
 
     >>> import adjoint as ad
-    >>> print(*ad.optim.clip_by_norm([ad.Tensor([3.0]), ad.Tensor([4.0])], 2.5))
+    >>> print(*ad.ops.clip_by_norm([ad.Tensor([3.0]), ad.Tensor([4.0])], 2.5))
     [1.5] [2.]
     """
     leaves = tree.leaves(x)
     total = _norm(leaves, float(norm_type))
-    if error_if_nonfinite and not bool(ops.isfinite(total)):
+    if error_if_nonfinite and not bool(isfinite(total)):
         raise ArgumentError(f"clip_by_norm: the norm of the gradients is {float(total)}{called_at()}")
     return _scaled(x, total, max_norm)
 
@@ -55,7 +57,7 @@ def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: Any = None) ->
         use_norm: the norm, if it is known already.
 
     >>> import adjoint as ad
-    >>> print(*ad.optim.clip_by_global_norm((ad.Tensor([3.0]), ad.Tensor([4.0])), 1.0))
+    >>> print(*ad.ops.clip_by_global_norm((ad.Tensor([3.0]), ad.Tensor([4.0])), 1.0))
     [0.6] [0.8]
     """
     if clip_norm <= 0:
@@ -67,10 +69,10 @@ def _norm(leaves: list[Any], order: float) -> Any:
     """One norm of all elements; squares of half precision would overflow, so they are taken in single."""
     if not leaves:
         raise ArgumentError(f"there are no gradients to clip{called_at()}")
-    dtype = np.result_type(*(working_dtype(dtype_of(t)) for t in leaves))
-    return ops.vector_norm(ops.stack([ops.vector_norm(ops.cast(ops.ravel(t), dtype), order) for t in leaves]), order)
+    dtype = np.result_type(*(float32 if is_half(dtype_of(t)) else dtype_of(t) for t in leaves))
+    return vector_norm(stack([vector_norm(cast(ravel(t), dtype), order) for t in leaves]), order)
 
 
 def _scaled(x: Any, norm: Any, most: float) -> Any:
-    factor = most / ops.maximum(norm, most)
-    return tree.map(lambda t: t * ops.cast(factor, t.dtype), x)
+    factor = most / maximum(norm, most)
+    return tree.map(lambda t: t * cast(factor, t.dtype), x)
