@@ -146,6 +146,7 @@ class _Recurrent(Cell):
     step: Any
     gates = 1
     states = 1
+    adds_bias = True  # whether the two biases come in as a sum, which is then made once before the loop
 
     def __init__(
         self, input_size: int, hidden_size: int, num_layers: int = 1, has_bias: bool = True,
@@ -209,7 +210,10 @@ class _Recurrent(Cell):
     def _pass(self, x: Any, state: Any, suffix: str, backwards: bool, inside: Any) -> tuple[Any, Any]:
         """One layer in one direction: the outputs of all times, and the last state."""
         w_hh = getattr(self, f"weight_hh{suffix}")
-        b_ih, b_hh = (getattr(self, f"{n}{suffix}") if self.has_bias else None for n in ("bias_ih", "bias_hh"))
+        b_ih: Any = getattr(self, f"bias_ih{suffix}") if self.has_bias else None
+        b_hh: Any = getattr(self, f"bias_hh{suffix}") if self.has_bias else None
+        if self.has_bias and self.adds_bias:
+            b_ih, b_hh = b_ih + b_hh, None
         x = ops.flip(x, (0,)) if backwards else x
         if inside is not None:
             inside = ops.flip(inside, (0,)) if backwards else inside
@@ -281,7 +285,7 @@ class GRU(_Recurrent):
     ((2, 5, 4), (1, 2, 4))
     """
 
-    step, gates = staticmethod(_gru_step), 3
+    step, gates, adds_bias = staticmethod(_gru_step), 3, False
 
 
 class LSTM(_Recurrent):
