@@ -13,6 +13,7 @@ from weakref import WeakSet
 from adjoint import backends
 from adjoint.api.symbolic import Template
 from adjoint.core.parameter import Parameter
+from adjoint.core.random import Draws, InGraph
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import UNKNOWN
@@ -69,6 +70,7 @@ class Entry:
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
+    draws: Draws | None = None  # what it draws at random
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
@@ -115,8 +117,10 @@ def put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callabl
     return put
 
 
-def in_order(tracer: Tracer, count: int, parameters: TracedParameters) -> tuple[Any, ...]:
-    """The graph's inputs: arguments, Parameters, values from outside."""
+def in_order(tracer: Tracer, count: int, parameters: TracedParameters, drawing: InGraph) -> tuple[Any, ...]:
+    """The graph's inputs: arguments, Parameters, values from outside, the first ticket of its draws."""
     mine = {parameters[p]._value for p in parameters.order}
     arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
-    return (*arguments, *(n for n in rest if n in mine), *(n for n in rest if n not in mine))
+    last = [] if drawing.first is None else [drawing.first._value]
+    outside = (n for n in rest if n not in mine and n not in last)
+    return (*arguments, *(n for n in rest if n in mine), *outside, *last)

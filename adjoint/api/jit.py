@@ -31,6 +31,7 @@ from adjoint.core import context, tree
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import resolve
+from adjoint.core.random import InGraph, source
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert, leaks, loops
@@ -97,6 +98,8 @@ class Jitted:
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         made, entry, size = self._prepared(args, kwargs)
         inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *entry.captured]
+        if entry.draws is not None:
+            inputs += entry.draws.begin()
         graph = entry.at(size)
         if any(is_graph_value(x) for x in inputs):
             return entry.rebuild(replay(graph, inputs))
@@ -105,7 +108,7 @@ class Jitted:
         entry.calls[size] += 1
         rare = entry.is_rare(size)
         found = GraphCall(graph, "interpreter" if rare else self.backend)(*inputs)
-        if entry.calls[size] > 1 and not (rare or entry.captured):
+        if entry.calls[size] > 1 and not (rare or entry.captured or entry.draws):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -249,6 +252,7 @@ class Jitted:
         """The graph of the function for such inputs, before any pass."""
         tracer = Tracer("jit")
         parameters = TracedParameters(context.bindings.get(), tracer)
+        drawing = InGraph(tracer)
         try:
             args, kwargs = made.filled([tracer.param(s) for s in specs])
             cells: dict[Any, float] = {}
@@ -256,6 +260,7 @@ class Jitted:
                 context.setting(context.bindings, parameters),
                 context.setting(context.reader, self._read),
                 context.setting(context.cells, cells),
+                context.setting(source, drawing),
             ):
                 ys, rebuild = leaks.run(context.readable(self._fn), args, kwargs)
             if not ys:
@@ -263,13 +268,16 @@ class Jitted:
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
             numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
-            outputs = tuple([tracer.node(y) for y, yes in zip(ys, numeric, strict=True) if yes])
+            results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
+            outputs = tuple([tracer.node(y) for y in (*results, *drawing.ends())])
         finally:
             tracer.ended = True
-        params = in_order(tracer, len(specs), parameters)
+        params = in_order(tracer, len(specs), parameters, drawing)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        return Entry(graph, parameters.order, put_together(rebuild, numeric, still), tracer.captured, cells)
+        together, draws = put_together(rebuild, numeric, still), drawing.draws()
+        together = together if draws is None else draws.finishing(together)
+        return Entry(graph, parameters.order, together, tracer.captured, draws, cells)
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
         """The same with its graph optimised."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.frontend.expressions import Expressions, Scope, arguments, function_definition, runtime_call, thunk
 from adjoint.frontend.liveness import Liveness
-from adjoint.frontend.names import bound, declared, local, own_nodes, read, shared
+from adjoint.frontend.names import appended, bound, captured, declared, local, own_nodes, read, shared
 from adjoint.frontend.returns import Lowered, is_converted, lower
 from adjoint.frontend.source import argument_names
 
@@ -45,6 +45,7 @@ class Control(Expressions):
         self.lowered = Lowered([])
         self.live = Liveness()
         self.shared: set[str] = set()
+        self.captured: set[str] = set()  # names that functions of the code read
         self.parts: list[ast.stmt] | None = (
             None  # functions to be defined before the statement; None inside expressions' scopes
         )
@@ -54,7 +55,7 @@ class Control(Expressions):
 
     def function(self, node: ast.FunctionDef, visible: set[str], in_class: bool) -> ast.FunctionDef:
         """The function with its body rewritten; `visible` are the names of functions around it."""
-        outer = self.lowered, self.live, self.shared, self.scope, self.caught
+        outer = self.lowered, self.live, self.shared, self.captured, self.scope, self.caught
         names = argument_names(node.args)
         positional = [*node.args.posonlyargs, *node.args.args]
         globals_, nonlocals = declared(node.body, ast.Global), declared(node.body, ast.Nonlocal)
@@ -63,12 +64,13 @@ class Control(Expressions):
         own = (bound(self.lowered.body) | set(names)) - globals_ - nonlocals
         self.live = Liveness.of(self.lowered.body, self.lowered.stops, nonlocals)
         self.shared = shared(self.lowered.body) & own
+        self.captured = captured(self.lowered.body)
         self.scope = Scope(own, globals_, nonlocals, visible | own, positional[0].arg if positional else None, in_class)
         self.caught = False
         before = len(self.sites)
         body = self._visit_block(self.lowered.body)
         head = self._declarations(own - set(names) if len(self.sites) > before else set(), node)
-        self.lowered, self.live, self.shared, self.scope, self.caught = outer
+        self.lowered, self.live, self.shared, self.captured, self.scope, self.caught = outer
         where = 1 if ast.get_docstring(node) is not None else 0
         node.body = [*body[:where], *head, *body[where:]]
         return node
@@ -198,7 +200,8 @@ class Control(Expressions):
         )
         block = [assign, *node.body]
         cells = self._cells(block)
-        site = self.site("for", node, **self._facts(block, self.live.head[node]))
+        grown = tuple(sorted((appended(node.body) & self.scope.local) - self.captured))
+        site = self.site("for", node, **self._facts(block, self.live.head[node]), appended=grown)
         stop = self._stop(node)
         body = self._block_function(f"_ad_for{k}", block, node, ITEM)
         args = [self.visit(node.iter), ast.Name(f"_ad_for{k}", ast.Load()), stop, cells, site]

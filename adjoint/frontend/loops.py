@@ -11,6 +11,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.core.dispatch import Value
 from adjoint.frontend import effects, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
@@ -20,7 +21,7 @@ from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import NUMBERS, UNDEFINED, Again, Contents, Flat, Frame, Place, Snapshot
 from adjoint.graph import control
-from adjoint.ops.functional import logical_and
+from adjoint.ops.functional import logical_and, unstack
 
 #: Loops of at most this many rounds are run by Python.
 few: ContextVar[int] = ContextVar("few", default=8)
@@ -115,6 +116,17 @@ def _attempt(loop: _GraphLoop) -> bool:
     return True
 
 
+def growing(frame: Frame, site: Site) -> list[tuple[Contents, int]]:
+    """The lists to which the loop appends and which it uses for nothing else, with their lengths before it."""
+    found = []
+    for name in site.appended:
+        owner = frame.value(name)
+        others = (x for n, v in frame.variables.items() if n != name for x in state.reachable(v.get()))
+        if type(owner) is list and not any(x is owner for x in others):
+            found.append((Contents(name, owner), len(owner)))
+    return found
+
+
 class _GraphLoop:
     """One loop of the graph: which variables it carries, and the functions of one round."""
 
@@ -138,6 +150,9 @@ class _GraphLoop:
         self.start: list[Any] = []
         self.block = effects.Block()
         self.around: Any = True  # when the loop takes place, if effects in it must know
+        fixed = items is not None and stop is None and not state.is_graph_value(items.count)
+        self.lists = growing(frame, site) if fixed else []
+        self.rows: list[Flat] = []  # what a round appends to each list
 
     def run(self) -> None:
         """Carry the state through the loop, and leave in the variables what comes out."""
@@ -155,6 +170,7 @@ class _GraphLoop:
                 name = self._locate(error.index - counter)
                 raise self._changes(name, error.left, error.right) from None
         self._enter(outputs)
+        self._extend(outputs[len(init) :])
         if self.site.test_binds and self.test is not None:
             self.test()
 
@@ -208,7 +224,8 @@ class _GraphLoop:
             with effects.inside(self.block, when):
                 body()
             after = [self.snapshot.frozen(p.get()) for p in self.places]
-            unforeseen = self.snapshot.changed(self.places)
+            self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
+            unforeseen = self.snapshot.changed([*self.places, *(p for p, _ in self.lists)])
         except effects.Abandoned:
             after, unforeseen = entered, []
         finally:
@@ -216,7 +233,18 @@ class _GraphLoop:
         if unforeseen:
             self.places += unforeseen
             raise Again
-        return self._compared(entered, after)
+        appended = [x for flat in self.rows for x in flat.leaves]
+        if not all(isinstance(x, Value) for x in appended):
+            raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors")
+        return [*self._compared(entered, after), *appended]
+
+    def _extend(self, stacked: list[Any]) -> None:
+        """Append to the lists what the rounds have appended."""
+        columns = [unstack(x) for x in stacked]
+        for k in range(self.items.count if self.items is not None and self.lists else 0):
+            row = iter(column[k] for column in columns)
+            for (place, _), flat in zip(self.lists, self.rows, strict=True):
+                place.owner.extend(flat.rebuild([next(row) for _ in flat.leaves]))
 
     def _enter(self, values: Any) -> list[Any]:
         """Give the places the values of a round's state."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -204,6 +205,20 @@ def captured(nodes: Nodes) -> set[str]:
 def shared(nodes: Nodes) -> set[str]:
     """Names that functions defined in the code write to by `nonlocal`."""
     return {name for fn in inner_functions(nodes) for name in declared(body_of(fn), ast.Nonlocal)}
+
+
+def appended(nodes: Nodes) -> set[str]:
+    """Names that the code uses for nothing but statements `name.append(x)`."""
+    uses = Counter(n.id for n in every(nodes) if isinstance(n, ast.Name))
+    appends = Counter(name for n in every(nodes) if isinstance(n, ast.Expr) and (name := _append(n.value)))
+    return {name for name, count in appends.items() if uses[name] == count}
+
+
+def _append(node: ast.expr) -> str | None:
+    match node:
+        case ast.Call(ast.Attribute(ast.Name(name), "append"), [_], []):
+            return name
+    return None
 
 
 def definitely_bound(node: ast.AST) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import tree
+from adjoint.core import random, tree
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
@@ -18,6 +18,7 @@ from adjoint.frontend.site import Site
 from adjoint.graph import trace
 
 NUMBERS = (bool, int, float, complex)
+DRAWS = "the draws"
 ARRAYS = (Value, np.ndarray, np.generic)
 
 
@@ -133,7 +134,9 @@ class Frame:
 
     def __init__(self, names: Callable[[], Any] | None) -> None:
         cells = zip(names.__code__.co_freevars, names.__closure__ or (), strict=True) if names else ()
-        self.variables = {name: Variable(name, cell) for name, cell in cells}
+        self.variables: dict[str, Variable | Box] = {name: Variable(name, cell) for name, cell in cells}
+        if (made := getattr(random.source.get(), "made", None)) is not None:
+            self.variables[DRAWS] = Box(DRAWS, made)  # draws at random count on in a branch or a loop
 
     def value(self, name: str) -> Any:
         found = self.variables.get(name)

@@ -280,16 +280,19 @@ def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[],
 def while_loop(
     cond_fn: Callable[..., Any], body_fn: Callable[..., Sequence[Any]], init: Sequence[Any], length: int | None = None
 ) -> list[Any]:
-    """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype."""
+    """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype.
+
+    What the function returns beyond the state is stacked, round by round, and follows the state.
+    """
     specs = [spec_of(x) for x in init]
     for _ in range(3):  # a Python number takes the dtype that the body gives it
         (test, body), outside = traced_branches([lambda *s: [cond_fn(*s)], body_fn], [_settled(s) for s in specs])
-        fresh = [_joined(i, s, b) for i, (s, b) in enumerate(zip(specs, body.specs, strict=True))]
+        fresh = [_joined(i, s, b) for i, (s, b) in enumerate(zip(specs, body.specs))]
         settled = [s.dtype == f.dtype for s, f in zip(specs, fresh, strict=True)]
         specs = fresh
         if all(settled):
             break
-    body = _cast_outputs(body, [_settled(s) for s in specs])
+    body = _cast_outputs(body, [_settled(s) for s in (*specs, *body.specs[len(specs) :])])
     init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)
     return list(loop(*init, *outside))

@@ -16,6 +16,7 @@ from adjoint.core import context, tree
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.random import Record
 from adjoint.core.spec import dtype_of
 from adjoint.core.verbs import verbs
 from adjoint.nn import state
@@ -180,14 +181,14 @@ def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[st
     params = list(cell.get_parameters())
     leaves, rebuild = tree.flatten((inputs, kwargs))
     spots = [i for i, x in enumerate(leaves) if is_float(x) and not isinstance(x, Parameter)]
-    seed = state.fresh_seed()
+    draws = Record()
 
     def run(again: bool, values: tuple[Any, ...]) -> Any:
         filled = list(leaves)
         for i, x in zip(spots, values, strict=False):
             filled[i] = x
         args, options = rebuild(filled)
-        with binding(dict(zip(params, values[len(spots) :], strict=True))), state.repeatable(seed, again):
+        with binding(dict(zip(params, values[len(spots) :], strict=True))), state.repeatable(draws, again):
             return compute(args, options)
 
     def first(*values: Any) -> Any:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint import ops
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.random import at_once
 from adjoint.core.spec import float32
 from adjoint.core.tensor import Tensor
 
@@ -286,7 +287,8 @@ def initializer(init: Any, shape: int | Sequence[int] | None = None, dtype: Any 
         return wrap(value)
     if shape is None:
         raise ArgumentError(f"initializer: {init!r} needs a shape{called_at()}")
-    return wrap(np.asarray(init.array(_shape(shape)), dtype))
+    with at_once():
+        return wrap(np.asarray(init.array(_shape(shape)), dtype))
 
 
 def _shape(shape: int | Sequence[int]) -> Shape:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import Shape, is_inexact
-from adjoint.graph.node import Builder, Const, Graph, Node, inferred
+from adjoint.graph.node import Builder, Const, Graph, Node, Pick, inferred
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import (
     Add,
@@ -36,6 +36,7 @@ from adjoint.ops.index import ScatterAdd
 from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import PutItem
+from adjoint.ops.stacking import Stack, Unstack
 
 Law = Callable[..., "Node | None"]
 
@@ -115,6 +116,7 @@ LAWS: list[tuple[str, type[Op], Law]] = [
     ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
     ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
     ("zeros put into zeros", PutItem, lambda b, op, x: _filled(b, 0, op.shape, x.dtype) if number(x) == 0 else None),
+    ("stack of the parts of an array", Stack, lambda b, op, *xs: _taken_apart(b, op, *xs)),
     ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
     ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
 ]  # fmt: skip
@@ -188,6 +190,14 @@ def transpose_again(b: Make, op: Any, x: Node) -> Node | None:
         return None
     perm = tuple(inner.op.perm[a] for a in op.perm)
     return inner.inputs[0] if perm == tuple(range(len(perm))) else b(card(Transpose, perm), inner.inputs[0])
+
+
+def _taken_apart(b: Make, op: Any, *xs: Node) -> Node | None:
+    """What was taken apart and is put together again as it was."""
+    whole = xs[0].inputs[0] if isinstance(xs[0].op, Pick) else None
+    if whole is None or not isinstance(whole.op, Unstack) or whole.op.axis != op.axis or len(xs) != len(whole.spec):
+        return None
+    return whole.inputs[0] if all(x.inputs == (whole,) and x.op == Pick(k) for k, x in enumerate(xs)) else None
 
 
 def by_op(laws: list[tuple[str, type[Op], Law]]) -> dict[type, list[Law]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chisquare, kstest
 
 import adjoint as ad
 from adjoint import ops
@@ -217,3 +218,38 @@ def test_draws_inside_transforms() -> None:
     ad.set_seed(2)
     batch = ad.vmap(lambda x: x * ops.randn(3, dtype=ad.float64))(ad.Tensor(np.ones((4, 3))))
     np.testing.assert_array_equal(batch, np.tile(want, (4, 1)))
+
+
+# ---------------------------------------------------------------- the bits themselves
+
+
+def fits(counts: np.ndarray) -> bool:
+    """Whether counts are those of even chances, by the chi-square test."""
+    return chisquare(counts.ravel()).pvalue > 1e-4
+
+
+def test_bits_are_even_and_do_not_follow_from_one_another() -> None:
+    """Along one long draw, and from ticket to ticket in many short ones."""
+    long = ops.Bits((1 << 18,))(np.int64(12345))
+    short = ops.Bits((1 << 16, 4), 1)(np.arange(1 << 16) + 999)
+    for bits, after in ((long[:-1], long[1:]), (short[:-1, 0], short[1:, 0]), (short[:, 0], short[:, 1])):
+        for shift in (0, 29, 58):
+            a, b = bits >> shift & 63, after >> shift & 63
+            assert fits(np.bincount(a, minlength=64)) and fits(np.bincount(a * 64 + b, minlength=4096))
+
+
+def test_every_bit_of_a_ticket_changes_half_of_the_bits() -> None:
+    tickets = np.random.default_rng(0).integers(0, 2**62, 1000)
+    before = ops.Bits((1000, 1), 1)(tickets)
+    for k in range(62):
+        changed = np.unpackbits((ops.Bits((1000, 1), 1)(tickets ^ (1 << k)) ^ before).view(np.uint8))
+        assert abs(changed.mean() - 0.5) < 5 * 0.5 / 64000**0.5
+
+
+def test_distributions() -> None:
+    for drawn, name in ((ops.rand, "uniform"), (ops.randn, "norm")):
+        for dtype in (ad.float32, ad.float64):
+            x = drawn(100_000, dtype=dtype, seed=1).asnumpy().astype(float)
+            assert kstest(x, name).pvalue > 1e-4
+    assert kstest(ops.exponential((100_000,), seed=2).asnumpy().astype(float), "expon").pvalue > 1e-4
+    assert kstest(ops.gumbel((100_000,), seed=3).asnumpy().astype(float), "gumbel_r").pvalue > 1e-4

@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import call, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
+from adjoint.backends.native.draws import bits_in_steps
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.placing import Placing
@@ -28,6 +29,7 @@ from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.entropy import BCEWithLogits
 from adjoint.ops.families import Elementwise, Reduction
 from adjoint.ops.movement import Reshape, Split
+from adjoint.ops.random import Bits
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import Unstack
@@ -53,6 +55,8 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
         )
     if isinstance(op, Sum) and (product := summed(builder, node, inputs)):
         return product
+    if isinstance(op, Bits):
+        return bits_in_steps(builder, op, inputs[0])
     if isinstance(op, BCEWithLogits):
         return _cross_entropy(builder, *inputs)
     if isinstance(op, Mean):

@@ -1,28 +1,38 @@
-"""Random draws from one seeded generator, or from a seed of their own.
+"""Random draws, from the seed of the whole program or from a seed of their own.
 
-`set_seed` makes a program repeat itself exactly. Draws with parameters (`normal`, `uniform`, `gumbel_softmax`, ...) are
+`set_seed` makes a program repeat itself exactly: the same draws, whether it runs in dynamic mode, in the interpreter or as machine
+code. A compiled function draws anew in each call. Draws with parameters (`normal`, `uniform`, `gumbel_softmax`, ...) are
 differentiable in those parameters.
+
+Under `vmap`, a draw that is shaped like an input (`dropout(x)`, `rand_like(x)`, `bernoulli(x)`, ...) is another one for each example;
+a draw of a given shape (`rand(3)`, `normal((3,), mean)`, ...) is one for all of them.
 """
 
 from __future__ import annotations
 
-import threading
+import math
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of, float32, is_inexact, shape_of
+from adjoint.core.random import PROGRAM, first_ticket, source
+from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
+from adjoint.core.verbs import verbs
+from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.movement import take
+from adjoint.ops.functional.reduction import argmax, argsort, cumsum
+from adjoint.ops.random import Bits
+from adjoint.ops.transcendental import cos
 
-_lock = threading.Lock()
-_generator = np.random.Generator(np.random.Philox())
+#: Bits of a number below 1 in each dtype; in others the draw is made in float32.
+_DIGITS = {"float64": 53, "complex128": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
 def set_seed(seed: int) -> None:
-    """Start the generator of all draws anew from this seed.
+    """Start all draws anew from this seed.
 
     >>> import adjoint as ad
     >>> ad.set_seed(1)
@@ -31,22 +41,61 @@ def set_seed(seed: int) -> None:
     >>> bool((ad.ops.randn(2) == a).all())
     True
     """
-    global _generator
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ArgumentError(f"set_seed: the seed must be a whole number >= 0, not {seed!r}{called_at()}")
-    with _lock:
-        _generator = np.random.Generator(np.random.Philox(int(seed)))
+    PROGRAM.restart(int(seed))
 
 
-def _draw(method: str, seed: int | None, *args: Any, **options: Any) -> np.ndarray:
-    if seed is not None:
-        return getattr(np.random.Generator(np.random.Philox(seed)), method)(*args, **options)
-    with _lock:  # a NumPy generator must not be used by two threads at once
-        return getattr(_generator, method)(*args, **options)
+# ---------------------------------------------------------------- from bits to numbers
+
+
+def _bits(shape: tuple[int, ...], seed: int | None, like: Any = None) -> Any:
+    """64 random bits for each element; for each example of a batch, if `like` is one."""
+    ticket = source.get().take() if seed is None else first_ticket(seed)
+    return card(Bits, shape)(ticket, like) if isinstance(like, Value) else card(Bits, shape)(ticket)
+
+
+def _top(bits: Any, count: int) -> Any:
+    """The first bits as a whole number >= 0."""
+    return verbs.bitwise_and(verbs.right_shift(bits, 64 - count), 2**count - 1)
+
+
+def _working(dtype: Any) -> np.dtype:
+    """The dtype in which a draw is made that is to have this dtype."""
+    return float64 if np.dtype(dtype) in (float64, np.complex128) else float32
+
+
+def _below_one(bits: Any, dtype: Any) -> Any:
+    """Uniform between 0 and 1, without 1 also after rounding."""
+    digits = _DIGITS.get(np.dtype(dtype).name, 24)
+    work = _working(dtype)
+    return verbs.cast(verbs.cast(_top(bits, digits), work) * work.type(2.0**-digits), dtype)
+
+
+def _inside(bits: Any, dtype: Any) -> Any:
+    """Uniform between 0 and 1, without both."""
+    digits = _DIGITS[dtype.name]
+    return verbs.cast(_top(bits, digits - 1) * 2 + 1, dtype) * dtype.type(2.0**-digits)
+
+
+def _standard_normal(bits: Any, dtype: Any) -> Any:
+    """A radius from one half of the bits and an angle from the other."""
+    work = _working(dtype)
+    share = verbs.cast(_top(bits, 32) * 2 + 1, work) * work.type(2.0**-33)
+    angle = verbs.cast(verbs.bitwise_and(bits, 2**32 - 1), work) * work.type(2 * math.pi * 2.0**-32)
+    return verbs.cast(verbs.sqrt(verbs.log(share) * work.type(-2)) * cos(angle), dtype)
+
+
+def _gumbel(bits: Any, dtype: np.dtype) -> Any:
+    work = _working(dtype)
+    return verbs.cast(-verbs.log(-verbs.log(_inside(bits, work))), dtype)
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     return _size(size[0]) if len(size) == 1 else tuple(int(n) for n in size)
+
+
+# ---------------------------------------------------------------- draws
 
 
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
@@ -56,9 +105,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     >>> ops.rand(2, 3, seed=0).shape
     (2, 3)
     """
-    drawn = np.asarray(_draw("random", seed, _shape(size))).astype(dtype or float32)
-    one = np.ones((), drawn.dtype)
-    return wrap(np.minimum(drawn, np.nextafter(one, 0 * one)))  # rounding may reach 1, which is not to be drawn
+    return wrap(_below_one(_bits(_shape(size), seed), dtype or float32))
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
@@ -68,7 +115,7 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
     >>> ops.randn(2, 3, seed=0).shape
     (2, 3)
     """
-    return wrap(np.asarray(_draw("standard_normal", seed, _shape(size))).astype(dtype or float32))
+    return wrap(_standard_normal(_bits(_shape(size), seed), dtype or float32))
 
 
 def rand_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
@@ -78,7 +125,7 @@ def rand_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
     >>> ops.rand_like(ops.ones((2, 3))).shape
     (2, 3)
     """
-    return rand(shape_of(input), dtype=dtype or input.dtype, seed=seed)
+    return wrap(_below_one(_bits(shape_of(input), seed, input), dtype or dtype_of(input)))
 
 
 def randn_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
@@ -88,7 +135,7 @@ def randn_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
     >>> ops.randn_like(ops.ones((2, 3))).shape
     (2, 3)
     """
-    return randn(shape_of(input), dtype=dtype or input.dtype, seed=seed)
+    return wrap(_standard_normal(_bits(shape_of(input), seed, input), dtype or dtype_of(input)))
 
 
 def randint(low: int, high: int, size: Any, seed: int | None = None, dtype: Any = None) -> Any:
@@ -98,7 +145,10 @@ def randint(low: int, high: int, size: Any, seed: int | None = None, dtype: Any 
     >>> bool((ops.randint(0, 2, (5,)) < 2).all())
     True
     """
-    return wrap(np.asarray(_draw("integers", seed, low, high, _size(size))).astype(dtype or np.int64))
+    if not low < high:
+        raise ArgumentError(f"randint: there is no whole number from {low} up to, without, {high}{called_at()}")
+    drawn = verbs.mod(_top(_bits(_size(size), seed), 63), int(high) - int(low)) + int(low)
+    return wrap(verbs.cast(drawn, dtype or int64))
 
 
 def randperm(n: int, seed: int | None = None, dtype: Any = None) -> Any:
@@ -108,7 +158,7 @@ def randperm(n: int, seed: int | None = None, dtype: Any = None) -> Any:
     >>> print(ops.sort(ops.randperm(3))[0])
     [0 1 2]
     """
-    return wrap(_draw("permutation", seed, n).astype(dtype or np.int64))
+    return wrap(verbs.cast(argsort(_bits((n,), seed)), dtype or int64))
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
@@ -138,7 +188,7 @@ def exponential(shape: Any, rate: Any = 1.0, seed: int | None = None) -> Any:
     >>> bool((ops.exponential((5,)) >= 0).all())
     True
     """
-    return wrap(np.asarray(_draw("standard_exponential", seed, _size(shape))).astype(float32)) / rate
+    return wrap(-verbs.log(_inside(_bits(_size(shape), seed), float32))) / rate
 
 
 def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
@@ -148,9 +198,8 @@ def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
     >>> print(ops.bernoulli(Tensor([0.0, 1.0])))
     [0. 1.]
     """
-    probability = input if p is None else p
-    drawn = rand(shape_of(input), seed=seed)
-    return (drawn < probability).astype(input.dtype)
+    drawn = _below_one(_bits(shape_of(input), seed, input), float32)
+    return wrap(verbs.cast(verbs.less(drawn, input if p is None else p), dtype_of(input)))
 
 
 def gumbel(shape: Any, seed: int | None = None) -> Any:
@@ -160,7 +209,7 @@ def gumbel(shape: Any, seed: int | None = None) -> Any:
     >>> ops.gumbel((3,)).shape
     (3,)
     """
-    return wrap(np.asarray(_draw("gumbel", seed, size=_size(shape))).astype(float32))
+    return wrap(_gumbel(_bits(_size(shape), seed), float32))
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1, seed: int | None = None) -> Any:
@@ -171,15 +220,13 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int 
     1.0
     """
     from adjoint.ops.functional.activation import softmax
-    from adjoint.ops.functional.elementwise import stop_gradient
-    from adjoint.ops.functional.reduction import argmax
 
-    noise = gumbel(shape_of(logits), seed).astype(dtype_of(logits))
+    noise = _gumbel(_bits(shape_of(logits), seed, logits), dtype_of(logits))
     soft = softmax((logits + noise) / tau, axis)
     if not hard:
         return soft
     chosen = one_hot(argmax(soft, axis), shape_of(soft)[axis], axis=axis, dtype=dtype_of(soft))
-    return stop_gradient(chosen - soft) + soft
+    return verbs.stop_gradient(chosen - soft) + soft
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
@@ -189,17 +236,18 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     >>> print(ops.multinomial(Tensor([0.0, 1.0]), 3))
     [1 1 1]
     """
-    weights = np.asarray(input.asnumpy() if isinstance(input, Value) else input, np.float64)
-    rows = weights.reshape(-1, weights.shape[-1])
-    generator = np.random.Generator(np.random.Philox(seed)) if seed is not None else None
-    drawn = [_choose(row / row.sum(), num_samples, replacement, generator) for row in rows]
-    return wrap(np.asarray(drawn).reshape((*weights.shape[:-1], num_samples)))
+    from adjoint.ops.functional.selection import searchsorted
 
-
-def _choose(p: np.ndarray, count: int, replacement: bool, generator: Any) -> np.ndarray:
-    if generator is not None:
-        return generator.choice(len(p), count, replacement, p)
-    return _draw("choice", None, len(p), count, replacement, p)
+    weights = verbs.cast(input, float64)
+    *rows, count = shape_of(input)
+    if not replacement:
+        if not 0 <= num_samples <= count:
+            raise ArgumentError(f"multinomial: {num_samples} different positions of {count}{called_at()}")
+        race = verbs.log(weights) + _gumbel(_bits((*rows, count), seed, input), float64)
+        return wrap(argsort(race, -1, True))[..., :num_samples]
+    ends = cumsum(weights, -1)
+    drawn = _below_one(_bits((*rows, num_samples), seed, input), float64) * ends[..., -1:]
+    return wrap(searchsorted(ends, drawn, right=True))
 
 
 def shuffle(x: Any, seed: int | None = None) -> Any:
@@ -209,7 +257,7 @@ def shuffle(x: Any, seed: int | None = None) -> Any:
     >>> float(ops.shuffle(Tensor([1.0, 2.0])).sum())
     3.0
     """
-    return take(x, _draw("permutation", seed, shape_of(x)[0]), 0)
+    return take(x, argsort(_bits(shape_of(x)[:1], seed, x)), 0)
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Any:
@@ -223,6 +271,13 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
         raise ArgumentError(f"dropout: p must lie between 0 and 1, not {p}{called_at()}")
     if not training or p == 0:
         return input
-    keep = _draw("random", seed, shape_of(input)) >= p
-    scale = keep / (1 - p) if p < 1 else np.zeros(shape_of(input))
-    return input * (scale.astype(dtype_of(input)) if is_inexact(dtype_of(input)) else scale)
+    return input * keep_mask(input, p, shape_of(input), seed)
+
+
+def keep_mask(x: Any, p: float, shape: tuple[int, ...], seed: int | None = None) -> Any:
+    """0 with probability p, else 1 / (1 - p): an array of this shape in the dtype of x, for each example of a batch."""
+    dtype = dtype_of(x) if is_inexact(dtype_of(x)) else float32
+    # Taken as whole numbers, a share p of all bits lies below the limit.
+    limit = np.int64(min(round(p * 2.0**64) - 2**63, 2**63 - 1))
+    keep = verbs.greater_equal(_bits(shape, seed, x), limit)
+    return wrap(verbs.where(keep, dtype.type(1 / (1 - p) if p < 1 else 0), dtype.type(0)))

@@ -1,0 +1,206 @@
+"""Where the random draws of a program stand.
+
+Every draw has a whole number of its own, its ticket, from which all its random bits follow. The same ticket gives the same
+bits: in dynamic mode, in a compiled graph, and when a part is computed again for its derivative. Tickets are counted from a
+first one that `set_seed` chooses. A compiled graph takes its first ticket as an input, so it draws anew in each run, and the same
+as dynamic mode would.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.dispatch import Value
+from adjoint.core.spec import Spec, int64
+
+
+def first_ticket(seed: int) -> np.int64:
+    """The ticket that a seed begins with: far from those of other seeds."""
+    return np.int64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(2))
+
+
+class Source(Protocol):
+    """What gives out tickets."""
+
+    def take(self, count: int = 1) -> Any:
+        """The first of `count` tickets in a row."""
+
+    def position(self) -> Any:
+        """The ticket that would be next."""
+
+    def move(self, end: Any) -> None:
+        """Go on with this ticket: those between the position and it are used up."""
+
+
+class Program:
+    """The tickets of the whole program; threads share them, and no two get the same."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._next = int(first_ticket(secrets.randbits(64)))
+
+    def restart(self, seed: int) -> None:
+        with self._lock:
+            self._next = int(first_ticket(seed))
+
+    def take(self, count: int = 1) -> Any:
+        with self._lock:
+            first = self._next
+            self._next += count
+        return np.int64(first)
+
+    def position(self) -> Any:
+        return self.take(0)
+
+    def move(self, end: Any) -> None:
+        with self._lock:
+            self._next = max(self._next, int(np.max(shared(end))))
+
+
+PROGRAM = Program()
+#: What gives out tickets just now.
+source: ContextVar[Source] = ContextVar("source", default=PROGRAM)
+
+
+def at_once() -> AbstractContextManager[None]:
+    """Draw when the code runs, also while a graph is built: for what is kept, such as the first value of a Parameter."""
+    return context.setting(source, PROGRAM)
+
+
+def shared(ticket: Any) -> Any:
+    """A ticket for all examples of a batch: the highest. No transform follows a ticket."""
+    while isinstance(ticket, Value) and isinstance(ticket._value, (Value, np.ndarray, np.generic)):
+        below = ticket._value
+        ticket = below if ticket._trace.transparent else below.max()
+    return ticket
+
+
+# ---------------------------------------------------------------- in a compiled graph
+
+
+class Made:
+    """How many tickets a graph being built has taken. A graph value after a branch or a loop with draws, which carry it on."""
+
+    def __init__(self) -> None:
+        self.count: Any = 0
+
+
+@dataclass(frozen=True)
+class Draws:
+    """What a compiled graph draws: so many tickets, or None if that is known only when it has run and says it itself."""
+
+    count: int | None
+
+    def begin(self) -> list[Any]:
+        """The first ticket of a run, which is an input of the graph."""
+        giver = source.get()
+        return [giver.position() if self.count is None else giver.take(self.count)]
+
+    def finishing(self, rebuild: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+        """What puts the results of a run together; it takes note of the ticket that follows if that is one of them."""
+        if self.count is not None:
+            return rebuild
+
+        def put(results: list[Any]) -> Any:
+            *results, end = results
+            source.get().move(end)
+            return rebuild(results)
+
+        return put
+
+
+class InGraph:
+    """The tickets of a graph being built: the graph's input, and what is added to it."""
+
+    def __init__(self, tracer: Any) -> None:
+        self.tracer = tracer
+        self.made = Made()
+        self.first: Any = None  # made an input by the first draw
+
+    def take(self, count: int = 1) -> Any:
+        ticket = self.position()
+        self.made.count = self.made.count + count
+        return ticket
+
+    def position(self) -> Any:
+        if self.first is None:
+            self.first = self.tracer.param(Spec((), int64), "draws")
+        count = self.made.count = shared(self.made.count)
+        return self.first if isinstance(count, int) and count == 0 else self.first + count
+
+    def move(self, end: Any) -> None:
+        self.made.count = shared(end) - self.first
+
+    def draws(self) -> Draws | None:
+        """What the graph draws, when it has been built; None if nothing."""
+        if self.first is None:
+            return None
+        return Draws(self.made.count if isinstance(self.made.count, int) else None)
+
+    def ends(self) -> list[Any]:
+        """The results that the graph must have beside the user's: the next ticket, if only the graph knows it."""
+        draws = self.draws()
+        return [self.position()] if draws is not None and draws.count is None else []
+
+
+# ---------------------------------------------------------------- computing again
+
+
+class Record:
+    """The tickets that a computation has taken, to be given out again when it is repeated."""
+
+    def __init__(self) -> None:
+        self.tickets: list[Any] = []
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Compute the first time."""
+        self.tickets = []
+        with context.setting(source, _Recording(source.get(), self.tickets)):
+            yield
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """Compute once more, with the same draws."""
+        with context.setting(source, _Repeating(iter(self.tickets))):
+            yield
+
+
+@dataclass(frozen=True)
+class _Recording:
+    outer: Source
+    tickets: list[Any]
+
+    def take(self, count: int = 1) -> Any:
+        self.tickets.append(self.outer.take(count))
+        return self.tickets[-1]
+
+    def position(self) -> Any:
+        self.tickets.append(self.outer.position())
+        return self.tickets[-1]
+
+    def move(self, end: Any) -> None:
+        self.outer.move(end)
+
+
+@dataclass(frozen=True)
+class _Repeating:
+    tickets: Iterator[Any]
+
+    def take(self, count: int = 1) -> Any:
+        return next(self.tickets)
+
+    def position(self) -> Any:
+        return next(self.tickets)
+
+    def move(self, end: Any) -> None:
+        """They were used up the first time."""
