@@ -12,6 +12,7 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.graph.verify import problem
 from adjoint.passes.algebra import algebra
 from adjoint.passes.dead import dead
+from adjoint.passes.fission import fission
 from adjoint.passes.fold import fold
 from adjoint.passes.hoist import hoist
 from adjoint.passes.inplace import inplace
@@ -41,6 +42,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("strength", strength),
     ("motion", motion),
     ("hoist", hoist),
+    ("fission", fission),
     ("again", again),
     ("inplace", inplace),
 )
