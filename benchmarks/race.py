@@ -70,10 +70,11 @@ class Runner:
         self.pipe, theirs = Pipe()
         message = json.dumps(arguments | {"tiny": settings.tiny, "turn": settings.turn})
         command = [python, "-m", "benchmarks.worker", task, str(theirs.fileno()), message]
-        threads = {f"{library}_NUM_THREADS": str(settings.threads) for library in ("OMP", "OPENBLAS", "MKL")}
+        variables = {f"{library}_NUM_THREADS": str(settings.threads) for library in ("OMP", "OPENBLAS", "MKL")}
+        variables["ADJOINT_CACHE"] = "0"  # a first call compiles, even if an earlier race has left its machine code
         output = None if settings.verbose else subprocess.DEVNULL
         self.process = subprocess.Popen(
-            command, pass_fds=[theirs.fileno()], cwd=ROOT, env=os.environ | threads, stdout=output, stderr=output
+            command, pass_fds=[theirs.fileno()], cwd=ROOT, env=os.environ | variables, stdout=output, stderr=output
         )
         theirs.close()
 

@@ -10,13 +10,14 @@ Results are saved after every workload. A contender that fails is reported and d
 from __future__ import annotations
 
 import argparse
+import compileall
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.contenders import ENTRIES
-from benchmarks.race import Settings, able, race
+from benchmarks.race import ROOT, Settings, able, race
 from benchmarks.report import Report
 from benchmarks.workloads import workloads
 
@@ -52,6 +53,9 @@ def main(arguments: Sequence[str] | None = None) -> Report:
     if (load := os.getloadavg()[0]) > 0.5:
         report.notes.append(f"The machine was busy (load {load:.1f}): threads that spin while they wait suffer most.")
         say(report.notes[-1])
+    # pip does this for the peers; ours runs from its source folder, and its first calls would pay for it
+    for folder in ("adjoint", "benchmarks"):
+        compileall.compile_dir(ROOT / folder, quiet=1)
     for name, workload in workloads(options.tiny).items():
         if options.only and not any(text in name for text in options.only):
             continue

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Callable, Sequence
 from math import prod
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,7 @@ from adjoint.backends.native.code import Module
 from adjoint.backends.native.draws import bits_in_steps
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
+from adjoint.backends.native.parts import split
 from adjoint.backends.native.placing import Placing
 from adjoint.backends.native.plan import has_code
 from adjoint.backends.native.products import flattened, multiplied_at_once, summed, together
@@ -34,8 +37,6 @@ from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import Unstack
 from adjoint.ops.transcendental import Softplus
-
-LONG = 4000  # lines of a module that LLVM's optimiser would take too long for
 
 
 def canonical(graph: Graph) -> Graph:
@@ -106,6 +107,7 @@ class Program:
 
     def __init__(self, graph: Graph) -> None:
         start = time.perf_counter()
+        common()
         self.graph = canonical(graph)
         stages = self._stages()
         self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
@@ -280,14 +282,30 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     if shared.checks:
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
-    text = module_text(
+    texts = module_text(
         module, shared, n + len(outputs), {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
     )
-    level: Any = "full" if text.count("\n") < LONG else "quick"
-    library = jit.compile_ir(text, ["kernel"], _externals(module, shared), level=level, keep=module.keep)
+    library = jit.compile_ir(
+        texts, ["kernel"], _externals(module, shared), keep=module.keep, threads=threads.default_threads()
+    )
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    common().join()
     run = call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     return (_watched(run, graph) if shared.checks and not same else _unwatched(run) if shared.checks else run), same
+
+
+@functools.cache
+def common() -> Thread:
+    """A thread that compiles what all programs need, the pool and the way in, while the first of them is written."""
+
+    def work() -> None:
+        threads.pool()
+        if not call.problem():
+            call.entry()
+
+    thread = Thread(target=work)
+    thread.start()
+    return thread
 
 
 def _written_over(frame: Frame, graph: Graph, donated: Sequence[int], inputs: Sequence[str]) -> dict[int, int]:
@@ -338,8 +356,8 @@ def _buffer(code: Any, k: int, known: str | None = None) -> str:
     return known or code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
 
 
-def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> str:
-    """The module."""
+def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> list[str]:
+    """The module, in parts."""
     head = [
         *(f"  {name}.at = getelementptr ptr, ptr %buffers, i64 {k}" for name, k in targets.items()),
         *(f"  {name} = load ptr, ptr {name}.at" for name in targets),
@@ -353,12 +371,7 @@ def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, i
         ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    declarations = {_symbol(d): d for d in (*module.declarations, *more)}
-    return "\n".join([*declarations.values(), *definitions, *module.functions, main]) + "\n"
-
-
-def _symbol(declaration: str) -> str:
-    return declaration.split("@")[1].split("(")[0]
+    return split([*module.declarations, *more], [*definitions, *module.functions, main])
 
 
 def _externals(module: Module, shared: Shared) -> dict[str, int]:

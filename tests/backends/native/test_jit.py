@@ -28,9 +28,33 @@ def scale(library: jit.Library, x: float) -> float:
     return ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library["scale"])(x)
 
 
-@pytest.mark.parametrize("level", ["quick", "full"])
-def test_compile_and_call(level: jit.Level) -> None:
-    assert scale(compile_ir(SCALE.format(factor=2.5), ["scale"], level=level), 3.0) == 7.5
+def test_compile_and_call() -> None:
+    assert scale(compile_ir(SCALE.format(factor=2.5), ["scale"]), 3.0) == 7.5
+
+
+CALLER = """
+declare double @{next}(double)
+define double @{name}(double %x) {{
+  %y = call double @{next}(double %x)
+  %z = fadd double %y, 1.0
+  ret double %z
+}}"""
+
+
+@pytest.mark.parametrize("threads", [1, 3, 100])
+def test_modules_that_call_each_other_are_one_library(threads: int, own_cache: cache.Cache) -> None:
+    names = [f"f{k}" for k in range(20)]
+    texts = [CALLER.format(name=name, next=after) for name, after in zip(names, [*names[1:], "scale"], strict=True)]
+    library = compile_ir([*texts, SCALE.format(factor=3.0)], ["f0", "scale"], threads=threads)
+    assert scale(library, 2.0) == 6.0
+    assert ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(library["f0"])(2.0) == 26.0
+    assert len(list(own_cache.directory.iterdir())) == 21
+
+
+def test_an_error_in_one_of_several_modules_is_raised() -> None:
+    good = [SCALE.format(factor=1.0).replace("@scale", f"@f{k}") for k in range(4)]
+    with pytest.raises(RuntimeError, match="ret double %nothing"):
+        compile_ir([*good, "define double @f() {\n ret double %nothing\n}"], ["f"], threads=3)
 
 
 def test_two_modules_with_one_name() -> None:
@@ -97,24 +121,22 @@ def test_without_a_cache(monkeypatch: pytest.MonkeyPatch, own_cache: cache.Cache
 
 
 def test_the_key_holds_all_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:
-    keys = {jit.cache_key("a", "quick"), jit.cache_key("b", "quick"), jit.cache_key("a", "full")}
+    keys = {jit.cache_key("a"), jit.cache_key("b")}
     cpu, features, version = jit.host()
     for host in (("other", features, version), (cpu, features + ",-avx", version), (cpu, features, "1.0.0")):
         with monkeypatch.context() as patch:
             patch.setattr(jit, "host", lambda host=host: host)
-            keys.add(jit.cache_key("a", "quick"))
-    assert len(keys) == 6
+            keys.add(jit.cache_key("a"))
+    assert len(keys) == 5
 
 
-def test_full_optimises() -> None:
-    text = (
-        "define i64 @f(i64 %n) {\nentry:\n br label %l\nl:\n %i = phi i64 [0, %entry], [%j, %l]\n %j = add i64 %i, 1\n"
-    )
-    text += " %m = icmp ult i64 %j, %n\n br i1 %m, label %l, label %o\no:\n ret i64 %j\n}"
-    sizes = {level: len(jit.emit(text, level)) for level in ("quick", "full")}
-    assert jit.emit(text, "quick") != jit.emit(text, "full"), sizes
-    library = compile_ir(text, ["f"], level="full")
-    assert ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64)(library["f"])(10**15) == 10**15  # no loop is left
+def test_what_asks_for_it_is_inlined() -> None:
+    helper = "define internal double @half(double %x) {inline} {{\n %y = fmul double %x, 0.5\n ret double %y\n}}\n"
+    caller = "define double @scale(double %x) {\n %y = call double @half(double %x)\n ret double %y\n}"
+    inlined, called = (helper.format(inline=how) + caller for how in ("alwaysinline", "noinline"))
+    assert b"half" in jit.emit(called)
+    assert b"half" not in jit.emit(inlined)
+    assert scale(compile_ir(inlined, ["scale"]), 3.0) == scale(compile_ir(called, ["scale"]), 3.0) == 1.5
 
 
 def test_several_threads_compile_at_once() -> None:
