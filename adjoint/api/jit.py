@@ -43,6 +43,8 @@ from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
 from adjoint.transforms.tape import AMBIENT
 
+backends.load(backends.chosen())  # with `jit` itself, so that the first call need not wait for it
+
 MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
 
 _open_tape, _set_backend = context.open_tape.get, context.backend.get

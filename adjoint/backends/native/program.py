@@ -38,6 +38,8 @@ from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import Unstack
 from adjoint.ops.transcendental import Softplus
 
+jit.host()  # LLVM is loaded with this module
+
 
 def canonical(graph: Graph) -> Graph:
     """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
