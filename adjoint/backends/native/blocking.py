@@ -11,15 +11,19 @@ import numpy as np
 
 from adjoint.backends.native.tiles import Span, spans
 
-PANEL = 48 * 1024  # bytes of a packed panel; it should stay in the first cache
+PANEL = 32 * 1024  # bytes of a packed panel; it should stay in the first cache
 FEW = 6  # rows for which a transposed factor is read as it lies, not packed
 SIDE_BY_SIDE = 8  # rows of B that are read along their whole length together, where that is all there is to do
 CHUNK = 20_000  # nanoseconds of work in a chunk, at least
 MOST = 64  # chunks
 PIECE = 2048  # bytes of a row of B that are worth a part of their own
 MANY = 256  # rows for which it pays to pack A
-FAR = 2048  # bytes between neighbours in A from which its rows crowd the same places of a cache
+FAR = 2048  # bytes between rows of A from which they crowd the same places of a cache
+APART = 512  # the same of its columns, where these lie along memory: then there are as many places as terms
 TALL = 1024  # rows of A that are gone through again and again for the panels of a part
+HIGH = 256  # rows of a part that packs its own
+TILES = 4  # in a part at least: for fewer, a panel would hardly have come near before the next one is wanted
+COPY = 65536  # bytes to copy that are worth a chunk
 
 
 @dataclass(frozen=True)
@@ -74,17 +78,22 @@ def registers(bits: int) -> int:
     return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
 
 
-def tile_shape(m: int, vectors: int, available: int) -> tuple[int, int]:
-    """Rows and vectors of a tile: what takes the fewest cycles a term, by a simple count."""
+def tile_shape(m: int, vectors: int, available: int, dealt: bool = False) -> tuple[int, int]:
+    """Rows and vectors of a tile: what takes the fewest cycles a term, by a simple count.
+
+    Panels that are `dealt` to threads should come out even.
+    """
 
     def cycles(rows: int, wide: int) -> float:
         # Two multiply-adds a cycle, each waiting four for the one before it on the same sum; loads go beside them.
         tiles = [(r, c) for r in spans(m, rows) for c in spans(vectors, wide)]
         total = sum(
-            r.count * c.count * (max(r.size * c.size / 2, (r.size + c.size) / 2, 4) + (r.size + c.size) / 8)
+            r.count * c.count * (max(r.size * c.size / 2, (r.size + c.size) / 2, 4) + (r.size + c.size) / 4)
             for r, c in tiles
         )
-        return total * (1 + len(tiles) / 50)  # each kind of tile is code to generate
+        panels = [s.size for s in spans(vectors, wide) for _ in range(s.count)]
+        uneven = 2 * sum(panels[::2]) / vectors if dealt else 1
+        return total * uneven * (1 + len(tiles) / 50)  # each kind of tile is code to generate
 
     shapes = [
         (rows, wide)
@@ -101,8 +110,8 @@ class Layout:
 
     width: int
     dots: bool  # lanes along the terms, not along the columns
-    pack: bool  # panels of B are copied
-    pack_rows: bool  # and all of A is, tile by tile
+    left: str  # A is read as it lies (""), or packed tile by tile: by each "part" for itself, or "ahead" of all parts
+    right: str  # the same of B and its panels; a "part" packs one panel after the other
     deep: int  # terms in one go
     rows: tuple[Span, ...]
     columns: tuple[tuple[Span, int], ...]  # panels of vectors, and how many columns their last vector has
@@ -119,39 +128,80 @@ class Layout:
     def panels(self) -> int:
         return sum(s.count for s, _ in self.columns)
 
-    def packed(self, p: Product) -> int:
-        """Elements of A when it is packed."""
-        return prod(p.batch) * self.tiles * self.rows[0].size * -(-p.k // self.deep) * self.deep
+    @property
+    def high(self) -> int:
+        """Rows of the largest tile."""
+        return max(s.size for s in self.rows)
+
+    @property
+    def line(self) -> int:
+        """Elements in a row of a packed panel."""
+        return max(s.size for s, _ in self.columns) * self.width
 
     @property
     def chunks(self) -> int:
         return -(-self.units // self.per)
 
+    def padded(self, p: Product) -> int:
+        """Terms of all blocks together."""
+        return -(-p.k // self.deep) * self.deep
 
-def layout(p: Product, bits: int) -> Layout:
-    """Decide from the sizes."""
+    def copied_rows(self, p: Product) -> int:
+        """Elements of A when it is packed ahead."""
+        return prod(p.batch) * self.tiles * self.high * self.padded(p)
+
+    def row_copies(self, p: Product) -> int:
+        """Chunks in which A is packed ahead."""
+        return prod(p.batch) * max(min(p.m * p.k * p.dtype.itemsize // COPY, self.tiles), 1)
+
+    def column_copies(self, p: Product) -> int:
+        """Chunks in which B is packed ahead."""
+        return max(min(p.k * p.n * p.dtype.itemsize // COPY, self.panels), 1)
+
+    def copied_columns(self, p: Product) -> int:
+        """Elements of B when it is packed ahead."""
+        return self.panels * self.line * self.padded(p)
+
+
+def layout(p: Product, bits: int, again: bool = False) -> Layout:
+    """Decide from the sizes; `again` says that other products of the same form have the same B."""
     width = bits // 8 // p.dtype.itemsize
     lying = p.b[1] != 1  # columns of B lie along memory
     dots = p.a[1] == 1 and p.b[0] == 1 and ((p.m <= FEW and lying) or p.n == 1)
     streams = p.m <= 2 and not lying and p.k * p.n * p.dtype.itemsize > PANEL  # B is read once, from afar
-    pack = pack_rows = False
     if dots:
         rows, columns = spans(p.m, registers(bits) // 8), [(s, width) for s in spans(p.n, 4)]
-    else:
-        while width > 2 and width >= 2 * p.n:
-            width //= 2
-        vectors = -(-p.n // width)
-        high, wide = tile_shape(p.m, vectors, registers(bits))
-        if streams:
-            wide = min(wide, SIDE_BY_SIDE)
-        rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
-        pack = lying or (p.m > 4 * high and p.k * p.n * p.dtype.itemsize > 16384)
-        pack_rows = pack and p.m >= MANY and vectors >= 8 and max(p.a) * p.dtype.itemsize >= FAR
-    deep = SIDE_BY_SIDE if streams and not dots else p.k
-    if pack:
-        most = max(PANEL // (max(s.size for s, _ in columns) * width * p.dtype.itemsize) // width * width, width)
-        deep = most if 2 * p.k > 3 * most else p.k
-    cut = Layout(width, dots, pack, pack_rows, deep, tuple(rows), tuple(columns))
+        return _divided(p, Layout(width, True, "", "", p.k, tuple(rows), tuple(columns)))
+    while width > 2 and width >= 2 * p.n:
+        width //= 2
+    vectors = -(-p.n // width)
+    upright = p.m >= p.n and not p.batch  # cut into rows rather than columns
+    high, wide = tile_shape(p.m, vectors, registers(bits), _pieces(p) > 1 and not upright)
+    if streams:
+        wide = min(wide, SIDE_BY_SIDE)
+    rows, columns = spans(p.m, high), _panels(p.n, spans(vectors, wide), width)
+    left, right, deep = "", "", SIDE_BY_SIDE if streams else p.k
+    many = p.m > (2 if again else 4 * high)  # rows that make up for packing
+    if lying or (many and p.k * p.n * p.dtype.itemsize > 16384):
+        far = max(p.a) * p.dtype.itemsize >= (FAR if p.a[1] == 1 else APART)
+        right = "ahead" if not p.batch and (upright or again) else "part"
+        if p.m >= MANY and vectors >= 8 and far:
+            left = "part" if upright else "ahead"
+        deep = _depth(p.k, PANEL // (max(s.size for s, _ in columns) * width * p.dtype.itemsize), width)
+    cut = _divided(p, Layout(width, False, left, right, deep, tuple(rows), tuple(columns)))
+    if right == "ahead" and cut.units == 1 and not again:  # there are no other parts to pack for
+        cut = replace(cut, left="ahead" if left else "", right="part")
+    return cut
+
+
+def _depth(k: int, most: int, width: int) -> int:
+    """Terms in one go: hardly more than `most`, and about the same number each time."""
+    blocks = max(-(-k * 9 // (most * 10)), 1)
+    return -(-k // (blocks * width)) * width if blocks > 1 else k
+
+
+def _divided(p: Product, cut: Layout) -> Layout:
+    """The same with its parts decided."""
     row_parts, column_parts, per = _parts(p, cut)
     units = prod(p.batch) * row_parts * column_parts
     return replace(cut, row_parts=row_parts, column_parts=column_parts, units=units, per=per)
@@ -159,20 +209,35 @@ def layout(p: Product, bits: int) -> Layout:
 
 def _parts(p: Product, cut: Layout) -> tuple[int, int, int]:
     """Parts of the rows, parts of the columns, and how many units make a chunk."""
-    batch = prod(p.batch)
-    wanted = min(int(nanoseconds(p) // CHUNK), MOST)
-    if wanted < 3:
-        return 1, 1, batch
-    if batch >= wanted:
-        return 1, 1, -(-batch // wanted)
-    pieces = -(-wanted // batch)
-    if cut.pack:  # each part packs panels of its own: few parts of the rows, lest the same panel is packed often
+    batch, pieces = prod(p.batch), _pieces(p)
+    if pieces == 1:
+        wanted = _wanted(p)
+        return 1, 1, -(-batch // wanted) if wanted > 2 else batch
+    if cut.right == "ahead" and p.m >= p.n:
+        return max(_even(min(pieces, cut.tiles // TILES)), -(-p.m // HIGH)), 1, 1
+    if cut.right:  # each part packs panels of its own: few parts of the rows, lest the same panel is packed often
         row_parts = max(-(-p.m // TALL), min(-(-8 // cut.panels), p.m // 128), 1)
-        column_parts = -(-cut.panels // max(cut.panels * row_parts // pieces, 1))
+        column_parts = -(-cut.panels // max(cut.panels * row_parts // _even(pieces), 1))
     else:
         row_parts = min(cut.tiles, pieces)
         column_parts = min(cut.panels, -(-pieces // row_parts), -(-p.n * p.dtype.itemsize // PIECE))
     return row_parts, column_parts, 1
+
+
+def _wanted(p: Product) -> int:
+    """Chunks that there should be."""
+    return min(int(nanoseconds(p) // CHUNK), MOST)
+
+
+def _pieces(p: Product) -> int:
+    """Parts that one product of the batch should have."""
+    wanted, batch = _wanted(p), prod(p.batch)
+    return 1 if wanted < 3 else -(-wanted // batch)
+
+
+def _even(parts: int) -> int:
+    """So many that threads have the same to do."""
+    return parts // 8 * 8 if parts >= 8 else max(parts // 2 * 2, 1)
 
 
 def _panels(n: int, vectors: Sequence[Span], width: int) -> list[tuple[Span, int]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import kernels, threads
+from adjoint.backends.native import epilogue, kernels, matmul, threads
 from adjoint.backends.native.axes import loads_of
 from adjoint.backends.native.band import banded
 from adjoint.backends.native.code import Code, Module, literal
@@ -17,6 +17,7 @@ from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import fill
 from adjoint.backends.native.nest import Fold, NestFunction, combine, neutral
 from adjoint.backends.native.plan import Kernel, Nest, Plan, Unit, parts_of, same_memory
+from adjoint.graph.control import Loop
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Node, Pick
 
@@ -65,7 +66,8 @@ class Frame:
     ) -> None:
         self.shared, self.graph, self.code = shared, graph, shared.code
         self.plan = Plan(graph, kernels)
-        self.groups = banded(self.plan.units)
+        self.units = epilogue.folded(self.plan, self._reads)
+        self.groups = banded(self.units)
         self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
         self.results: dict[Node, list[str]] = {}  # of calls with several
         self.lengths: dict[tuple[Node, int], str] = {}  # rounds of loops, known at run time
@@ -76,6 +78,8 @@ class Frame:
         for k, pointer in targets.items():
             self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
         self.last = self._last_uses()
+        self.factors = matmul.factors(graph)
+        self._copies: dict[Node, dict[Any, tuple[int, int]]] = {}
         self.now = 0
 
     # ------------------------------------------------------------ values
@@ -120,6 +124,16 @@ class Frame:
         self._temporary.append(where)
         return self.shared.address(where)
 
+    def kept(self, node: Node, key: Any, size: int) -> tuple[str, bool]:
+        """Memory for something made of an array, for as long as that is used; and whether it has been made already."""
+        if place := self.shared.packed.get(self.value(node), {}).get(key):
+            return place, True
+        copies = self._copies.setdefault(same_memory(node), {})
+        there = key in copies
+        if not there:
+            copies[key] = self.shared.arena.take(size)
+        return self.shared.address(copies[key]), there
+
     def dies_here(self, node: Node) -> bool:
         """Whether an array may be overwritten by the unit being written: it is ours, and nothing reads it later."""
         memory = same_memory(node)
@@ -132,16 +146,17 @@ class Frame:
         if isinstance(unit, Nest):
             return unit.parts()[0]
         if isinstance(unit, Kernel):
-            return dict.fromkeys(kernels.reads(unit.node))
+            own = unit.reads() if isinstance(unit, epilogue.Fused) else []
+            return dict.fromkeys([*kernels.reads(unit.node), *own])
         return parts_of([self._scalar_expression(unit.node)])[0]
 
     def _last_uses(self) -> dict[Node, int]:
         last: dict[Node, int] = {}
-        for k, unit in enumerate(self.plan.units):
+        for k, unit in enumerate(self.units):
             for node in self._reads(unit):
                 last[same_memory(node)] = k
         for node in self.graph.outputs:
-            last[same_memory(node)] = len(self.plan.units)
+            last[same_memory(node)] = len(self.units)
         return last
 
     def run(self) -> list[str]:
@@ -153,12 +168,19 @@ class Frame:
             self._temporary: list[tuple[int, int]] = []
             if isinstance(unit, Nest):
                 self._nest(group, lead)  # type: ignore[arg-type]
+            elif isinstance(unit, epilogue.Fused):
+                matmul.write_fused(self, unit)
             elif isinstance(unit, Kernel):
                 self._kernel(unit.node)
             else:
                 self.values[unit.node] = self._scalar(unit.node)
             over = [n for n in self.places if self.last.get(n, -1) <= k]
-            for where in (*self._temporary, *(w for n in over for w in self.places.pop(n))):
+            stale = [n for n in self._copies if self.last.get(n, -1) <= k]
+            for where in (
+                *self._temporary,
+                *(w for n in over for w in self.places.pop(n)),
+                *(w for n in stale for w in self._copies.pop(n).values()),
+            ):
                 self.shared.arena.give(where)
         found = []
         for node in self.graph.outputs:
@@ -167,7 +189,9 @@ class Frame:
                 self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
                 value = self.values[node] = target  # type: ignore[assignment]
             found.append(value)
-        for where in (w for group in self.places.values() for w in group):
+        for where in (
+            w for group in (*self.places.values(), *(c.values() for c in self._copies.values())) for w in group
+        ):
             self.shared.arena.give(where)
         return found
 
@@ -177,6 +201,9 @@ class Frame:
         for group, _ in self.groups:
             k += len(group)
             nest = group[0]
+            if isinstance(nest, epilogue.Fused) and node in nest.roots:
+                alone = self.last.get(param, -1) <= k
+                return alone and nest.may_overwrite(node, param, kernels.reads(nest.node))
             if isinstance(nest, Nest) and any(node in n.roots for n in group):  # type: ignore[union-attr]
                 loads = [e for e in loads_of(nest.roots.values()) if same_memory(e.leaf) is param]
                 whole = tuple(contiguous(nest.space))
@@ -191,7 +218,10 @@ class Frame:
         return node is param
 
     def _kernel(self, node: Node) -> None:
+        packed = matmul.pack_for_rounds(self, node) if isinstance(node.op, Loop) else set()
         made = kernels.write(self, node)
+        for address in packed:
+            self.shared.packed.pop(address, None)
         if isinstance(node.spec, tuple):
             self.results[node] = made
         else:
@@ -244,12 +274,7 @@ class Frame:
             else:
                 pointer = sums[slot] if slot in sums else self.value(slot.node if isinstance(slot, Fold) else slot)
                 code.do(f"store ptr {pointer}, ptr {address}")
-        if function.chunks > 1:
-            self.shared.parallel = True
-            self.shared.module.declarations[threads.DECLARE] = None
-            code.do(f"call void @{threads.SYMBOL}(ptr @{function.name}, ptr {context}, i64 {function.chunks})")
-        else:
-            code.do(f"call void @{function.name}(ptr {context}, i64 0)")
+        self.shared.call(function.name, context, function.chunks)
         for fold, pointer in sums.items():
             self._together(fold, pointer, function.chunks)
 
@@ -302,6 +327,7 @@ class Shared:
         self.allocas: list[str] = []
         self.parallel = False
         self.checks = False  # whether an index may be out of range
+        self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
         self.heap: list[str] = []  # slots that hold memory to free at the end
 
     def alloca(self, kind: str) -> str:
@@ -321,6 +347,15 @@ class Shared:
         name = self.alloca_zero("ptr")
         self.heap.append(name)
         return name
+
+    def call(self, name: str, context: str, chunks: int) -> None:
+        """Call a function `void (ptr ctx, i64 chunk)` for each chunk: on all threads, if there are several."""
+        if chunks > 1:
+            self.parallel = True
+            self.module.declarations[threads.DECLARE] = None
+            self.code.do(f"call void @{threads.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
+        else:
+            self.code.do(f"call void @{name}(ptr {context}, i64 0)")
 
     def address(self, place: tuple[int, int]) -> str:
         return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}")

@@ -6,64 +6,40 @@ not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import threads
 from adjoint.backends.native.blocking import Layout, Product, layout
-from adjoint.backends.native.code import Code
+from adjoint.backends.native.code import Code, Module
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import get, put
-from adjoint.backends.native.tiles import Factor, Span, Tiler, mask_of
+from adjoint.backends.native.packing import Packing, Place, Terms
+from adjoint.backends.native.tiles import LINE, Ask, Factor, Spot, Tiler, mask_of
 from adjoint.core.spec import bool_
 
-LINE = 64  # bytes that come from memory together
+FAR = 64  # terms to add up until something arrives from memory
+PARAMETERS = "ptr noalias %ctx, i64 %chunk"
+
+#: Memory for what is made once, of so many bytes and known by a key: where it is, and whether it has been made.
+Keep = Callable[[Any, int], tuple[str, bool]]
 
 
 @dataclass(frozen=True)
-class Spot:
-    """Where an epilogue works: a vector of the result from (row, column) on, `row` counted through the whole batch."""
+class Epilogue:
+    """Makes something of finished vectors, and stores it.
 
-    lanes: Lanes
-    dtype: np.dtype
-    row: Any
-    column: Any
-    columns: int
-    mask: str | None
-    captured: tuple[str, ...]
+    It is given what is captured: addresses, and numbers with their dtypes. Those captured arrays that are `near`, each with
+    its dtype, have the result's shape and are asked for in good time.
+    """
 
-    def along_columns(self, index: int) -> str:
-        """What captured array `index`, with one element for each column, holds here."""
-        return self._read(self.captured[index])
-
-    def everywhere(self, index: int) -> str:
-        """What captured array `index`, of the result's shape, holds here."""
-        code = self.lanes.code
-        return self._read(code.element(self.captured[index], code.mul(self.row, self.columns), self.dtype))
-
-    def _read(self, begin: str) -> str:
-        return get(self.lanes.code, begin, 1, str(self.column), self.dtype, self.lanes.width, self.mask)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Which tile of the result: where it begins, its rows, its vectors, and how many lanes of the last are in use."""
-
-    row: Any
-    column: Any
-    rows: int
-    columns: int
-    used: int
-
-
-#: From, to: each a number or the name of one.
-Terms = tuple[Any, Any]
-#: What becomes of a finished value before it is stored.
-Epilogue = Callable[[Spot, str], str]
+    write: Callable[[Spot], None]
+    captured: Sequence[tuple[str, np.dtype | None]] = ()
+    near: Sequence[tuple[int, np.dtype]] = ()
 
 
 def emit_gemm(
@@ -71,70 +47,138 @@ def emit_gemm(
     wanted: Product,
     a: str,
     b: str,
-    c: str,
+    c: str | None,
     *,
     epilogue: Epilogue | None = None,
-    captured: Sequence[str] = (),
+    again: Keep | None = None,
 ) -> None:
     """Write a product into the code of a frame: a function of its own, and its call.
 
-    The epilogue is given each finished vector before it is stored; `captured` are addresses that it may read.
+    The epilogue is given every row of a tile when it is finished; without C, nothing else has the sums. `again` is there
+    when other products have the same B: it keeps what is made of it once.
     """
     p = wanted.simplified()
     if epilogue is None and p.n == 1 and p.m > 1:
-        p, a, b = p.flipped(), b, a
+        p, a, b, again = p.flipped(), b, a, None
+    shared = frame.shared
+    plan = layout(p, shared.bits, again is not None)
+    if c is None and plan.deep < p.k:
+        c = frame.scratch(prod(p.batch) * p.m * p.n * p.dtype.itemsize)
+    function = GemmFunction(shared.module, p, plan, epilogue, c is not None)
+    values: list[tuple[str, np.dtype | None]] = [(a, None), (b, None), (c or "null", None)]
+    calls = [*function.calls, function.multiply()]
+    if plan.left == "ahead":
+        values.append((frame.scratch(plan.copied_rows(p) * p.dtype.itemsize), None))
+    if plan.right == "ahead":
+        place, there = _copied(frame, p, plan, again)
+        values.append((place, None))
+        if there:
+            calls.remove(function.columns)
+    values += epilogue.captured if epilogue else ()
+    _call(frame, values, calls)
+
+
+def pack_ahead(frame: Any, wanted: Product, b: str, again: Keep) -> None:
+    """Pack B for products that follow, if they want it so."""
+    p = wanted.simplified()
+    plan = layout(p, frame.shared.bits, True)
+    if plan.right == "ahead" and p.n > 1:
+        place, there = _copied(frame, p, plan, again)
+        values: list[tuple[str, np.dtype | None]] = [("null", None)] * (4 if plan.left == "ahead" else 3)
+        values[1] = (b, None)
+        if not there:
+            _call(frame, [*values, (place, None)], [GemmFunction(frame.shared.module, p, plan, None, True).columns])
+
+
+def _copied(frame: Any, p: Product, plan: Layout, again: Keep | None) -> tuple[str, bool]:
+    """Memory for B packed ahead, and whether it is there already."""
+    size = plan.copied_columns(p) * p.dtype.itemsize
+    return (frame.scratch(size), False) if again is None else again((plan.line, plan.deep), size)
+
+
+def _call(frame: Any, values: Sequence[tuple[str, np.dtype | None]], calls: Iterable[tuple[str, int]]) -> None:
+    """Call functions with a context of addresses and numbers."""
     shared, code = frame.shared, frame.code
-    plan = layout(p, shared.bits)
-    values = [a, b, c, *captured]
-    if plan.pack_rows:
-        values.append(frame.scratch(plan.packed(p) * p.dtype.itemsize))
-    function = GemmFunction(shared.module, p, plan, epilogue, len(values))
-    context = shared.alloca(f"[{len(values)} x ptr]")
-    for k, value in enumerate(values):
-        code.do(f"store ptr {value}, ptr {code.put(f'getelementptr ptr, ptr {context}, i64 {k}')}")
-    for name, chunks in function.calls:
-        if chunks > 1:
-            shared.parallel = True
-            shared.module.declarations[threads.DECLARE] = None
-            code.do(f"call void @{threads.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
+    context = shared.alloca(f"[{len(values)} x i64]")
+    for k, (value, dtype) in enumerate(values):
+        address = code.put(f"getelementptr i64, ptr {context}, i64 {k}")
+        if dtype is None:
+            code.do(f"store ptr {value}, ptr {address}")
         else:
-            code.do(f"call void @{name}(ptr {context}, i64 0)")
+            code.store(value, address, dtype)
+    for name, chunks in calls:
+        shared.call(name, context, chunks)
 
 
-class GemmFunction:
-    """Writes a product as a function `void gemm(ptr ctx, i64 chunk)`; equal products share one."""
+class GemmFunction(Packing):
+    """Writes a product as a function `void gemm(ptr ctx, i64 chunk)`; equal products share one.
 
-    def __init__(self, module: Any, p: Product, plan: Layout, epilogue: Epilogue | None, slots: int) -> None:
-        self.p, self.layout, self.epilogue = p, plan, epilogue
-        name = _name(p) if epilogue is None else module.fresh("gemm")
-        panel = max(s.size for s, _ in plan.columns) * plan.width * plan.deep
-        room = f"  %panel = alloca [{panel * p.dtype.itemsize} x i8], align 64\n" if plan.pack else ""
-        #: What to call, one after the other, and how many chunks each has.
-        self.calls = [(name, plan.chunks)]
-        self._define(module, name, slots, self._chunk, room)
-        if plan.pack_rows:
-            self.calls.insert(0, (f"{name}_rows", plan.units // plan.column_parts))
-            self._define(module, f"{name}_rows", slots, self._pack_rows, "")
+    What it is given: A, B, C, where A and B are packed ahead if they are, and what is captured.
+    """
 
-    def _define(self, module: Any, name: str, slots: int, write: Callable[[], None], room: str) -> None:
-        head = f"define internal void @{name}(ptr noalias %ctx, i64 %chunk) nounwind noinline {{"
-        if any(text.startswith(head) for text in module.functions):
-            return
-        self.code = Code(module)
+    def __init__(self, module: Module, p: Product, plan: Layout, epilogue: Epilogue | None, stored: bool) -> None:
+        super().__init__(p, plan)
+        self.module, self.epilogue = module, epilogue
+        self.stored = stored  # whether there is a C
+        self.name = _name(p, plan)
+        #: What to call before, one after the other, and how many chunks each has.
+        self.calls: list[tuple[str, int]] = []
+        if plan.left == "ahead":
+            self.calls.append((f"{self.name}_rows", plan.row_copies(p)))
+            self._define(self.calls[-1][0], self._copy_rows)
+        if plan.right == "ahead":
+            self.columns = (f"{self.name}_columns", plan.column_copies(p))
+            self.calls.append(self.columns)
+            self._define(self.columns[0], self._copy_columns)
+
+    def _define(self, name: str, write: Callable[[], None]) -> None:
+        head = f"define internal void @{name}({PARAMETERS}) nounwind {{"
+        if not any(text.startswith(head) for text in self.module.functions):
+            self._begin()
+            write()
+            self.module.functions.append("\n".join([head, "entry:", *self.code.lines, "  ret void", "}"]))
+
+    def multiply(self) -> tuple[str, int]:
+        """The function that multiplies, and its chunks."""
+        if self.epilogue is None:
+            self._define(self.name, self._chunk)
+            return self.name, self.layout.chunks
+        self._begin()
+        self._chunk()
+        return self.module.function("gemm", PARAMETERS, self.code.lines), self.layout.chunks
+
+    def _begin(self) -> None:
+        """A new function, with the names of what it is given."""
+        self.code = Code(self.module)
         self.tiler = Tiler(self.code, self.p.dtype, self.layout.width)
-        self.pointers = [self._slot(k) for k in range(slots)]
-        write()
-        text = "\n".join(self.code.lines)
-        module.functions.append(f"{head}\nentry:\n{room}{text}\n  ret void\n}}")
+        self.a, self.b, self.c = (self._slot(k, None) for k in range(3))
+        slots = itertools.count(3)
+        self.packed_a = self._slot(next(slots), None) if self.layout.left == "ahead" else "%tiles"
+        self.packed_b = self._slot(next(slots), None) if self.layout.right == "ahead" else "%panel"
+        self.captured = [self._slot(next(slots), d) for _, d in (self.epilogue.captured if self.epilogue else ())]
 
-    def _slot(self, k: int) -> str:
-        return self.code.put(f"load ptr, ptr {self.code.put(f'getelementptr ptr, ptr %ctx, i64 {k}')}")
+    def _room(self) -> None:
+        """Memory on the stack: for what a part packs itself, and for a tile of which there is no C."""
+        p, plan = self.p, self.layout
+        rooms = {
+            "%panel": plan.line * plan.deep * (plan.right == "part"),
+            "%tiles": -(-plan.tiles // plan.row_parts) * plan.high * plan.deep * (plan.left == "part"),
+            "%tile": plan.high * plan.line * (not self.stored),
+        }
+        for name, size in rooms.items():
+            if size:
+                self.code.do(f"{name} = alloca [{size * p.dtype.itemsize} x i8], align 64")
+
+    def _slot(self, k: int, dtype: np.dtype | None) -> str:
+        address = self.code.put(f"getelementptr i64, ptr %ctx, i64 {k}")
+        return self.code.put(f"load ptr, ptr {address}") if dtype is None else self.code.load(address, dtype)
 
     # ------------------------------------------------------------ from chunks to panels
 
     def _chunk(self) -> None:
         """The units of this chunk."""
         plan = self.layout
+        self._room()
         if plan.units == 1:
             self._unit(0)
         elif plan.per == 1:
@@ -145,137 +189,119 @@ class GemmFunction:
             with self.code.loop(0 if plan.chunks == 1 else low, plan.units if plan.chunks == 1 else high) as turn:
                 self._unit(turn.i)
 
-    def _split(self, i: Any, n: int) -> tuple[Any, Any]:
-        """Quotient and rest."""
-        if n == 1:
-            return i, 0
-        if isinstance(i, int):
-            return divmod(i, n)
-        return self.code.put(f"udiv i64 {i}, {n}"), self.code.put(f"urem i64 {i}, {n}")
-
-    def _pack_rows(self) -> None:
-        """The rows of A that a chunk takes, tile by tile, each the transpose of some rows."""
-        p, plan = self.p, self.layout
-        rest, part = self._split("%chunk" if plan.units > plan.column_parts else 0, plan.row_parts)
-        a, _ = self._factors(rest)
-        turned = Factor(a.pointer, a.across, a.down)
-        rows = self._part(part, plan.row_parts, plan.tiles)
-        for terms in self._depths():
-            for tile in plan.rows:
-                with self.code.loop(*self._over(tile, rows)) as at:
-                    source = turned.at(self.code, 0, tile.begin(self.code, at.i), p.dtype)
-                    self.tiler.pack(source, self._packed(rest, at.i, terms[0]), tile.size, tile.size, *terms, p.k)
-
-    def _packed(self, batch: Any, tile: Any, low: Any) -> str:
-        """Where the terms from `low` on of a tile of A lie when it is packed."""
-        code, plan = self.code, self.layout
-        line = max(s.size for s in plan.rows)
-        blocks = -(-self.p.k // plan.deep) * plan.deep
-        place = code.add(code.mul(batch, plan.tiles * blocks), code.mul(low, plan.tiles))
-        return code.element(self.pointers[-1], code.mul(code.add(place, code.mul(tile, plan.deep)), line), self.p.dtype)
-
-    def _factors(self, index: Any) -> tuple[Factor, Factor]:
-        """A and B of one product of the batch."""
-        p, code = self.p, self.code
-        a_at: Any = 0
-        b_at: Any = 0
-        for n, a_step, b_step in reversed(list(zip(p.batch, p.a_batch, p.b_batch, strict=True))):
-            index, i = self._split(index, n)
-            a_at, b_at = code.add(a_at, code.mul(i, a_step)), code.add(b_at, code.mul(i, b_step))
-        a = Factor(code.element(self.pointers[0], a_at, p.dtype), *p.a)
-        return a, Factor(code.element(self.pointers[1], b_at, p.dtype), *p.b)
-
-    def _depths(self) -> Iterator[Terms]:
-        """The terms that are added up in one go: from, to."""
-        p, plan = self.p, self.layout
-        if plan.deep >= p.k:
-            yield 0, p.k
-        else:
-            with self.code.loop(0, p.k, plan.deep) as turn:
-                yield turn.i, self.tiler.least(self.code.add(turn.i, plan.deep), p.k)
-
     def _unit(self, unit: Any) -> None:
         """Part of one product of the batch: some rows by some columns."""
         p, code, plan = self.p, self.code, self.layout
         rest, column_part = self._split(unit, plan.column_parts)
         self.batch, row_part = self._split(rest, plan.row_parts)
         a, b = self._factors(self.batch)
-        c = Factor(code.element(self.pointers[2], code.mul(self.batch, p.m * p.n), p.dtype), p.n, 1)
+        c = Factor(code.element(self.c, code.mul(self.batch, p.m * p.n), p.dtype), p.n, 1)
         rows = self._part(row_part, plan.row_parts, plan.tiles)
         columns = self._part(column_part, plan.column_parts, plan.panels)
+        first = rows[0] if plan.left == "part" else 0
         for terms in self._depths():
-            self._block(a, b, c, terms, rows, columns)
+            if plan.left == "part":
+                self._pack_rows(a, terms, rows, 0, first)
+            self._block(a, b, c, terms, rows, columns, first)
 
-    def _part(self, i: Any, parts: int, count: int) -> Terms:
-        """Which of `count` things belong to part i, in order and evenly."""
-        if parts == 1:
-            return 0, count
-        code = self.code
-        low, high = code.mul(i, count), code.mul(code.add(i, 1), count)
-        return code.put(f"udiv i64 {low}, {parts}"), code.put(f"udiv i64 {high}, {parts}")
-
-    def _over(self, span: Span, limits: Terms) -> Terms:
-        return self.tiler.most(limits[0], span.first), self.tiler.least(limits[1], span.first + span.count)
-
-    def _block(self, a: Factor, b: Factor, c: Factor, terms: Terms, rows: Terms, columns: Terms) -> None:
+    def _block(self, a: Factor, b: Factor, c: Factor, terms: Terms, rows: Terms, columns: Terms, first: Any) -> None:
         """Some terms of all tiles of a unit."""
         p, code, plan = self.p, self.code, self.layout
         step = 1 if plan.dots else plan.width
         for panel, used in plan.columns:
             with code.loop(*self._over(panel, columns)) as across:
                 column = code.mul(panel.begin(code, across.i), step)
-                right = b.at(code, 0 if plan.pack else terms[0], column, p.dtype)
-                if plan.pack:
-                    count, line = (panel.size - 1) * plan.width + used, panel.size * plan.width
-                    right = self.tiler.pack(right, "%panel", count, line, *terms, p.k)
+                if plan.right == "part":
+                    right = self._pack_panel(b, terms, panel, used, across.i, self.packed_b)
+                elif plan.right == "ahead":
+                    right = Factor(self._packed_panel(across.i, terms[0]), panel.size * plan.width, 1)
+                else:
+                    right = b.at(code, terms[0], column, p.dtype)
                 for tile in plan.rows:
                     with code.loop(*self._over(tile, rows)) as down:
                         row = tile.begin(code, down.i)
-                        if plan.pack_rows:
-                            left = Factor(self._packed(self.batch, down.i, terms[0]), 1, tile.size)
+                        if plan.left:
+                            number = self.tiler.minus(down.i, first)
+                            left = Factor(self._packed_tile(self.batch, number, terms[0]), 1, tile.size)
                         else:
                             left = a.at(code, row, terms[0], p.dtype)
-                        self._tile(left, right, c, terms, Place(row, column, tile.size, panel.size, used))
+                        place = Place(row, column, tile.size, panel.size, used)
+                        share = (across.i, self.tiler.minus(down.i, rows[0]))
+                        self._tile(left, right, c, terms, place, self._coming(a, b, terms, rows[0], place, share))
 
     # ------------------------------------------------------------ one tile
 
-    def _tile(self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place) -> None:
-        """Some terms of a tile: sums in registers, then into the result."""
-        p, plan, rows, columns = self.p, self.layout, place.rows, place.columns
-        corner = c.at(self.code, place.row, place.column, p.dtype).pointer
-        if plan.pack and plan.deep < p.k:
-            self._fetch(corner, rows, columns * plan.width)
+    def _tile(self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place, coming: Ask | None) -> None:
+        """Some terms of a tile: sums in registers, then into the result. Meanwhile it asks for what is needed later."""
+        p, code, plan, rows, columns = self.p, self.code, self.layout, place.rows, place.columns
+        step = 1 if plan.dots else plan.width
+        tile = c.at(code, place.row, place.column, p.dtype) if self.stored else Factor("%tile", columns * step, 1)
         apart = max(min(8 // (rows * columns), p.k), 1) if plan.deep >= p.k else 1
         masks: list[str | None] = [None] * columns
         if plan.dots:
             sums = self.tiler.dots(a, b, rows, columns, p.k, apart)
-            lanes = Lanes(self.code, 1)
         else:
             masks[-1] = mask_of(plan.width, place.used)
-            read = (
-                [None] * columns if plan.pack else masks
-            )  # behind a packed panel's columns there is something to read
-            sums = self.tiler.outer(a, b, rows, read, self.tiler.minus(*reversed(terms)), apart)
-            lanes = self.tiler.lanes
+            # Behind a packed panel's columns there is something to read.
+            read = [None] * columns if plan.right else masks
+            asks = [ask for ask in (self._needed(tile, place), coming) if ask and apart == 1]
+            sums = self.tiler.outer(a, b, rows, read, self.tiler.minus(*reversed(terms)), apart, asks)
+        lanes = Lanes(code, step)
         before = self._before(lanes, masks, terms)
         for i, value in enumerate(sums):
             r, v = divmod(i, columns)
-            target = self.code.element(corner, r * p.n + v * lanes.width, p.dtype)
+            target = code.element(tile.pointer, r * tile.down + v * step, p.dtype)
             if before is not None:
-                old = get(self.code, target, 1, "0", p.dtype, lanes.width, before[v])
+                old = get(code, target, 1, "0", p.dtype, step, before[v])
                 value = lanes.intrinsic("fmuladd", p.dtype, value, lanes.number(p.alpha, p.dtype), old)
             elif p.alpha != 1:
-                value = self.code.put(f"fmul {lanes.type(p.dtype)} {value}, {lanes.number(p.alpha, p.dtype)}")
-            if self.epilogue is not None:
-                value = self._through(self.epilogue, self._spot(lanes, place, r, v, masks[v]), value, terms)
-            put(self.code, value, target, 1, "0", p.dtype, lanes.width, masks[v])
+                value = code.put(f"fmul {lanes.type(p.dtype)} {value}, {lanes.number(p.alpha, p.dtype)}")
+            put(code, value, target, 1, "0", p.dtype, step, masks[v])
+        if self.epilogue is not None:
+            self._finish(self.epilogue, tile, masks, terms, place)
 
-    def _fetch(self, corner: str, rows: int, columns: int) -> None:
-        """Ask for the tile of the result while its terms are added up: it went to memory some time ago."""
-        self.code.module.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        for r, v in product(range(rows), range(0, columns, LINE // self.p.dtype.itemsize)):
-            address = self.code.element(corner, r * self.p.n + v, self.p.dtype)
-            self.code.do(f"call void @llvm.prefetch.p0(ptr {address}, i32 1, i32 3, i32 1)")
+    def _finish(
+        self, epilogue: Epilogue, tile: Factor, masks: Sequence[str | None], terms: Terms, place: Place
+    ) -> None:
+        """The epilogue of a tile, if these are its last terms."""
+        p, code = self.p, self.code
+        after = ""
+        if not isinstance(terms[1], int):
+            whole, after = code.new_label("whole"), code.new_label("after")
+            code.branch(code.put(f"icmp eq i64 {terms[1]}, {p.k}"), whole, after)
+            code.begin(whole)
+        row = self._row(place)
+        with code.loop(0, place.rows) as turn:
+            sums = tile.at(code, turn.i, 0, p.dtype).pointer
+            width = 1 if self.layout.dots else self.layout.width
+            epilogue.write(Spot(code, width, code.add(row, turn.i), place.column, sums, masks, self.captured))
+        if after:
+            code.jump(after)
+            code.begin(after)
+
+    def _row(self, place: Place) -> Any:
+        """The first row of a tile, counted through the whole batch."""
+        return self.code.add(self.code.mul(self.batch, self.p.m), place.row)
+
+    def _needed(self, tile: Factor, place: Place) -> Ask | None:
+        """Asks for what will be read or written when terms have been added up, and is far away."""
+        p, code, plan = self.p, self.code, self.layout
+        begin = code.add(code.mul(self._row(place), p.n), place.column)
+        if plan.deep < p.k:
+            tiles = [(tile.pointer, p.dtype)]
+        else:
+            near = self.epilogue.near if self.epilogue else []
+            tiles = [(code.element(self.captured[k], begin, dtype), dtype) for k, dtype in near]
+        if not plan.right or p.k < FAR or not tiles:
+            return None
+
+        def ask(row: Any) -> None:
+            for pointer, dtype in tiles:
+                line = code.element(pointer, code.mul(row, p.n), dtype)
+                for v in range(0, place.columns * plan.width, LINE // dtype.itemsize):
+                    self.tiler.ask(code.element(line, v, dtype), "L1")
+
+        return ask
 
     def _before(self, lanes: Lanes, masks: Sequence[str | None], terms: Terms) -> Sequence[str | None] | None:
         """Under which masks the result already holds something to add to: nothing before the first terms."""
@@ -287,30 +313,12 @@ class GemmFunction:
         later = lanes.spread(self.code.put(f"icmp ne i64 {terms[0]}, 0"), bool_)
         return [later if m is None else self.code.put(f"and {kind} {later}, {m}") for m in masks]
 
-    def _spot(self, lanes: Lanes, place: Place, r: int, v: int, mask: str | None) -> Spot:
-        row = self.code.add(self.code.mul(self.batch, self.p.m), self.code.add(place.row, r))
-        column = self.code.add(place.column, v * lanes.width)
-        return Spot(lanes, self.p.dtype, row, column, self.p.n, mask, tuple(self.pointers[3:]))
 
-    def _through(self, epilogue: Epilogue, spot: Spot, value: str, terms: Terms) -> str:
-        """A value through the epilogue, if these are its last terms."""
-        code = self.code
-        if isinstance(terms[1], int):
-            return epilogue(spot, value)
-        whole, after, before = code.new_label("whole"), code.new_label("after"), code.label
-        code.branch(code.put(f"icmp eq i64 {terms[1]}, {self.p.k}"), whole, after)
-        code.begin(whole)
-        new = epilogue(spot, value)
-        end = code.label
-        code.jump(after)
-        code.begin(after)
-        return code.put(f"phi {spot.lanes.type(spot.dtype)} [ {value}, %{before} ], [ {new}, %{end} ]")
-
-
-def _name(p: Product) -> str:
+def _name(p: Product, plan: Layout) -> str:
     """A name that says all that the code depends on."""
     parts = [p.dtype.name, p.m, p.n, p.k, *p.a, *p.b]
     for axis in zip(p.batch, p.a_batch, p.b_batch, strict=True):
         parts += ["by", *axis]
+    parts += ["ahead"] * (plan.right == "ahead")
     scale = p.dtype.type(p.alpha).tobytes().hex() if p.alpha != 1 else ""
     return f"gemm_{'_'.join(map(str, parts))}{scale and '_times_' + scale}{'_added' * p.accumulate}"

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import along, control, conv, gemm, pool
+from adjoint.backends.native import along, control, conv, matmul, pool
 from adjoint.backends.native.code import is_known
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
@@ -18,7 +18,7 @@ from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Node, Pick
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import Concat, Transpose
+from adjoint.ops.movement import Concat
 from adjoint.ops.slicing import PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 
@@ -43,7 +43,7 @@ def takes(node: Node) -> bool:
 def reads(node: Node) -> list[Node]:
     """The nodes whose memory or registers the code uses."""
     if isinstance(plain(node.op), MatMul):
-        return [_operand(i)[0] for i in node.inputs]
+        return [matmul.operand(i)[0] for i in node.inputs]
     return list(node.inputs)
 
 
@@ -55,49 +55,6 @@ def write(frame: Any, node: Node) -> Any:
     if isinstance(op, Cond):
         return control.write_cond(frame, node)
     return WRITERS[type(op)](frame, node, op)
-
-
-# ---------------------------------------------------------------- matrix products
-
-
-def _operand(node: Node) -> tuple[Node, bool]:
-    """The matrix in memory, and whether it is used transposed."""
-    op = node.op
-    if isinstance(op, Transpose) and len(op.perm) >= 2:
-        n = len(op.perm)
-        if op.perm == (*range(n - 2), n - 1, n - 2):
-            return node.inputs[0], True
-    return node, False
-
-
-def _matmul_fits(node: Node) -> bool:
-    x, y = node.inputs
-    same = x.spec.dtype == y.spec.dtype == node.spec.dtype and node.spec.dtype.kind == "f"
-    return same and all(n > 0 for i in (x, y) for n in i.shape)
-
-
-def _product(node: Node) -> gemm.Product:
-    """The sizes and strides of a matrix product."""
-    left, right = node.inputs
-    m, k = (left.shape[-2] if left.ndim > 1 else 1), left.shape[-1]
-    n = right.shape[-1] if right.ndim > 1 else 1
-    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-
-    def steps(factor: Node, size: int) -> tuple[int, ...]:
-        own = (1,) * (len(lead) - max(factor.ndim - 2, 0)) + factor.shape[:-2]
-        return tuple(0 if n == 1 else prod(own[axis + 1 :]) * size for axis, n in enumerate(own))
-
-    flip_left, flip_right = (_operand(i)[1] for i in node.inputs)
-    a, b = ((1, m) if flip_left else (k, 1)), ((1, k) if flip_right else (n, 1))
-    return gemm.Product(node.spec.dtype, m, n, k, a, b, lead, steps(left, m * k), steps(right, k * n))
-
-
-def _matmul(frame: Any, node: Node, op: Any) -> str:
-    dtype = node.spec.dtype
-    target = frame.place(node) if node.shape else frame.scratch(dtype.itemsize)
-    a, b = (frame.value(_operand(i)[0]) for i in node.inputs)
-    gemm.emit_gemm(frame, _product(node), a, b, target)
-    return target if node.shape else frame.code.load(target, dtype)
 
 
 # ---------------------------------------------------------------- indexing with run-time numbers
@@ -340,7 +297,7 @@ def _same_dtypes(node: Node) -> bool:
 
 Writer = Callable[[Any, Node, Any], Any]
 WRITERS: dict[type, Writer] = {
-    MatMul: _matmul,
+    MatMul: matmul.write,
     Gather: _gather,
     ScatterSet: _scatter,
     ScatterAdd: _scatter,
@@ -350,7 +307,7 @@ WRITERS: dict[type, Writer] = {
     Stack: lambda frame, node, op: _joined(frame, node, op.axis % node.ndim),
 }
 TESTS: dict[type, Callable[[Node], bool]] = {
-    MatMul: _matmul_fits,
+    MatMul: matmul.fits,
     Gather: _indices_fit,
     ScatterSet: _scatter_fits,
     ScatterAdd: _scatter_fits,

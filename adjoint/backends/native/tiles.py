@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,10 @@ from adjoint.backends.native.code import Code, Module
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import get, put
 from adjoint.core.spec import int64
+
+LINE = 64  # bytes that come from memory together
+#: Writes code that asks for something that is needed later, given which row of a tile it does so for.
+Ask = Callable[[Any], None]
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,22 @@ class Factor:
 
 
 @dataclass(frozen=True)
+class Spot:
+    """Where an epilogue works: finished vectors in memory, side by side from (row, column) of the result on.
+
+    `row` is counted through the whole batch. There is a vector for each mask.
+    """
+
+    code: Code
+    width: int
+    row: Any
+    column: Any
+    sums: str
+    masks: Sequence[str | None]
+    captured: Sequence[str]
+
+
+@dataclass(frozen=True)
 class Tiler:
     """Writes tiles of some dtype and number of lanes."""
 
@@ -77,8 +97,20 @@ class Tiler:
 
     # ------------------------------------------------------------ lanes along the columns of the result
 
-    def outer(self, a: Factor, b: Factor, rows: int, masks: Sequence[str | None], depth: Any, apart: int) -> list[str]:
-        """A tile of a·b: for each row a vector for each mask. Terms that are `apart` from each other add up on their own."""
+    def outer(
+        self,
+        a: Factor,
+        b: Factor,
+        rows: int,
+        masks: Sequence[str | None],
+        depth: Any,
+        apart: int,
+        asks: Sequence[Ask] = (),
+    ) -> list[str]:
+        """A tile of a·b: for each row a vector for each mask. Terms that are `apart` from each other add up on their own.
+
+        While terms are added up it asks for other things, a little for each row.
+        """
         columns = len(masks)
 
         def add(sums: Sequence[str], k: Any) -> list[str]:
@@ -95,7 +127,27 @@ class Tiler:
                 found += [self.fma(wide, right[v], sums[r * columns + v]) for v in range(columns)]
             return found
 
-        return self._sums(add, rows * columns, depth, 1, apart)
+        if not asks:
+            return self._sums(add, rows * columns, depth, 1, apart)
+        with self.code.loop(0, rows, 1, self.zeros(rows * columns)) as part:
+            for ask in asks:
+                ask(part.i)
+            low, high = (self._quotient(self.code.mul(i, depth), rows) for i in (part.i, self.code.add(part.i, 1)))
+            kind = self.lanes.type(self.dtype)
+            with self.code.loop(low, high, 1, [(kind, value) for value in part.values]) as turn:
+                turn.next = add(turn.values, turn.i)
+            part.next = turn.results
+        return part.results
+
+    def ask(self, address: str, cache: str) -> None:
+        """Have a line of memory brought near: to the first cache, where it will be changed too, or to the second."""
+        self.code.module.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
+        self.code.do(
+            f"call void @llvm.prefetch.p0(ptr {address}, {'i32 1, i32 3' if cache == 'L1' else 'i32 0, i32 2'}, i32 1)"
+        )
+
+    def _quotient(self, x: Any, y: int) -> str:
+        return self.code.put(f"udiv i64 {x}, {y}")
 
     # ------------------------------------------------------------ lanes along the axis that is summed over
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import threads
 from adjoint.backends.native.code import Code, in_register
 from adjoint.backends.native.lanes import Lanes
 from adjoint.core.spec import int64
@@ -54,12 +53,7 @@ def region(frame: Any, items: int, work: float, pointers: Sequence[str]) -> Iter
     context = shared.alloca(f"[{len(pointers)} x ptr]")
     for k, pointer in enumerate(pointers):
         outer.do(f"store ptr {pointer}, ptr {outer.put(f'getelementptr ptr, ptr {context}, i64 {k}')}")
-    if chunks > 1:
-        shared.parallel = True
-        shared.module.declarations[threads.DECLARE] = None
-        outer.do(f"call void @{threads.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
-    else:
-        outer.do(f"call void @{name}(ptr {context}, i64 0)")
+    shared.call(name, context, chunks)
 
 
 def nested(

@@ -11,11 +11,14 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.backends.native import blocking, gemm, jit, program, threads
+from adjoint import ops
+from adjoint.backends.native import blocking, epilogue, gemm, jit, program, threads
 from adjoint.backends.native.blocking import Product
 from adjoint.backends.native.code import Module
-from adjoint.backends.native.frame import Shared
-from adjoint.backends.native.tiles import spans
+from adjoint.backends.native.frame import Frame, Shared
+from adjoint.backends.native.lanes import Lanes
+from adjoint.backends.native.lines import get, put
+from adjoint.backends.native.tiles import Spot, spans
 
 SIZES = (1, 7, 8, 9, 15, 16, 17, 33, 64, 100, 130)
 FLIPS = list(itertools.product((False, True), repeat=2))
@@ -77,11 +80,14 @@ def test_sizes(dtype: np.dtype, flips: tuple[bool, bool], rng: np.random.Generat
 
 
 @pytest.mark.parametrize("flips", FLIPS)
-def test_packed_and_in_several_blocks(flips: tuple[bool, bool], rng: np.random.Generator) -> None:
-    m, n, k = 513, 131, 611
+@pytest.mark.parametrize(("m", "n", "left", "right"), [(513, 131, "part", "ahead"), (300, 613, "ahead", "part")])
+def test_packed_and_in_several_blocks(
+    m: int, n: int, left: str, right: str, flips: tuple[bool, bool], rng: np.random.Generator
+) -> None:
+    k = 611
     a, b = rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)
     plan = blocking.layout(Product(F32, m, n, k, (1, m) if flips[0] else (k, 1), (1, k) if flips[1] else (n, 1)), 512)
-    assert plan.pack and plan.pack_rows and plan.deep < k
+    assert (plan.left, plan.right) == (left, right) and plan.deep < k and plan.chunks > 3
     check_pairs([(a, b)], flips)
 
 
@@ -190,11 +196,12 @@ class Bench:
         return self.shared.address(self.shared.arena.take(size))
 
 
-def run(product: Product, arrays: Sequence[np.ndarray], epilogue: gemm.Epilogue | None = None) -> None:
+def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[Spot], None] | None = None) -> None:
     """Compile a product and run it on [a, b, c, *captured]."""
     frame = Bench(Module(), program.vector_bits())
     a, b, c, *captured = (program._buffer(frame.code, k) for k in range(len(arrays)))
-    gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue, captured=captured)
+    epilogue = gemm.Epilogue(write, [(x, None) for x in captured], [(0, F64)]) if write else None
+    gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue)
     text = program.module_text(frame.shared.module, frame.shared, len(arrays), {})
     library = jit.compile_ir(text, ["kernel"], program._externals(frame.shared.module, frame.shared))
     arena = np.zeros(frame.shared.arena.size + 64, np.uint8)
@@ -214,17 +221,165 @@ def test_scaled_and_added(m: int, n: int, k: int, rng: np.random.Generator) -> N
 
 @pytest.mark.parametrize(("m", "n", "k"), [(5, 21, 9), (140, 150, 700), (6, 1, 30), (1, 33, 12)])
 def test_epilogue(m: int, n: int, k: int, rng: np.random.Generator) -> None:
-    """Bias, another matrix and relu, in the registers of the tile."""
+    """Half of the sums, stored over them row by row, and their column next to it."""
 
-    def bias_and_relu(spot: gemm.Spot, value: str) -> str:
-        code, kind = spot.lanes.code, spot.lanes.type(spot.dtype)
-        for extra in (spot.along_columns(0), spot.everywhere(1)):
-            value = code.put(f"fadd {kind} {value}, {extra}")
-        zero = spot.lanes.number(0, spot.dtype)
-        return spot.lanes.select(spot.lanes.compare("gt", value, zero, spot.dtype), value, zero, spot.dtype)
+    def halved(spot: Spot) -> None:
+        lanes = Lanes(spot.code, spot.width)
+        for v, mask in enumerate(spot.masks):
+            at = str(v * spot.width)
+            value = get(spot.code, spot.sums, 1, at, F64, spot.width, mask)
+            value = spot.code.put(f"fmul {lanes.type(F64)} {value}, {lanes.number(0.5, F64)}")
+            begin = spot.code.add(spot.code.mul(spot.row, n), spot.column)
+            put(spot.code, value, spot.code.element(spot.captured[0], begin, F64), 1, at, F64, spot.width, mask)
 
     a, b = rng.standard_normal((2, m, k)), rng.standard_normal((2, k, n))
-    bias, extra, c = rng.standard_normal(n), rng.standard_normal((2, m, n)), np.full((2, m, n), np.nan)
-    product = Product(F64, m, n, k, (k, 1), (n, 1), (2,), (m * k,), (k * n,))
-    run(product, [a, b, c, bias, extra], bias_and_relu)
-    np.testing.assert_allclose(c, np.maximum(a @ b + bias + extra, 0), rtol=1e-12, atol=1e-12)
+    c, half = np.full((2, m, n), np.nan), np.full((2, m, n), np.nan)
+    run(Product(F64, m, n, k, (k, 1), (n, 1), (2,), (m * k,), (k * n,)), [a, b, c, half], halved)
+    np.testing.assert_allclose(c, a @ b, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(half, (a @ b) / 2, rtol=1e-12, atol=1e-12)
+
+
+# ---------------------------------------------------------------- nests that become epilogues
+
+
+def fused(f: Callable[..., Any], *xs: np.ndarray) -> list[epilogue.Fused]:
+    """The products of a function that have an epilogue."""
+    graph = program.canonical(ad.jit(f).graph(*xs))
+    frame = Frame(Shared(Module(), program.vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
+    return [unit for unit in frame.units if isinstance(unit, epilogue.Fused)]
+
+
+SHAPES = [(20, 33, 17), (130, 70, 300), (70, 513, 400), (1, 40, 9), (300, 48, 611)]
+
+
+@pytest.mark.parametrize(("m", "n", "k"), SHAPES)
+@pytest.mark.parametrize("flips", FLIPS)
+def test_bias_activation_and_residual(
+    m: int, n: int, k: int, flips: tuple[bool, bool], rng: np.random.Generator, pool: Callable[[int], None]
+) -> None:
+    a, b, bias, x, scale = (rng.standard_normal(s) for s in ((m, k), (k, n), (n,), (m, n), (m, 1)))
+    stored = [v.T.copy() if flip else v for v, flip in zip((a, b), flips, strict=True)]
+
+    def f(a: Any, b: Any, bias: Any, x: Any, scale: Any) -> Any:
+        z = (a.T if flips[0] else a) @ (b.T if flips[1] else b)
+        return ops.relu(z + bias) * scale + x, ops.tanh(z) > 0.1
+
+    inputs = (*stored, bias, x, scale)
+    assert len(fused(f, *inputs)) == 1
+    run = compiled(f, *inputs)
+    found = []
+    for count in (1, 2, 3):
+        pool(count)
+        found.append([np.array(y) for y in run(*inputs)])
+    z = a @ b
+    np.testing.assert_allclose(found[0][0], np.maximum(z + bias, 0) * scale + x, rtol=1e-11, atol=1e-11)
+    assert np.mean(found[0][1] == (np.tanh(z) > 0.1)) > 0.999
+    assert all(np.array_equal(y, other[i]) for other in found[1:] for i, y in enumerate(found[0]))
+
+
+def test_a_product_that_is_wanted_itself_is_stored_too(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((40, 30)), rng.standard_normal((30, 50))
+
+    def f(a: Any, b: Any) -> Any:
+        z = a @ b
+        return z, z * 2 + 1
+
+    assert [unit.kept for unit in fused(f, a, b)] == [True]
+    z, y = compiled(f, a, b)(a, b)
+    np.testing.assert_allclose(z, a @ b, rtol=1e-12)
+    np.testing.assert_array_equal(y, z * 2 + 1)
+
+
+def test_what_is_added_up_reads_what_was_stored(rng: np.random.Generator) -> None:
+    a, b, c = rng.standard_normal((6, 40, 30)), rng.standard_normal((30, 50)), rng.standard_normal((6, 40, 50))
+
+    def f(a: Any, b: Any, c: Any) -> Any:
+        y = a @ b + c
+        return y, y.sum(axis=(0, 1)), (y * y).sum()
+
+    assert len(fused(f, a, b, c)) == 1
+    wanted = a @ b + c
+    for found, right in zip(
+        compiled(f, a, b, c)(a, b, c), (wanted, wanted.sum((0, 1)), (wanted**2).sum()), strict=True
+    ):
+        np.testing.assert_allclose(found, right, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("k", [30, 700])
+def test_a_step_of_descent_over_the_weight_itself(k: int, rng: np.random.Generator) -> None:
+    x, y, w = rng.standard_normal((k, 64)), rng.standard_normal((k, 200)), rng.standard_normal((64, 200))
+
+    def f(w: Any, x: Any, y: Any, rate: Any) -> Any:
+        return w - rate * (x.T @ y)
+
+    inputs = [w.copy(), x, y, np.array(0.1)]
+    made = compiled(f, *inputs)
+    (new,) = made.giving_up(inputs, (0,))
+    assert new is inputs[0] and len(fused(f, *inputs)) == 1
+    np.testing.assert_allclose(new, w - 0.1 * (x.T @ y), rtol=1e-11, atol=1e-11)
+
+
+def test_a_factor_is_not_overwritten_while_it_is_read(rng: np.random.Generator) -> None:
+    w, x = rng.standard_normal((60, 60)), rng.standard_normal((60, 60))
+    wanted = w - w @ x
+    (new,) = compiled(lambda w, x: w - w @ x, w, x).giving_up([w, x], (0,))
+    np.testing.assert_allclose(new, wanted, rtol=1e-11, atol=1e-11)
+
+
+def test_what_is_read_elsewhere_or_comes_later_is_no_epilogue(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((40, 40)), rng.standard_normal((40, 40))
+
+    def f(a: Any, b: Any) -> Any:
+        z = a @ b
+        return z + z.T, z * ops.sum(z), z + b @ a
+
+    units = fused(f, a, b)
+    assert sum(len(unit.roots) for unit in units) == 1  # z is at hand when b @ a is made
+    z = a @ b
+    for found, right in zip(compiled(f, a, b)(a, b), (z + z.T, z * z.sum(), z + b @ a), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_factor_of_several_products_is_packed_once(flip: bool, rng: np.random.Generator) -> None:
+    w, x = rng.standard_normal((300, 300)).astype(F32) / 20, rng.standard_normal((20, 300)).astype(F32)
+
+    def f(w: Any, x: Any) -> Any:
+        for _ in range(5):
+            x = ops.tanh(x @ (w.T if flip else w))
+        return x
+
+    graph = program.canonical(ad.jit(f).graph(w, x))
+    frame = Frame(Shared(Module(), program.vector_bits()), graph, ["%w", "%x"], {})
+    frame.run()
+    calls = [line for line in frame.code.lines if "_columns(" in line or "_columns," in line]
+    assert len(calls) == 1
+    wanted = x.astype(float)
+    for _ in range(5):
+        wanted = np.tanh(wanted @ (w.T if flip else w))
+    np.testing.assert_allclose(compiled(f, w, x)(w, x)[0], wanted, rtol=1e-4, atol=1e-5)
+
+
+def rounds(w: Any, x: Any, n: Any) -> Any:
+    """A loop whose number of rounds is known at run time."""
+    i = ops.zeros_like(n)
+    while i < n:
+        x = ops.tanh(x @ w + x @ w.T)
+        i = i + 1
+    return x
+
+
+def test_a_factor_of_every_round_is_packed_before_the_loop(rng: np.random.Generator) -> None:
+    w, x = rng.standard_normal((200, 200)) / 20, rng.standard_normal((20, 200))
+    graph = program.canonical(ad.jit(rounds).graph(w, x, np.asarray(4)))
+    frame = Frame(Shared(Module(), program.vector_bits()), graph, ["%w", "%x", "%n"], {})
+    frame.run()
+    packed = [k for k, line in enumerate(frame.code.lines) if "_columns" in line]
+    head = next(k for k, line in enumerate(frame.code.lines) if line.startswith("head"))
+    assert len(packed) == 2 and max(packed) < head
+    made = compiled(rounds, w, x, np.asarray(4))
+    for n in (0, 1, 4):
+        wanted = x
+        for _ in range(n):
+            wanted = np.tanh(wanted @ w + wanted @ w.T)
+        np.testing.assert_allclose(made(w, x, np.asarray(n))[0], wanted, rtol=1e-11, atol=1e-11)
