@@ -19,7 +19,7 @@ from adjoint.backends.native.jit import compile_ir
 
 SYMBOL = "adj_parallel_for"
 DECLARE = f"declare void @{SYMBOL}(ptr, ptr, i64) nounwind"
-SPINS = 1000  # pauses before a thread goes to sleep: 10 to 50 µs, depending on the CPU
+SPINS = 4000  # pauses before a thread goes to sleep: 40 to 200 µs, depending on the CPU
 
 # The number of the futex system call on Linux, and an instruction that waits a little.
 FUTEX = {"x86_64": 202, "aarch64": 98}
