@@ -59,7 +59,7 @@ ODD_VALUES: list[tuple[Any, Any]] = [
     (lambda: ops.mul([1.0, 2.0], 2), [2.0, 4.0]),
     (lambda: ops.sum(ops.ones((2, 3)), np.int64(1)), [3.0, 3.0]),
     (lambda: ops.max(ops.ones((2, 3)), np.int64(1), return_indices=True)[1], [0, 0]),
-    (lambda: ops.dropout(ad.Tensor([3, 3, 3]), 0.25, seed=0), [0.0, 4.0, 4.0]),
+    (lambda: ops.dropout(ad.Tensor([3.0, 3.0, 3.0]), 0.25, seed=0), [4.0, 0.0, 4.0]),
     (lambda: ops.index_add(ops.zeros((2, 2)), 1, ops.ones(2), 0), [[0.0, 0.0], [1.0, 1.0]]),
 ]  # fmt: skip
 
