@@ -10,9 +10,6 @@ import numpy as np
 
 from adjoint.core.parameter import Parameter, plain
 from adjoint.core.tensor import Tensor
-from adjoint.graph.control import Control
-from adjoint.graph.node import Graph
-from adjoint.ops.index import Gather, Scatter
 
 LARGE = 4_000_000  # bytes of Parameters; giving memory up costs about 0.2 ms a call, which smaller ones do not earn
 
@@ -42,10 +39,3 @@ def _holders(p: Parameter) -> int:
 
 
 _ALONE = _holders(Parameter(np.zeros(1), name="alone"))
-
-
-def can_fail(graph: Graph) -> bool:
-    """Whether an index may prove out of range while the graph runs: then nothing may have been overwritten."""
-    ops = [n.op for n in graph.nodes]
-    inner = [g for op in ops if isinstance(op, Control) for g in op.graphs().values()]
-    return any(isinstance(getattr(op, "op", op), (Gather, Scatter)) for op in ops) or any(map(can_fail, inner))

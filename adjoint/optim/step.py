@@ -13,7 +13,7 @@ from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.optim.accumulate import GradientAccumulation
-from adjoint.optim.memory import can_fail, is_large, unfollowed
+from adjoint.optim.memory import is_large, unfollowed
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import State, working_dtype
 
@@ -36,11 +36,11 @@ class CompiledStep:
         self._gradients = gradients
         self._loss = evaluated(loss_fn, optimiser.parameters, has_aux)
         self._buffer: list[Any] = []
-        self._backend = backend
-        self._overwriting: bool | None = None  # not yet known
+        self._overwriting = is_large(optimiser.parameters)
+        given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
-        self.applying: Jitted = jit(self._apply, backend=backend)
-        self.collecting: Jitted = jit(self._collect, backend=backend)
+        self.applying: Jitted = jit(self._apply, backend=backend, donate=given)
+        self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1])
 
     @boundary
     def __call__(self, *batch: Any) -> Any:
@@ -48,8 +48,6 @@ class CompiledStep:
         with context.no_grad():
             if self.accumulation is not None:
                 self._begin(self.accumulation)
-            if self._overwriting is None:
-                self._overwriting = self._overwrites(batch)
             if self._overwriting:
                 batch = tree.map(unfollowed, batch)
             state, params, rates = self.optimiser.inputs(self._overwriting)
@@ -67,17 +65,6 @@ class CompiledStep:
         """Empty sums, if a new mean begins."""
         if accumulation.count == 0:
             self._buffer = [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
-
-    def _overwrites(self, batch: tuple[Any, ...]) -> bool:
-        """Whether steps write over the Parameters: large ones, if no step can fail when some are written already."""
-        if not is_large(self.optimiser.parameters):
-            return False
-        state, params, rates = self.optimiser.inputs()
-        if can_fail(self.applying.graph(self._buffer, state, params, rates, batch)):
-            return False
-        self.applying = jit(self._apply, backend=self._backend, donate=("buffer", "state", "params"))
-        self.collecting = jit(self._collect, backend=self._backend, donate="buffer")
-        return True
 
     def _apply(
         self, buffer: list[Any], state: State, params: list[Any], rates: tuple[Any, ...], batch: tuple[Any, ...]

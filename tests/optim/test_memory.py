@@ -168,3 +168,35 @@ def test_a_step_of_large_parameters_makes_no_arrays():
         assert tracemalloc.get_traced_memory()[1] < 0.1 * w._value.nbytes
     finally:
         tracemalloc.stop()
+
+
+def test_a_step_with_indices_makes_no_arrays():
+    """Indices are checked before anything is overwritten."""
+    table = ad.Parameter(ad.Tensor(np.zeros((50_000, 32), np.float32)), name="table")
+    step = optim.compiled_step(
+        lambda i: (table[i] - 1.0).square().sum(), [table], optim.Adam([table], 0.1), backend="native"
+    )
+    at = ad.Tensor(np.array([3, 1, 4], np.int32))
+    for _ in range(3):
+        step(at)
+    tracemalloc.start()
+    try:
+        step(at)
+        assert tracemalloc.get_traced_memory()[1] < 0.1 * table._value.nbytes
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(IndexError):
+        step(ad.Tensor(np.array([3, 50_000, 4], np.int32)))
+    assert np.isfinite(float(step(at)))
+
+
+def test_indices_that_can_be_checked():
+    from adjoint.graph.indices import indices
+
+    table, at = np.ones((4, 2)), np.array([0, -4, 3])
+    known = indices(ad.jit(lambda x, i: x[i + 1 - 1].sum()).graph(table, at))
+    assert known is not None and known.sizes == (4,)
+    assert known.in_range([table, at])
+    assert not known.in_range([table, at + 1]) and not known.in_range([table, at - 1])
+    assert known.in_range([table, np.zeros(3, int)])
+    assert indices(ad.jit(lambda x, i: x[ops.argmax(x.sum(1))].sum()).graph(table, at)) is None

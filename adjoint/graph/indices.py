@@ -1,0 +1,59 @@
+"""The indices of a graph that can be checked before it runs, so that nothing fails when some inputs are overwritten already."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.verbs import verbs
+from adjoint.graph.control import Control
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Graph, Node
+from adjoint.ops.index import Gather, Scatter
+
+
+@dataclass(frozen=True)
+class Indices:
+    """The indices of a graph as a graph of their own, and the sizes of the axes that they run along."""
+
+    graph: Graph
+    sizes: tuple[int, ...]
+
+    def in_range(self, inputs: Sequence[Any]) -> bool:
+        """Whether all of them are, for these inputs."""
+        if not self.sizes:
+            return True
+        found = verbs.steps(self.graph)(*inputs)
+        return all(
+            np.min(i, initial=0) >= -n and np.max(i, initial=-1) < n for i, n in zip(found, self.sizes, strict=True)
+        )
+
+
+@lru_cache(maxsize=256)
+def indices(graph: Graph) -> Indices | None:
+    """The indices of a graph; None if one of them depends on more than whole numbers, or stands inside control flow."""
+    found: dict[tuple[Node, int], None] = {}
+    whole: set[Node] = set()
+    for node in graph.nodes:
+        op: Any = node.op.op if isinstance(node.op, InPlace) else node.op
+        if isinstance(op, Control) and any(_has_indices(inner) for inner in op.graphs().values()):
+            return None
+        if not isinstance(node.spec, tuple) and node.spec.dtype.kind in "iub" and whole.issuperset(node.inputs):
+            whole.add(node)
+        if isinstance(op, (Gather, Scatter)):
+            places = node.inputs[1:] if isinstance(op, Gather) else node.inputs[2:]
+            if not whole.issuperset(places):
+                return None
+            found |= dict.fromkeys(zip(places, node.inputs[0].shape, strict=False))
+    return Indices(Graph(graph.params, tuple([node for node, _ in found])), tuple([n for _, n in found]))
+
+
+def _has_indices(graph: Graph) -> bool:
+    """Whether elements are read or written at numbers known only when the graph runs."""
+    ops = [n.op.op if isinstance(n.op, InPlace) else n.op for n in graph.nodes]
+    inner = [g for op in ops if isinstance(op, Control) for g in op.graphs().values()]
+    return any(isinstance(op, (Gather, Scatter)) for op in ops) or any(map(_has_indices, inner))
