@@ -67,9 +67,16 @@ def __getattr__(name: str) -> object:
     if name == "bfloat16":  # needs the optional package ml_dtypes
         from adjoint.core.spec import bfloat16
 
-        return bfloat16()
+        try:
+            return bfloat16()
+        except ImportError as error:
+            raise AttributeError(str(error)) from None
     if name in ("amp", "data", "nn", "numpy", "optim", "testing", "train"):  # loaded when first used
         return _import_module(f"adjoint.{name}")
     if name == "jit":
         return _import_module("adjoint.api.jit").jit
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "amp", "bfloat16", "data", "jit", "nn", "numpy", "optim", "testing", "train"})

@@ -24,7 +24,7 @@ from adjoint.api.inputs import (
 from adjoint.api.modes import by_mode
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import Value
+from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.transforms.tape import Node, Tape, sweep
@@ -124,7 +124,21 @@ def value_and_grad(
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         return run(args, kwargs)
 
-    return _dressed(boundary(by_mode(value_and_gradient)), fn, "value_and_grad")
+    return _dressed(boundary(_by_mode(value_and_gradient)), fn, "value_and_grad")
+
+
+def _by_mode(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function compiled in static mode; `backward()` has no business with its Parameters, as in dynamic mode."""
+    chosen = by_mode(function)
+
+    def unfollowed(*args: Any, **kwargs: Any) -> Any:
+        given = (x for x in tree.leaves((args, kwargs)) if isinstance(x, Value))
+        if not context.static_mode.get() or any(x._trace.level >= BACKWARD for x in given):
+            return chosen(*args, **kwargs)
+        with context.setting(context.muted_below, max(context.muted_below.get(), BACKWARD + 0.5)):
+            return chosen(*args, **kwargs)
+
+    return unfollowed
 
 
 def _gradients(
@@ -221,7 +235,7 @@ def grad(
         value, gradients = run(args, kwargs)
         return (gradients, tuple(value[1:])) if has_aux else gradients
 
-    return _dressed(boundary(by_mode(gradient)), fn, "grad")
+    return _dressed(boundary(_by_mode(gradient)), fn, "grad")
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Any:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from adjoint import backends
 from adjoint import derive as derive  # fills the verbs that control flow speaks
 from adjoint.api.arguments import NUMBERS, Call, Key, Signature
@@ -38,8 +40,8 @@ from adjoint.frontend import SourceError, convert, leaks, loops
 from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.indices import indices
-from adjoint.graph.node import Graph, constants_apart
-from adjoint.graph.trace import Tracer, is_graph_value
+from adjoint.graph.node import Graph, Param, constants_apart
+from adjoint.graph.trace import NeedsNumberError, Tracer, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
 from adjoint.transforms.tape import AMBIENT
@@ -111,7 +113,10 @@ class Jitted:
         entry.calls[size] += 1
         rare = entry.is_rare(size)
         found = GraphCall(graph, "interpreter" if rare else self.backend)(*inputs)
-        if entry.calls[size] > 1 and not (rare or entry.captured or entry.draws):
+        given = any(isinstance(n.op, Param) for n in graph.outputs)
+        if given:  # the caller may go on writing into an array that is also a result
+            found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
+        if entry.calls[size] > 1 and not (rare or entry.captured or entry.draws or given):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -267,13 +272,16 @@ class Jitted:
                 context.setting(context.reader, self._read),
                 context.setting(context.cells, cells),
                 context.setting(source, drawing),
+                context.setting(context.tracer, tracer),
             ):
-                ys, rebuild = leaks.run(context.readable(self._fn), args, kwargs)
+                ys, rebuild = self._run(args, kwargs)
             if not ys:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
             numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
+            if not any(numeric):
+                raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
             outputs = tuple([tracer.node(y) for y in (*results, *drawing.ends())])
         finally:
@@ -284,6 +292,15 @@ class Jitted:
         together, draws = put_together(rebuild, numeric, still), drawing.draws()
         together = together if draws is None else draws.finishing(together)
         return Entry(graph, parameters.order, together, tracer.captured, draws, cells)
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The function on graph values."""
+        try:
+            return leaks.run(context.readable(self._fn), args, kwargs)
+        except NeedsNumberError as error:
+            if not self.notes:
+                raise
+            raise NeedsNumberError(f"{error}\n    {self.notes[-1]}") from None
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
         """The same with its graph optimised."""

@@ -107,6 +107,9 @@ def explain(op: Any, arrays: Any, error: Exception) -> Exception:
         return error
 
 
+BACKWARD = 2  # the level of the tape that `backward()` goes through
+
+
 class Eager(Trace):
     """The bottom level for NumPy arrays: run the kernel. An open GradientTape is told first."""
 

@@ -56,9 +56,8 @@ def spec_of(x: Any) -> Spec:
     >>> str(spec_of(np.zeros((2, 3), "float32")))
     'float32[2, 3]'
     """
-    dtype = _SCALARS.get(type(x))
-    if dtype is not None:
-        return Spec((), dtype, weak=True)
+    if type(x) in _SCALARS:
+        return Spec((), dtype_of(x), weak=True)
     return Spec(tuple(x.shape), x.dtype)
 
 
@@ -71,11 +70,14 @@ def shape_of(x: Any) -> Shape:
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """The dtype of an array, a Tensor, a Spec or a Python number."""
+    """The dtype of an array, a Tensor, a Spec or a Python number; a whole number that 64 bits cannot hold is a float."""
     try:
         return x.dtype
     except AttributeError:
-        return _SCALARS.get(type(x)) or np.asarray(x).dtype
+        pass
+    if type(x) is int and not -(2**63) <= x < 2**63:
+        return float64
+    return _SCALARS.get(type(x)) or np.asarray(x).dtype
 
 
 def sample(spec: Spec, shape: Shape = ()) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core import dispatch, tree
-from adjoint.core.dispatch import EAGER, HALF, Value, make
+from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, make
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.operators import Operators
 from adjoint.core.spec import dtype_of, is_half
@@ -153,7 +153,7 @@ class Tensor(Operators, Value):
             raise DtypeError(
                 f"{kind.__name__}() needs a Tensor of one element, this one has shape {self.shape}{called_at()}"
             )
-        if self.tracked and not explicit:
+        if self.tracked and not explicit and self._trace.level > BACKWARD:
             raise CutGradientError(
                 f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
                 f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled), or x.item() if no gradient is wanted.{called_at()}"

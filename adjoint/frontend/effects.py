@@ -66,13 +66,18 @@ def text(*parts: Any) -> Text:
 
 
 def print_(fn: Any, /, *values: Any, **options: Any) -> Any:
-    """`print(...)`: by the graph if it shows graph values, or stands in a branch or loop of the graph."""
+    """`print(...)`: by the graph, in each of its runs; at once where no graph is being built."""
     if fn is not builtins.print:
         return call(fn, *map(_plain, values), **options)
-    if _block.get() is None and not any(map(state.is_graph_value, tree.leaves(values))):
-        return print(*values, **options)
-    template, inputs = _template(values)
-    Print(template, options)(when(), *inputs)
+    recorder = context.tracer.get()
+    if _block.get() is not None or any(map(state.is_graph_value, tree.leaves(values))):
+        template, inputs = _template(values)
+        Print(template, options)(when(), *inputs)
+    elif recorder is None:
+        print(*values, **options)
+    else:
+        template, inputs = _template(values)
+        recorder.apply(Print(template, options), (True, *inputs))
     return None
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from adjoint.core import context
+from adjoint.core.dispatch import Value
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
@@ -30,6 +32,9 @@ def apply(node: Node, inputs: Sequence[Any]) -> Any:
     if isinstance(node.op, Pick):
         return inputs[0][node.op.index]
     assert not isinstance(node.op, Param), f"{node.op} is not an input of this graph"
+    recorder = context.tracer.get() if node.op.effect else None
+    if recorder is not None and not any(isinstance(x, Value) for x in inputs):
+        return recorder.apply(node.op, tuple(inputs))
     return node.op(*inputs)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import EAGER, Trace, Value, differentiable, failure, gathered, make, wrap
+from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
@@ -260,7 +260,7 @@ class Ambient(Tape):
 
     def __init__(self) -> None:
         super().__init__("backward")
-        self.level = 2
+        self.level = BACKWARD
         self.base = EAGER
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:

@@ -369,3 +369,46 @@ def test_a_captured_result_of_a_parameter_compiles_once() -> None:
     assert len(run.compilations) == 1
     total.backward()
     np.testing.assert_allclose(w.grad.asnumpy(), 2 * np.array([3.0, 4.0]) * np.exp([2.0, 4.0]), rtol=1e-5)
+
+
+def test_gradients_in_graph_mode_are_not_followed_for_backward() -> None:
+    """As in dynamic mode: what value_and_grad returns is a plain number, and float() takes it."""
+    w = ad.Parameter(ad.Tensor([1.0, 2.0]), name="w")
+    step = ad.value_and_grad(lambda x: (w * x).sum(), None, weights=[w])
+    ad.set_context(mode=ad.GRAPH_MODE)
+    try:
+        for _ in range(3):
+            value, (gradient,) = step(ad.Tensor([3.0, 4.0]))
+            assert not value.tracked and not gradient.tracked
+            assert float(value) == 11.0 and np.asarray(gradient).tolist() == [3.0, 4.0]
+    finally:
+        ad.set_context(mode=ad.PYNATIVE_MODE)
+
+
+def test_a_number_of_a_result_for_backward() -> None:
+    w = ad.Parameter(ad.Tensor([1.0, 2.0]), name="w")
+    loss = ad.jit(lambda x: (w * x).sum())(ad.Tensor([3.0, 4.0]))
+    assert float(loss) == 11.0
+    loss.backward()
+    assert w.grad.tolist() == [3.0, 4.0]
+
+
+def test_numbers_beyond_64_bits() -> None:
+    for backend in ("native", "interpreter"):
+        assert ad.jit(lambda x: x * 2**64 + 10**30, backend=backend)(1.0).item() == 2.0**64 + 1e30
+        times = ad.jit(lambda x, n: x * n, backend=backend)
+        assert [times(0.5, n).item() for n in (3, 2**70, 5, -(2**64))] == [1.5, 2.0**69, 2.5, -(2.0**63)]
+
+
+def test_an_argument_that_is_a_result_is_not_shared() -> None:
+    for backend in ("native", "interpreter"):
+        run, a = ad.jit(lambda x: (x, x * 2), backend=backend), np.ones(3)
+        for _ in range(3):
+            same, _ = run(a)
+            a[0] += 1
+            assert same.tolist() == [a[0] - 1, 1, 1]
+
+
+def test_a_function_without_a_number() -> None:
+    with pytest.raises(ValueError, match="returned no number"):
+        ad.jit(lambda x: "text")(1.0)

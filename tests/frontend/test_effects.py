@@ -110,12 +110,17 @@ def test_files_and_other_functions_called_print(capsys: Any) -> None:
     assert ad.jit(g)(np.float64(2.0)) == 2.0
 
 
-def test_static_text_is_printed_when_the_graph_is_built(capsys: Any) -> None:
+def test_static_text_is_printed_in_every_run(capsys: Any) -> None:
     def f(x):
-        print("built", x.shape)
-        return x
+        print("start", x.shape)
+        print(x)
+        print("end")
+        return x * x
 
-    assert printed(capsys, ad.jit(f), np.float64(2.0)) == []
+    wanted = ["start ()", "2.0", "end"]
+    assert printed(capsys, ad.jit(f), np.float64(2.0)) == wanted
+    assert printed(capsys, ad.jit(ad.grad(f)), np.float64(2.0)) == wanted
+    assert printed(capsys, ad.jit(ad.grad(ad.jit(f))), np.float64(2.0)) == wanted
 
 
 # ---------------------------------------------------------------- assert

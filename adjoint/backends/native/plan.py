@@ -92,6 +92,7 @@ def is_reduction(node: Node) -> bool:
         and is_known(node.inputs[0].spec.dtype)
         and bool(node.op.axes)
         and not node.op.keepdims
+        and not (isinstance(node.op, (Max, Min)) and 0 in [node.inputs[0].shape[a] for a in node.op.axes])
     )
 
 

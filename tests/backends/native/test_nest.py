@@ -200,3 +200,11 @@ def test_reshapes_of_results_and_inputs() -> None:
     column = builder.build(m.Reshape((6, 1)), [builder.build(a.Mul(), [row, builder.const(2.0)])])
     outputs = (pair, row, again, s, column, builder.build(m.Reshape((3, 2)), [x]), builder.build(a.Sub(), [again, x]))
     assert_equal(Graph((x, w), outputs), [whole_numbers((6,), f8), whole_numbers((3, 3), f8)])
+
+
+@pytest.mark.parametrize("op", [r.Max, r.Min])
+def test_nothing_has_no_extremum(op: type) -> None:
+    builder = Builder()
+    graph = Graph((x := builder.param(Spec((0, 3), f8)),), (builder.build(op((0,)), (x,)),))
+    with pytest.raises(ValueError, match="zero-size"):
+        Program(graph)(np.zeros((0, 3)))
