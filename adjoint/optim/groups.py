@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,27 +37,36 @@ def schedule_of(what: str, rate: LearningRate) -> Schedule:
     After the last one of a list of rates, that one stays in force.
     """
     if callable(rate):
-        return lambda step: float(rate(step))
-    values = np.asarray(rate.asnumpy() if isinstance(rate, Tensor) else _listed(rate), np.float64)
+        return partial(_converted, rate)
+    values = np.asarray(rate.asnumpy() if isinstance(rate, Tensor) else _listed(what, rate), np.float64)
     if values.ndim > 1 or values.size == 0 or not (values >= 0).all():
         raise ArgumentError(
-            f"{what}: a learning rate must be a number >= 0, a list of them, or a function of the step, not {rate!r}"
+            f"{what}: learning_rate must be a number >= 0, a list of them, or a function of the step, not {rate!r}"
             f"{called_at()}"
         )
-    if values.ndim == 0:
-        fixed = float(values)
-        return lambda step: fixed
-    rates = values.tolist()
-    return lambda step: rates[min(step, len(rates) - 1)]
+    return partial(_of_table, np.atleast_1d(values).tolist())
 
 
-def _listed(rate: Any) -> Any:
-    if isinstance(rate, bool) or not isinstance(rate, (int, float, np.ndarray, np.generic, Iterable)):
-        raise TypeError(
-            f"a learning rate must be a number, a list of numbers or a function of the step, not {type(rate).__name__}"
-            f"{called_at()}"
-        )
-    return rate if isinstance(rate, (int, float, np.ndarray, np.generic)) else list(rate)
+# Schedules are partial calls of these, rather than functions made on the spot, so that an optimiser can be pickled.
+
+
+def _converted(function: Callable[[int], Any], step: int) -> float:
+    return float(function(step))
+
+
+def _of_table(rates: list[float], step: int) -> float:
+    return rates[min(step, len(rates) - 1)]
+
+
+def _listed(what: str, rate: Any) -> Any:
+    found = list(rate) if isinstance(rate, Iterable) and not isinstance(rate, (str, bytes, np.ndarray)) else rate
+    for one in found if isinstance(found, list) else [found]:
+        if isinstance(one, bool) or not isinstance(one, (int, float, np.ndarray, np.number, Tensor)):
+            raise TypeError(
+                f"{what}: learning_rate must be a number, a list of numbers or a function of the step, not {rate!r}"
+                f"{called_at()}"
+            )
+    return found
 
 
 def members(what: str, params: Params, learning_rate: LearningRate, weight_decay: WeightDecay) -> list[Member]:
@@ -65,7 +75,8 @@ def members(what: str, params: Params, learning_rate: LearningRate, weight_decay
     Without groups, weight decay leaves out Parameters with `beta` or `gamma` in their names, as MindSpore does: those
     of normalisation layers. In a group it holds for all.
     """
-    given: list[Any] = [params] if isinstance(params, (Parameter, dict)) else list(params)
+    single = isinstance(params, (Parameter, dict)) or not isinstance(params, Iterable)
+    given: list[Any] = [params] if single else list(params)
     schedule = schedule_of(what, learning_rate)
     decay = _decay(what, weight_decay)
     if not given:
@@ -76,8 +87,8 @@ def members(what: str, params: Params, learning_rate: LearningRate, weight_decay
         found = _grouped(what, given, schedule, decay)
     else:
         raise TypeError(
-            f"{what}: params must be Parameters, for example net.trainable_params(), or dicts with the key 'params'"
-            f"{called_at()}"
+            f"{what}: params must be Parameters, for example net.trainable_params(), or dicts with the key 'params', not "
+            f"{' and '.join(sorted({type(p).__name__ for p in given}))}{called_at()}"
         )
     for m in found:
         if m.parameter.dtype.kind == "c" or not np.issubdtype(_plain_kind(m.parameter.dtype), np.floating):
@@ -93,7 +104,7 @@ def _plain_kind(dtype: np.dtype) -> Any:
 
 def _decay(what: str, value: Any) -> float | Schedule:
     if callable(value):
-        return lambda step: float(value(step))
+        return partial(_converted, value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError(
             f"{what}: weight_decay must be a number or a function of the step, not {type(value).__name__}{called_at()}"

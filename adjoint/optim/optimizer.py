@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,9 +74,20 @@ class Optimizer:
             )
             for slot in self.rule.slots
         }
-        self._overwriting = jit and is_large(self.parameters)
+        self._jit, self._overwriting = jit, jit and is_large(self.parameters)
+        self._update = self._updating()
+
+    def _updating(self) -> Callable[..., Any]:
         given = ("state", "params") if self._overwriting else ()
-        self._update = compiled(self.rule.update, donate=given) if jit else self.rule.update
+        return compiled(self.rule.update, donate=given) if self._jit else self.rule.update
+
+    def __getstate__(self) -> dict[str, Any]:
+        """All but the compiled update, which a copy makes anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_update"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._update = self._updating()
 
     @boundary
     def __call__(self, grads: Any) -> bool:
@@ -96,6 +108,10 @@ class Optimizer:
         if isinstance(grads, Mapping):
             grads = [_find(grads, p) for p in self.parameters]
         given = list(grads) if isinstance(grads, (tuple, list)) else [grads]
+        if wrong := [g for g in given if g is None or isinstance(g, str)]:
+            raise TypeError(
+                f"{type(self).__name__}: expected the gradients, one Tensor for each Parameter, not {wrong[0]!r}{called_at()}"
+            )
         if len(given) != len(self.parameters):
             raise ArgumentError(
                 f"{type(self).__name__}: {len(given)} gradients for {len(self.parameters)} Parameters{called_at()}"
@@ -139,7 +155,7 @@ class Optimizer:
                 f"{type(self).__name__}: a factor must lie between 0 and 1, and min_lr be >= 0, not {factor} and {min_lr}"
                 f"{called_at()}"
             )
-        lower = {schedule: _reduced(schedule, factor, min_lr) for schedule in self.schedules}
+        lower = {schedule: partial(_reduced, schedule, factor, min_lr) for schedule in self.schedules}
         self.schedules = [lower[schedule] for schedule in self.schedules]
 
     # ------------------------------------------------------------ state
@@ -203,12 +219,9 @@ class Optimizer:
         return f"{type(self).__name__}({len(self.parameters)} parameters, step {int(self.global_step._value)})"
 
 
-def _reduced(schedule: Schedule, factor: float, least: float) -> Schedule:
-    def reduced(step: int) -> float:
-        rate = schedule(step)
-        return min(rate, max(factor * rate, least))
-
-    return reduced
+def _reduced(schedule: Schedule, factor: float, least: float, step: int) -> float:
+    rate = schedule(step)
+    return min(rate, max(factor * rate, least))
 
 
 def _put(p: Parameter, value: Tensor) -> None:

@@ -28,6 +28,7 @@ class RunParams:
     net_outputs: Any = None  # the loss of the last step
     loss: float = math.nan  # the mean loss of the epoch so far
     eval_results: dict[str, float] = field(default_factory=dict)
+    validates: bool = False  # whether an epoch of this run ends with validation
 
     @property
     def applied(self) -> Any:

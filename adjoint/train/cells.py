@@ -11,6 +11,7 @@ from adjoint import ops
 from adjoint.api.grad import value_and_grad
 from adjoint.core import context
 from adjoint.core.context import readable
+from adjoint.core.errors import called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32
 from adjoint.core.tensor import Tensor
@@ -119,9 +120,19 @@ class _Step(Wrapper):
 
     def __init__(self, network: Any, optimizer: Any) -> None:
         super().__init__()
+        what, trained = type(self).__name__, getattr(optimizer, "parameters", None)
+        if not callable(optimizer):
+            raise TypeError(
+                f"{what}: optimizer must be an optimiser or a function of the gradients, not {optimizer!r}{called_at()}"
+            )
+        if not trained and not isinstance(network, Cell):
+            raise TypeError(
+                f"{what}: network must be a Cell, or optimizer one that names its Parameters, not "
+                f"{type(network).__name__} and {type(optimizer).__name__}{called_at()}"
+            )
         self.hold("network", network)
         self.hold("optimizer", optimizer)
-        self.weights = tuple(getattr(optimizer, "parameters", None) or network.trainable_params())
+        self.weights = tuple(trained or network.trainable_params())
 
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         with context.no_grad():  # nothing outside is to follow the step

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.random import PROGRAM
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
 from adjoint.train import safetensors
 from adjoint.train.safetensors import CheckpointError
 
+RANDOM = "random"  # the number that says where random draws stand
 _VALUE = "value:"  # before the names of plain numbers and texts, among the texts of the file
 
 
@@ -60,11 +62,14 @@ def load_checkpoint(
     net: Any = None,
     strict_load: bool = False,
     filter_prefix: str | tuple[str, ...] = (),
+    *,
+    restore_random: bool = False,
 ) -> dict[str, Any]:
     """The Parameters of a safetensors file by name, and the numbers and texts kept with them.
 
-    With `net` they are put into it too. Names that begin with `filter_prefix` are left out. Any file of the format can be
-    read, whoever wrote it; nothing in it is executed.
+    With `net` they are put into it too, as `load_param_into_net` does. Names that begin with `filter_prefix` are left out.
+    Any file of the format can be read, whoever wrote it; nothing in it is executed. With `restore_random` draws go on
+    from where they stood when ModelCheckpoint wrote the file.
 
     >>> import adjoint as ad, os, tempfile
     >>> from adjoint.train import load_checkpoint, save_checkpoint
@@ -76,13 +81,21 @@ def load_checkpoint(
     """
     arrays, metadata = safetensors.read(ckpt_file_name)
     skip = filter_prefix if isinstance(filter_prefix, str) else tuple(filter_prefix)
-    found: dict[str, Any] = {n: Parameter(a, name=n) for n, a in arrays.items() if not (skip and n.startswith(skip))}
+    numbers = {n.removeprefix(_VALUE): _plain(n, text) for n, text in metadata.items() if n.startswith(_VALUE)}
+    ticket = _ticket(ckpt_file_name, numbers) if restore_random else None
+    wanted = {} if net is None else named_values(net)
+    frozen = {n for n, p in wanted.items() if isinstance(p, Parameter) and not p.requires_grad}
+    found: dict[str, Any] = {
+        n: Parameter(a, n, requires_grad=a.dtype.kind in "fcV" and n not in frozen)
+        for n, a in arrays.items()
+        if not (skip and n.startswith(skip))
+    }
     if net is not None:
         load_param_into_net(net, found, strict_load)
-    for name, text in metadata.items():
-        if name.startswith(_VALUE):
-            found[name.removeprefix(_VALUE)] = _plain(name, text)
-    return found
+    if ticket is not None:
+        # The tickets taken here are those up to the saved one; fewer than none if it was given out before.
+        PROGRAM.take(ticket - int(PROGRAM.position()))
+    return {**found, **numbers}
 
 
 def load_param_into_net(
@@ -91,7 +104,8 @@ def load_param_into_net(
     """Put loaded values into the Parameters of the same names; all of them or, after an error, none.
 
     Returns the names that the network has and the values have not, and the other way round. With `strict_load` either is
-    an error; shapes that differ always are. One error lists everything that does not fit.
+    an error; shapes that differ always are, and so are values none of which has a name of the network, or that are the
+    state of another kind of optimiser. One error lists everything that does not fit.
 
     >>> import adjoint as ad
     >>> from adjoint.train import load_param_into_net
@@ -109,7 +123,8 @@ def load_param_into_net(
     pairs = [(p, given[n]) for n, p in wanted.items() if n in given]
     problems = [f"'{p.name}' has shape {p.shape}, the value {a.shape}" for p, a in pairs if p.shape != a.shape]
     problems += [f"'{p.name}' is {p.dtype}, the value {a.dtype}" for p, a in pairs if not _fits(a.dtype, p.dtype)]
-    if problems or (strict_load and (missing or unexpected)):
+    problems += [text for part in _parts(net) if (text := _other_kind(part, given))]
+    if problems or (wanted and not pairs) or (strict_load and (missing or unexpected)):
         problems += [f"'{n}' is missing" for n in missing] + [f"'{n}' is not in the network" for n in unexpected]
         shown = "\n  ".join(problems)
         raise CheckpointError(f"load_param_into_net: nothing was loaded, since\n  {shown}{called_at()}")
@@ -140,6 +155,33 @@ def named_values(obj: Any) -> dict[str, Any]:
     raise ArgumentError(
         f"expected a Cell, an optimiser, a dict of arrays, or a list of these, not {type(obj).__name__}{called_at()}"
     )
+
+
+def _ticket(path: str | os.PathLike[str], numbers: Mapping[str, Any]) -> int:
+    """Where random draws stood when a file was written."""
+    ticket = numbers.get(RANDOM)
+    if type(ticket) is not int or not 0 <= ticket < 2**63:
+        raise CheckpointError(
+            f"{os.fspath(path)} does not say where random draws stood: {RANDOM!r} is {ticket!r}{called_at()}"
+        )
+    return ticket
+
+
+def _parts(obj: Any) -> Sequence[Any]:
+    return obj if isinstance(obj, (list, tuple)) else [obj]
+
+
+def _other_kind(part: Any, given: Mapping[str, Any]) -> str:
+    """What is wrong if the values hold the state of an optimiser for these Parameters, but of another kind."""
+    mine, names = getattr(part, "slots", None), [p.name for p in getattr(part, "parameters", ())]
+    if mine is None or not names:
+        return ""
+    candidates = [n.removesuffix(f".{names[0]}") for n in given if n.endswith(f".{names[0]}")]
+    saved = [slot for slot in candidates if all(f"{slot}.{name}" in given for name in names)]
+    if not saved or not set(saved).isdisjoint(mine):
+        return ""
+    has = f"{type(part).__name__} has {', '.join(mine) or 'none'}"
+    return f"the state is that of another optimiser: it holds {', '.join(saved)} of each Parameter, {has}"
 
 
 def _array(value: Any) -> np.ndarray:

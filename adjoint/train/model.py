@@ -56,7 +56,10 @@ class Model:
         amp_level: str = "O0",
         loss_scale_manager: LossScale | float | None = None,
     ) -> None:
+        if not isinstance(network, Cell):
+            raise TypeError(f"Model: network must be a Cell, not {type(network).__name__}{called_at()}")
         self.network, self.loss_fn, self.optimizer = network, loss_fn, optimizer
+        _check_trained(network, loss_fn, optimizer)
         self.metrics = get_metrics(metrics)
         self._forward = auto_mixed_precision(network, amp_level)
         self._loss_scale = loss_scale_manager
@@ -92,6 +95,10 @@ class Model:
         """Train, and every `valid_frequency` epochs evaluate the metrics on `valid_dataset`. Returns the History."""
         if self.train_network is None:
             raise ArgumentError(f"Model: training needs an optimiser{called_at()}")
+        _check_whole(epoch=epoch, valid_frequency=valid_frequency, initial_epoch=initial_epoch)
+        _check_dataset("train_dataset", train_dataset)
+        if valid_dataset is not None:
+            _check_dataset("valid_dataset", valid_dataset)
         if not 0 <= initial_epoch <= epoch or valid_frequency < 1:
             raise ArgumentError(
                 f"Model: epoch {epoch}, initial_epoch {initial_epoch} and valid_frequency {valid_frequency} make no run"
@@ -101,6 +108,7 @@ class Model:
         all_callbacks = [history, *_listed(callbacks)]
         run = RunParams(self.network, self.train_network, self.optimizer, epoch, _length(train_dataset), initial_epoch)
         run.cur_step_num = initial_epoch * (run.batch_num or 0)
+        run.validates = valid_dataset is not None and epoch // valid_frequency > initial_epoch // valid_frequency
         context = RunContext(run)
         _tell(all_callbacks, "on_train_begin", context)
         for number in range(initial_epoch + 1, epoch + 1):
@@ -120,7 +128,7 @@ class Model:
         _tell(callbacks, "on_train_epoch_begin", context)
         with _mode(self.network, training=True):
             for batch in dataset:
-                inputs = _tensors(batch)
+                inputs = self._columns(batch)
                 run.batch_size = _size(inputs)
                 _tell(callbacks, "on_train_step_begin", context)
                 result = self.train_network(*inputs)  # type: ignore[misc]
@@ -140,6 +148,7 @@ class Model:
 
     def eval(self, valid_dataset: Iterable[Any], callbacks: Callbacks = None) -> dict[str, float]:
         """The metrics over a dataset, by name."""
+        _check_dataset("valid_dataset", valid_dataset)
         return self._evaluated(valid_dataset, _listed(callbacks), RunContext(RunParams(self.network)))
 
     def _evaluated(self, dataset: Iterable[Any], callbacks: list[Callback], context: RunContext) -> dict[str, float]:
@@ -150,7 +159,7 @@ class Model:
             metric.clear()
         with _mode(self.network, training=False), no_grad():
             for batch in dataset:
-                inputs = _tensors(batch)
+                inputs = self._columns(batch)
                 loss, output, label = self._eval_network(*inputs)
                 for metric in self.metrics.values():
                     if metric.needs_loss:
@@ -161,6 +170,16 @@ class Model:
         context.params.eval_results = results
         _tell(callbacks, "on_eval_end", context)
         return results
+
+    def _columns(self, batch: Any) -> tuple[Any, ...]:
+        """The inputs of a batch and, for the loss, its label."""
+        columns = _tensors(batch)
+        if self.loss_fn is not None and len(columns) < 2:
+            raise ArgumentError(
+                f"Model: a batch must have the network's inputs and, last, the label for loss_fn, but it has "
+                f"{len(columns)} column{'s' * (len(columns) != 1)}{called_at()}"
+            )
+        return columns
 
     def predict(self, *inputs: Any) -> Any:
         """The network's output, with layers such as dropout as in use rather than in training."""
@@ -181,10 +200,36 @@ def _mode(network: Cell, training: bool) -> Iterator[None]:
             cell.training = not training
 
 
+def _check_trained(network: Cell, loss_fn: Any, optimizer: Any) -> None:
+    """Refuse an optimiser of another network. Beside this one's Parameters it may train some of the loss."""
+    trained = getattr(getattr(optimizer, "optimiser", optimizer), "parameters", ())
+    own = [p for part in (network, loss_fn) if isinstance(part, Cell) for p in part.get_parameters()]
+    if trained and own and not {id(p) for p in trained} & {id(p) for p in own}:
+        raise ArgumentError(
+            "Model: the optimiser trains none of the network's Parameters, but others: make it of the network's "
+            f"trainable_params(){called_at()}"
+        )
+
+
+def _check_whole(**values: Any) -> None:
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise TypeError(f"Model: {name} must be a whole number, not {value!r}{called_at()}")
+
+
+def _check_dataset(name: str, dataset: Any) -> None:
+    if not isinstance(dataset, Iterable) and not hasattr(dataset, "__getitem__"):
+        raise TypeError(
+            f"Model: {name} must be a dataset, for example ArrayDataset(x, y).batch(32), not {dataset!r}{called_at()}"
+        )
+
+
 def _listed(callbacks: Callbacks) -> list[Callback]:
-    if callbacks is None:
-        return []
-    return list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    listed = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
+    for callback in listed:
+        if not isinstance(callback, Callback):
+            raise TypeError(f"Model: callbacks must be a Callback or a list of them, not {callback!r}{called_at()}")
+    return listed
 
 
 def _tell(callbacks: list[Callback], event: str, context: RunContext) -> None:

@@ -25,13 +25,14 @@ class Best:
         self.sign = 1.0 if grows else -1.0
 
     def look(self, run: RunParams) -> bool | None:
-        """Whether this epoch is the best; None if it was not validated."""
+        """Whether this epoch is the best; None if it was not validated, though others are."""
         value = run.result(self.monitor)
         if value is None:
-            if run.eval_results:
-                known = ", ".join(["loss", *(f"eval_{name}" for name in run.eval_results)])
-                raise ArgumentError(f"{self.what}: there is no {self.monitor!r} to follow, only {known}{called_at()}")
-            return None
+            if run.validates and not run.eval_results:
+                return None
+            known = ", ".join(["loss", *(f"eval_{name}" for name in run.eval_results)])
+            hint = "" if run.validates else "; no epoch of this run is validated"
+            raise ArgumentError(f"{self.what}: there is no {self.monitor!r} to follow, only {known}{hint}{called_at()}")
         # Not a number is never better, and anything is better than that.
         if self.value is not None and not math.isnan(self.value) and not self._better(value, self.value):
             return False

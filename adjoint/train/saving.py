@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.random import PROGRAM
 from adjoint.train.callbacks import Callback, RunContext, RunParams
-from adjoint.train.checkpoint import save_checkpoint
+from adjoint.train.checkpoint import RANDOM, save_checkpoint
 from adjoint.train.monitors import Best
 
 
 class ModelCheckpoint(Callback):
     """Save the network and its optimiser at the end of epochs, or every so many steps.
 
-    A file holds the numbers `epoch` (epochs that are complete, for `Model.fit(initial_epoch=...)`) and `step` too. To
-    have both the last files and the best one, give a run two of these, with prefixes of their own.
+    A file holds the numbers `epoch` (epochs that are complete, for `Model.fit(initial_epoch=...)`), `step` and `random`
+    (where random draws stand, for `load_checkpoint(restore_random=True)`) too. To have both the last files and the best
+    one, give a run two of these, with prefixes of their own.
 
     Args:
         prefix, directory: files are named `<prefix>-<epoch>.safetensors`, or `<prefix>-<epoch>_<step>.safetensors` with
@@ -76,7 +78,8 @@ class ModelCheckpoint(Callback):
         os.makedirs(self.directory, exist_ok=True)
         path = os.path.join(self.directory, f"{self.prefix}-{name}.safetensors")
         parts = [run.network, run.applied] if hasattr(run.applied, "parameters_dict") else [run.network]
-        save_checkpoint(parts, path, append_dict={"epoch": complete, "step": run.cur_step_num})
+        numbers = {"epoch": complete, "step": run.cur_step_num, RANDOM: int(PROGRAM.position())}
+        save_checkpoint(parts, path, append_dict=numbers)
         self.files = [*(f for f in self.files if f != path), path]
         for old in self.files[: -self.keep]:
             if os.path.exists(old):

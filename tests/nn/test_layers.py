@@ -100,6 +100,20 @@ def test_rms_norm_and_embedding_by_product():
     np.testing.assert_allclose(table(ids).asnumpy(), table.embedding_table.asnumpy()[ids])
 
 
+LOSSES = [nn.MSELoss(), nn.L1Loss(), nn.RMSELoss(), nn.HuberLoss(), nn.SmoothL1Loss(), ops.mse_loss, ops.l1_loss]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: getattr(loss, "__name__", type(loss).__name__))
+def test_labels_that_broadcast_to_more_than_there_are_bring_a_warning(loss):
+    column, row = ad.Tensor(draw(3, 1)), ad.Tensor(draw(3))
+    for run in (loss, ad.jit(lambda x, y: loss(x, y)), lambda x, y: ad.grad(lambda x: loss(x, y).sum())(x)):
+        with pytest.warns(UserWarning, match=r"the shapes \(3, 1\) and \(3,\) broadcast to \(3, 3\)") as found:
+            run(column, row)
+        assert found[0].filename == __file__
+    for x, y in ((column, column), (row, row), (column, 0.5), (column, ad.Tensor(draw(1))), (draw(2, 3), row)):
+        loss(x if isinstance(x, ad.Tensor) else ad.Tensor(x), y)
+
+
 def test_losses_pytorch_does_not_have():
     a, b = np.abs(draw(4, 3)), np.abs(draw(4, 3))
     np.testing.assert_allclose(nn.RMSELoss()(a, b), np.sqrt(((a - b) ** 2).mean()))

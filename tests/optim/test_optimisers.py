@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import importlib.util
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -223,7 +225,11 @@ def test_gradients_can_be_centred():
         (lambda w: optim.SGD([{"params": [w]}, {"params": [w]}]), "in two groups"),
         (lambda w: optim.SGD([{"params": [w]}, {"order_params": []}]), "each Parameter"),
         (lambda w: optim.SGD([w], -0.1), "number >= 0"),
-        (lambda w: optim.SGD([w], "fast"), "must be a number|could not convert"),
+        (lambda w: optim.Adam([w], "0.1"), "Adam: learning_rate must be a number, .*not '0.1'"),
+        (lambda w: optim.Adam([w], ["0.1", 0.2]), "Adam: learning_rate must be"),
+        (lambda w: optim.Adam(None), "Adam: params must be Parameters, .*not NoneType"),
+        (lambda w: optim.SGD([w, {"params": [w]}]), "not Parameter and dict"),
+        (lambda w: optim.Adam([w])(None), "Adam: expected the gradients, .*not None"),
         (lambda w: optim.SGD([w], nesterov=True), "nesterov needs"),
         (lambda w: optim.SGD([w], weight_decay=-1.0), "weight_decay must be >= 0"),
         (lambda w: optim.SGD([w], loss_scale=0.0), "loss_scale"),
@@ -252,6 +258,20 @@ def test_the_state_can_be_saved_and_taken_up_again():
     close([[p.asnumpy() for p in second.parameters]], whole[-1:], 1e-14)
     with pytest.raises(ValueError, match=r"moment1\.w"):
         optim.SGD(parameters()).load_parameters(saved)
+
+
+@pytest.mark.parametrize("rate", [0.01, [0.02, 0.01], optim.WarmUpLR(0.01, 2)])
+@pytest.mark.parametrize("duplicate", [lambda o: pickle.loads(pickle.dumps(o)), copy.deepcopy], ids=["pickle", "copy"])
+def test_a_copy_goes_on_as_the_optimiser_would(rate, duplicate):
+    one = optim.Adam(parameters(), rate)
+    one(gradients(0))
+    one.reduce_lr(0.5)
+    other = duplicate(one)
+    for optimiser in (one, other):
+        for step in (1, 2):
+            optimiser(gradients(step))
+    close([[p.asnumpy() for p in other.parameters]], [[p.asnumpy() for p in one.parameters]], 0)
+    assert all(a is not b for a, b in zip(one.parameters, other.parameters, strict=True))
 
 
 def test_a_rule_of_ones_own():

@@ -133,6 +133,8 @@ def test_clip_by_value():
 def test_clipping_that_makes_no_sense():
     with pytest.raises(ValueError, match="at least one bound"):
         optim.clip_by_value(ad.Tensor([1.0]))
+    with pytest.raises(ValueError, match=r"clip_value_min 0.5 is above clip_value_max -0.5"):
+        optim.clip_by_value(ad.Tensor([1.0]), 0.5, -0.5)
     with pytest.raises(ValueError, match="above zero"):
         optim.clip_by_global_norm([ad.Tensor([1.0])], 0.0)
     with pytest.raises(ValueError, match="no gradients"):

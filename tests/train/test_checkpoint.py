@@ -101,6 +101,55 @@ def test_network_and_optimiser(tmp_path):
     assert same(arrays(b), arrays(straight))
 
 
+def test_a_file_that_has_nothing_for_the_network_is_refused(tmp_path):
+    net = network()
+    before = arrays(net)
+    save_checkpoint({"w": ad.Tensor([1.0])}, tmp_path / "other")
+    with pytest.raises(CheckpointError, match="'0.weight' is missing(.|\n)*'w' is not in the network"):
+        load_checkpoint(tmp_path / "other", net)
+    save_checkpoint(net, tmp_path / "net")
+    with pytest.raises(CheckpointError, match="nothing was loaded"):
+        load_checkpoint(tmp_path / "net", net, filter_prefix=("0", "2"))
+    with pytest.raises(CheckpointError, match="'global_step' is missing"):
+        load_checkpoint(tmp_path / "net", optim.Adam(net.trainable_params()))
+    assert same(arrays(net), before)
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_the_state_of_another_optimiser_is_refused(tmp_path, momentum):
+    net = network()
+    params = net.trainable_params()
+    save_checkpoint([net, optim.Adam(params)], tmp_path / "a")
+    sgd = optim.SGD(params, momentum=momentum)
+    for target in (sgd, [net, sgd]):
+        with pytest.raises(
+            CheckpointError, match="another optimiser: it holds moment1, moment2 of each Parameter, SGD"
+        ):
+            load_checkpoint(tmp_path / "a", target)
+    load_checkpoint(tmp_path / "a", [net, optim.Adam(params)])
+    load_checkpoint(tmp_path / "a", net)
+    load_checkpoint(tmp_path / "a", [net, optim.SGD(params, momentum=momentum)], filter_prefix="moment")
+
+
+def test_what_is_not_trained_is_loaded_as_such(tmp_path):
+    net = nn.SequentialCell(nn.Dense(2, 2), nn.BatchNorm1d(2))
+    optimiser = optim.Adam(net.trainable_params())
+    save_checkpoint([net, optimiser], tmp_path / "a")
+    trained = {p.name for p in net.trainable_params()}
+    found = load_checkpoint(tmp_path / "a", [net, optimiser])
+    assert {n for n, p in found.items() if p.requires_grad} == trained
+    assert any("moving_mean" in n for n in found) and not load_checkpoint(tmp_path / "a")["global_step"].requires_grad
+
+
+@pytest.mark.parametrize("said", [{}, {"random": "far"}, {"random": 2**63}, {"random": -1}, {"random": True}])
+def test_a_file_that_does_not_say_where_draws_stood(tmp_path, said):
+    w = ad.Parameter(ad.Tensor([0.0]), name="w")
+    save_checkpoint({"w": ad.Tensor([1.0])}, tmp_path / "a", append_dict=said)
+    with pytest.raises(CheckpointError, match="where random draws stood"):
+        load_checkpoint(tmp_path / "a", [w], restore_random=True)
+    assert w.item() == 0.0 and load_checkpoint(tmp_path / "a", [w])["w"].item() == w.item() == 1.0
+
+
 def test_lists_of_names_choices_and_prefixes(tmp_path):
     net = network()
     save_checkpoint(

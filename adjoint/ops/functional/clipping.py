@@ -25,6 +25,10 @@ def clip_by_value(x: Any, clip_value_min: Any = None, clip_value_max: Any = None
     """
     if clip_value_min is None and clip_value_max is None:
         raise ArgumentError(f"clip_by_value: give at least one bound{called_at()}")
+    if _number(clip_value_min) and _number(clip_value_max) and clip_value_min > clip_value_max:
+        raise ArgumentError(
+            f"clip_by_value: clip_value_min {clip_value_min} is above clip_value_max {clip_value_max}{called_at()}"
+        )
     return tree.map(lambda t: clamp(t, clip_value_min, clip_value_max), x)
 
 
@@ -63,6 +67,10 @@ def clip_by_global_norm(x: Any, clip_norm: float = 1.0, use_norm: Any = None) ->
     if clip_norm <= 0:
         raise ArgumentError(f"clip_by_global_norm: clip_norm must be above zero, not {clip_norm}{called_at()}")
     return _scaled(x, _norm(tree.leaves(x), 2.0) if use_norm is None else as_tensor(use_norm), clip_norm)
+
+
+def _number(bound: Any) -> bool:
+    return isinstance(bound, (int, float, np.number))
 
 
 def _norm(leaves: list[Any], order: float) -> Any:

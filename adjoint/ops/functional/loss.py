@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, called_at, user_frame
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops import transcendental as _t
@@ -20,6 +21,8 @@ from adjoint.ops.functional.elementwise import clamp, xlogy
 from adjoint.ops.functional.joining import array
 from adjoint.ops.functional.movement import take, take_along_axis
 from adjoint.ops.functional.reduction import mean, sum
+
+REGISTRY = "__warningregistry__"  # where Python keeps the warnings that a module has been given
 
 
 def reduced(loss: Any, reduction: str) -> Any:
@@ -75,7 +78,7 @@ def mse_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     >>> print(ops.mse_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])))
     2.0
     """
-    difference = input - target
+    difference = _difference("mse_loss", input, target)
     return reduced(difference * difference, reduction)
 
 
@@ -86,7 +89,7 @@ def l1_loss(input: Any, target: Any, reduction: str = "mean") -> Any:
     >>> print(ops.l1_loss(Tensor([1.0, 3.0]), Tensor([1.0, 1.0])))
     1.0
     """
-    return reduced(abs_(input - target), reduction)
+    return reduced(abs_(_difference("l1_loss", input, target)), reduction)
 
 
 def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = "none") -> Any:
@@ -100,7 +103,7 @@ def smooth_l1_loss(input: Any, target: Any, beta: float = 1.0, reduction: str = 
         raise ArgumentError(f"smooth_l1_loss: beta must not be negative, not {beta}{called_at()}")
     if beta == 0:
         return l1_loss(input, target, reduction)
-    return reduced(_huber(input, target, beta) / beta, reduction)
+    return reduced(_huber("smooth_l1_loss", input, target, beta) / beta, reduction)
 
 
 def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Any:
@@ -112,12 +115,25 @@ def huber_loss(input: Any, target: Any, reduction: str = "mean", delta: float = 
     """
     if delta <= 0:
         raise ArgumentError(f"huber_loss: delta must be above 0, not {delta}{called_at()}")
-    return reduced(_huber(input, target, delta), reduction)
+    return reduced(_huber("huber_loss", input, target, delta), reduction)
 
 
-def _huber(input: Any, target: Any, delta: float) -> Any:
-    distance = abs_(input - target)
+def _huber(what: str, input: Any, target: Any, delta: float) -> Any:
+    distance = abs_(_difference(what, input, target))
     return where(less(distance, delta), 0.5 * distance * distance, delta * (distance - 0.5 * delta))
+
+
+def _difference(what: str, input: Any, target: Any) -> Any:
+    """The difference; a warning if it pairs predictions with labels of others, as of the shapes (n, 1) and (n,)."""
+    difference = input - target
+    shapes = shape_of(input), shape_of(target)
+    if math.prod(shape_of(difference)) > max(map(math.prod, shapes)) and (frame := user_frame()) is not None:
+        text = (
+            f"{what}: the shapes {shapes[0]} and {shapes[1]} broadcast to {shape_of(difference)}: reshape one of them"
+        )
+        where_from = frame.f_code.co_filename, frame.f_lineno
+        warnings.warn_explicit(text, UserWarning, *where_from, registry=frame.f_globals.setdefault(REGISTRY, {}))
+    return difference
 
 
 def same_shape(what: str, a: Any, b: Any) -> None:
