@@ -130,9 +130,27 @@ def _value(x: Any) -> Any:
     return resolve(x) if isinstance(x, Parameter) else lift(x)
 
 
+class _Object:
+    """An object that cannot be hashed, for what it is: held, so that no other gets its id."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Object) and self.x is other.x
+
+    def __hash__(self) -> int:
+        return id(self.x)
+
+    def __repr__(self) -> str:
+        return repr(self.x)
+
+
 def _static_key(x: Any) -> Any:
+    if isinstance(x, (float, complex)):
+        return type(x), repr(x)  # 0.0 is not -0.0 here, and NaN is NaN
     try:
         hash(x)
         return type(x), x
     except TypeError:
-        return type(x), id(x)
+        return type(x), _Object(x)

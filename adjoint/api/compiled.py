@@ -7,18 +7,20 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import floor
+from types import CellType
 from typing import Any
 from weakref import WeakSet
 
 from adjoint import backends
 from adjoint.api.symbolic import Template
+from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
 from adjoint.core.random import Draws, InGraph
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
-from adjoint.graph.trace import Tracer
+from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
 
 RARE = 3  # calls of a batch size that the interpreter serves
@@ -72,6 +74,8 @@ class Entry:
     captured: list[Any]
     draws: Draws | None = None  # what it draws at random
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
+    around: Callable[[], dict[str, Any]] = dict  # the values that the function finds around it, by name
+    bound: dict[str, Any] = field(default_factory=dict)  # the names that stood for what was captured
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
@@ -82,10 +86,15 @@ class Entry:
         for cell, version in self.cells.items():
             if cell._version != version:
                 return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
+        if self.bound:
+            now = self.around()
+            return next((f"`{name}` is another Tensor" for name, x in self.bound.items() if now.get(name) != x), None)
         return None
 
     def is_over(self) -> bool:
         """Whether a network has changed in more than being in training, so that the graph will not fit again."""
+        if self.bound and self.bound.items() - self.around().items():
+            return True
         return any(floor(cell._version) != floor(version) for cell, version in self.cells.items())
 
     def is_rare(self, size: int | None) -> bool:
@@ -101,6 +110,17 @@ class Entry:
             graph = self.sizes[size] = self.template.at(size)
             optimised.add(graph)
         return graph
+
+
+def values_around(fn: Any) -> dict[str, Any]:
+    """What the variables around a function stand for, of those that it names and that hold Tensors."""
+    code = getattr(fn, "__code__", None)
+    if code is None:
+        return {}
+    cells = zip(code.co_freevars, fn.__closure__ or (), strict=True)
+    found = {name: fn.__globals__.get(name) for name in code.co_names}
+    found |= {name: cell.cell_contents for name, cell in cells if cell != CellType()}
+    return {name: identity(x) for name, x in found.items() if isinstance(x, Value)}
 
 
 def opened(spec: Spec) -> Spec:

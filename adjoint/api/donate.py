@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value
 from adjoint.core.errors import AdjointError, ArgumentError, called_at
@@ -51,3 +54,17 @@ def give_up(values: Sequence[Any], to: str) -> None:
     message = f"this Tensor was donated to {to}, which may have overwritten it: use the result instead.{called_at()}"
     for x in values:
         x._value, x._trace, x._extra = _Gone(message), _Donated(message), None
+
+
+def set_free(arrays: list[Any], places: Iterable[int]) -> None:
+    """Copy the arrays at these places that others hold too: Tensors share arrays, and views the memory of their base."""
+    for k in places:
+        if arrays[k].base is not None or _holders(arrays, k) > _ALONE:
+            arrays[k] = np.array(arrays[k], order="C")
+
+
+def _holders(arrays: list[Any], k: int) -> int:
+    return sys.getrefcount(arrays[k])
+
+
+_ALONE = _holders([np.empty(1)], 0)

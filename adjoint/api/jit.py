@@ -23,8 +23,9 @@ from adjoint.api.compiled import (
     opened,
     optimised,
     put_together,
+    values_around,
 )
-from adjoint.api.donate import give_up
+from adjoint.api.donate import give_up, set_free
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.quick import bound_quick, plain_key, plain_quick, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
@@ -41,7 +42,7 @@ from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.indices import indices
 from adjoint.graph.node import Graph, Param, constants_apart
-from adjoint.graph.trace import NeedsNumberError, Tracer, is_graph_value
+from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
 from adjoint.transforms.tape import AMBIENT
@@ -75,6 +76,7 @@ class Jitted:
         self._entries: dict[
             Any, list[Entry]
         ] = {}  # more than one for a key if a network is in training and in use by turns
+        self.exclusive = False  # whether donated arrays are known to have no other holders than their owner
         self.compilations: list[Compilation] = []
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
@@ -203,6 +205,8 @@ class Jitted:
         del leaves, numbers
         give_up(given, repr(self))
         donated = tuple(k for k, yes in enumerate(mine) if yes)
+        if not self.exclusive:
+            set_free(inputs, donated)
         run, checks = executable(graph, self.backend), indices(graph)
         if checks is None or not checks.in_range(inputs):  # a run that may fail overwrites nothing
             return run(*inputs)
@@ -254,7 +258,8 @@ class Jitted:
         reason = self._change or self._signature.reason(made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
-        if all(x._trace is AMBIENT for x in entry.captured):  # a value of another transform belongs to this call alone
+        # A value of another transform belongs to this call alone, and so does one that comes from we know not where.
+        if all(x._trace is AMBIENT and identity(x) in entry.bound.values() for x in entry.captured):
             self._entries.setdefault(key, []).append(entry)
         self._last = key
         return entry
@@ -291,7 +296,10 @@ class Jitted:
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
         together, draws = put_together(rebuild, numeric, still), drawing.draws()
         together = together if draws is None else draws.finishing(together)
-        return Entry(graph, parameters.order, together, tracer.captured, draws, cells)
+        around = functools.partial(values_around, self._fn)
+        captured = {identity(x) for x in tracer.captured}
+        bound = {name: x for name, x in around().items() if x in captured}
+        return Entry(graph, parameters.order, together, tracer.captured, draws, cells, around, bound)
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The function on graph values."""

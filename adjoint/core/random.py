@@ -22,6 +22,8 @@ from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import Spec, int64
 
+SPAN = 1 << 32  # tickets that no run uses up
+
 
 def first_ticket(seed: int) -> np.int64:
     """The ticket that a seed begins with: far from those of other seeds."""
@@ -47,10 +49,11 @@ class Program:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._next = int(first_ticket(secrets.randbits(64)))
+        self._ahead = self._next  # the end of what was set aside last
 
     def restart(self, seed: int) -> None:
         with self._lock:
-            self._next = int(first_ticket(seed))
+            self._next = self._ahead = int(first_ticket(seed))
 
     def take(self, count: int = 1) -> Any:
         with self._lock:
@@ -59,11 +62,26 @@ class Program:
         return np.int64(first)
 
     def position(self) -> Any:
-        return self.take(0)
+        """The ticket that is next; more than a run can use are set aside until `move`, lest another thread get the same."""
+        first = self.take(SPAN)
+        with self._lock:
+            self._ahead = max(self._ahead, int(first) + SPAN)
+        return first
 
     def move(self, end: Any) -> None:
+        last = int(np.max(shared(end)))
         with self._lock:
-            self._next = max(self._next, int(np.max(shared(end))))
+            alone = self._next == self._ahead and self._next - SPAN <= last  # nobody has taken any since
+            self._next = last if alone else max(self._next, last)
+
+    def state(self) -> int:
+        """Where it stands, for `resume`."""
+        return int(self.take(0))
+
+    def resume(self, state: int) -> None:
+        """Go on from where it once stood."""
+        with self._lock:
+            self._next = self._ahead = state
 
 
 PROGRAM = Program()

@@ -220,9 +220,11 @@ class _GraphLoop:
         """The state after a round; `going` says whether it takes place."""
         when = effects.both(self.around, going()) if self.block.wanted else None
         entered = self._enter(values)
+        before = [(x, x._value) for v in entered for x in Flat.of(v).leaves if isinstance(x, Value)]
         try:
             with effects.inside(self.block, when):
                 body()
+            self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
             unforeseen = self.snapshot.changed([*self.places, *(p for p, _ in self.lists)])
@@ -237,6 +239,14 @@ class _GraphLoop:
         if not all(isinstance(x, Value) for x in appended):
             raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors")
         return [*self._compared(entered, after), *appended]
+
+    def _refuse_shared(self, written: list[Any]) -> None:
+        """A Tensor that is appended and written to in a later round would be seen in the list as it is in the end."""
+        appended = {id(x) for p, n in self.lists for x in Flat.of(p.owner[n:]).leaves}
+        kept = [x for p in self.places for x in Flat.of(p.get()).leaves if written]
+        written += [p.owner for p in self.places if isinstance(p, Contents)]
+        if any(id(x) in appended for x in (*written, *kept)):
+            raise ControlFlowError(f"a Tensor that is appended is written to in the {self._where}")
 
     def _extend(self, stacked: list[Any]) -> None:
         """Append to the lists what the rounds have appended."""

@@ -157,7 +157,7 @@ class Reduction(Op):
     def infer(self, x):
         for a in self.axes:
             normalize_axis(self, a, x.ndim)
-        return Spec(self.reduced(x.shape), kernel_dtype(type(self)((0,)), bare([x])))
+        return Spec(self.reduced(x.shape), kernel_dtype(type(self)((0,)), (Spec((), x.dtype),)))
 
     def reduced(self, shape: Shape) -> Shape:
         """The shape of the result."""

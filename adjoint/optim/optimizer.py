@@ -78,8 +78,11 @@ class Optimizer:
         self._update = self._updating()
 
     def _updating(self) -> Callable[..., Any]:
-        given = ("state", "params") if self._overwriting else ()
-        return compiled(self.rule.update, donate=given) if self._jit else self.rule.update
+        if not self._jit:
+            return self.rule.update
+        update = compiled(self.rule.update, donate=("state", "params") if self._overwriting else ())
+        update.exclusive = True
+        return update
 
     def __getstate__(self) -> dict[str, Any]:
         """All but the compiled update, which a copy makes anew."""

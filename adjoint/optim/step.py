@@ -41,6 +41,7 @@ class CompiledStep:
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
         self.applying: Jitted = jit(self._apply, backend=backend, donate=given)
         self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1])
+        self.applying.exclusive = True
 
     @boundary
     def __call__(self, *batch: Any) -> Any:

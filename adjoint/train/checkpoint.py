@@ -94,7 +94,7 @@ def load_checkpoint(
         load_param_into_net(net, found, strict_load)
     if ticket is not None:
         # The tickets taken here are those up to the saved one; fewer than none if it was given out before.
-        PROGRAM.take(ticket - int(PROGRAM.position()))
+        PROGRAM.resume(ticket)
     return {**found, **numbers}
 
 

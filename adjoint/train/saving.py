@@ -78,7 +78,7 @@ class ModelCheckpoint(Callback):
         os.makedirs(self.directory, exist_ok=True)
         path = os.path.join(self.directory, f"{self.prefix}-{name}.safetensors")
         parts = [run.network, run.applied] if hasattr(run.applied, "parameters_dict") else [run.network]
-        numbers = {"epoch": complete, "step": run.cur_step_num, RANDOM: int(PROGRAM.position())}
+        numbers = {"epoch": complete, "step": run.cur_step_num, RANDOM: PROGRAM.state()}
         save_checkpoint(parts, path, append_dict=numbers)
         self.files = [*(f for f in self.files if f != path), path]
         for old in self.files[: -self.keep]:

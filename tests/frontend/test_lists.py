@@ -126,3 +126,18 @@ def test_a_list_that_is_read_is_left_to_python(f):
 def test_a_list_that_is_only_stacked_costs_no_step():
     sizes = {len(ad.jit(states).graph(X[:n], W).nodes) for n in (12, 32)}
     assert len(sizes) == 1
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "native"])
+def test_a_tensor_that_is_written_to_after_it_was_appended(backend: str) -> None:
+    """The list holds the Tensor itself, so it shows the last value in every place."""
+
+    def f(xs, h):
+        out, t = [], h.copy()
+        for i in range(12):
+            t[0] = t[0] + xs[i, 0]
+            out.append(t)
+        return ops.stack(out)
+
+    xs, h = ad.Tensor(np.arange(24.0).reshape(12, 2)), ad.Tensor([0.5, 1.5])
+    np.testing.assert_allclose(ad.jit(f, backend=backend)(xs, h).asnumpy(), f(xs, h).asnumpy())

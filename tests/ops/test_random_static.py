@@ -239,3 +239,20 @@ def test_a_seed_of_its_own_is_part_of_the_program() -> None:
     run = ad.jit(lambda x: x + ops.rand(6, seed=3, dtype=ad.float64), backend="interpreter")
     np.testing.assert_array_equal(run(X), run(X))
     np.testing.assert_array_equal(run(X), X + ops.rand(6, seed=3, dtype=ad.float64))
+
+
+def test_threads_never_share_numbers_even_if_their_count_is_unknown() -> None:
+    def f(x):
+        while x.sum() < 3.0:
+            x = x + ops.uniform((4,), 0.0, 1.0)
+        return x
+
+    run = ad.jit(f, backend="interpreter")
+    run(ad.Tensor(np.zeros(4)))
+
+    def work(_: int) -> list[tuple[float, ...]]:
+        return [tuple(run(ad.Tensor(np.zeros(4))).tolist()) for _ in range(40)]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [numbers for part in pool.map(work, range(4)) for numbers in part]
+    assert len(set(found)) == len(found) == 160

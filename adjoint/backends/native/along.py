@@ -100,5 +100,5 @@ def _has_elements(node: Node) -> bool:
     return prod(node.inputs[0].shape) > 0
 
 
-WRITERS = {ArgMax: _position("gt"), ArgMin: _position("lt"), CumSum: _running_sum}
-TESTS = dict.fromkeys(WRITERS, _has_elements)
+WRITERS: dict[type, Any] = {ArgMax: _position("gt"), ArgMin: _position("lt"), CumSum: _running_sum}
+TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _has_elements)

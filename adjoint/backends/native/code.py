@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -64,6 +64,7 @@ class Module:
     keep: list[Any] = field(default_factory=list)  # arrays whose addresses are in the code
     names: int = 0
     known: dict[str, str] = field(default_factory=dict)  # functions by their bodies
+    written: dict[Hashable, str] = field(default_factory=dict)  # functions by what they depend on
 
     def fresh(self, hint: str) -> str:
         self.names += 1
@@ -76,6 +77,14 @@ class Module:
             self.known[body] = self.fresh(hint)
             self.functions.append(f"define internal void @{self.known[body]}{body}")
         return self.known[body]
+
+    def once(self, key: Hashable, hint: str, parameters: str, write: Callable[[Code], None]) -> str:
+        """The name of a function that depends on the key alone, which is written when it is asked for first."""
+        if key not in self.written:
+            code = Code(self)
+            write(code)
+            self.written[key] = self.function(hint, parameters, code.lines)
+        return self.written[key]
 
     def declare(self, text: str) -> None:
         self.declarations[f"declare {text}"] = None
@@ -193,8 +202,8 @@ class Code:
         """Repeat for i from `low` while it is below `high`. `carry` holds (type, first value) of what goes round.
 
         Inside, `.values` are the carried values and `.next` must be set to their new ones; afterwards `.results` hold the last.
-        LLVM turns multiples of a counter it understands into running sums. That helps innermost loops alone, and takes a third
-        of the time to compile, so other counters are made opaque to it.
+        LLVM turns multiples of a counter it understands into running sums. That helps innermost loops alone, those that
+        call no function, and takes a third of the time to compile, so other counters are made opaque to it.
         """
         body, after, before = self.new_label("loop"), self.new_label("done"), self.label
         known = isinstance(low, int) and isinstance(high, int)
@@ -211,7 +220,9 @@ class Code:
         assert len(turn.next) == len(phis), "a loop must set what it carries"
         end = self.label
         following = self.put(f"add nsw i64 {i}, {step}")
-        if end != body or not any(f"mul nsw i64 {i}, " in line for line in self.lines[place:]):
+        inside = self.lines[place:]
+        calls = any("call void @" in line and "@llvm." not in line for line in inside)
+        if end != body or calls or not any(f"mul nsw i64 {i}, " in line for line in inside):
             following = self.put(f'call i64 asm "", "=r,0"(i64 {following})')  # the same, without an instruction
         more = self.put(f"icmp slt i64 {following}, {high}")
         self.branch(more, body, after)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -16,11 +16,8 @@ import numpy as np
 
 from adjoint.backends.native.blocking import Layout, Product, layout
 from adjoint.backends.native.code import Code, Module
-from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.lines import get, put
 from adjoint.backends.native.packing import Packing, Place, Terms
-from adjoint.backends.native.tiles import LINE, Ask, Factor, Spot, Tiler, mask_of
-from adjoint.core.spec import bool_
+from adjoint.backends.native.tiles import CALL, LINE, Asks, Factor, Far, Near, Spot, Tile, Tiler, mask_of, note_asks
 
 FAR = 64  # terms to add up until something arrives from memory
 PARAMETERS = "ptr noalias %ctx, i64 %chunk"
@@ -178,6 +175,7 @@ class GemmFunction(Packing):
     def _chunk(self) -> None:
         """The units of this chunk."""
         plan = self.layout
+        self.asked = 0  # bytes of what is written down to ask for
         self._room()
         if plan.units == 1:
             self._unit(0)
@@ -188,12 +186,14 @@ class GemmFunction(Packing):
             high = self.tiler.least(self.code.add(low, plan.per), plan.units)
             with self.code.loop(0 if plan.chunks == 1 else low, plan.units if plan.chunks == 1 else high) as turn:
                 self._unit(turn.i)
+        if self.asked:
+            self.code.lines.insert(0, f"  %asks = alloca [{self.asked} x i8], align 8")
 
     def _unit(self, unit: Any) -> None:
         """Part of one product of the batch: some rows by some columns."""
         p, code, plan = self.p, self.code, self.layout
         rest, column_part = self._split(unit, plan.column_parts)
-        self.batch, row_part = self._split(rest, plan.row_parts)
+        self.batch, row_part = self._split(rest, plan.row_parts) if p.batch else (0, rest)
         a, b = self._factors(self.batch)
         c = Factor(code.element(self.c, code.mul(self.batch, p.m * p.n), p.dtype), p.n, 1)
         rows = self._part(row_part, plan.row_parts, plan.tiles)
@@ -209,7 +209,7 @@ class GemmFunction(Packing):
         p, code, plan = self.p, self.code, self.layout
         step = 1 if plan.dots else plan.width
         for panel, used in plan.columns:
-            with code.loop(*self._over(panel, columns)) as across:
+            with code.loop(*self._over(panel, columns, plan.panels)) as across:
                 column = code.mul(panel.begin(code, across.i), step)
                 if plan.right == "part":
                     right = self._pack_panel(b, terms, panel, used, across.i, self.packed_b)
@@ -217,52 +217,81 @@ class GemmFunction(Packing):
                     right = Factor(self._packed_panel(across.i, terms[0]), panel.size * plan.width, 1)
                 else:
                     right = b.at(code, terms[0], column, p.dtype)
-                for tile in plan.rows:
-                    with code.loop(*self._over(tile, rows)) as down:
-                        row = tile.begin(code, down.i)
-                        if plan.left:
-                            number = self.tiler.minus(down.i, first)
-                            left = Factor(self._packed_tile(self.batch, number, terms[0]), 1, tile.size)
-                        else:
-                            left = a.at(code, row, terms[0], p.dtype)
-                        place = Place(row, column, tile.size, panel.size, used)
-                        share = (across.i, self.tiler.minus(down.i, rows[0]))
-                        self._tile(left, right, c, terms, place, self._coming(a, b, terms, rows[0], place, share))
+                with code.loop(*rows) as down:
+                    place = Place(down.i, self._row_of(down.i), column, panel.size, used)
+                    coming = self._coming(a, b, terms, rows, across.i, place) if self._calls(panel.size) else None
+                    self._tile(a, right, c, terms, place, first, coming)
 
     # ------------------------------------------------------------ one tile
 
-    def _tile(self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place, coming: Ask | None) -> None:
-        """Some terms of a tile: sums in registers, then into the result. Meanwhile it asks for what is needed later."""
-        p, code, plan, rows, columns = self.p, self.code, self.layout, place.rows, place.columns
-        step = 1 if plan.dots else plan.width
-        tile = c.at(code, place.row, place.column, p.dtype) if self.stored else Factor("%tile", columns * step, 1)
-        apart = max(min(8 // (rows * columns), p.k), 1) if plan.deep >= p.k else 1
-        masks: list[str | None] = [None] * columns
-        if plan.dots:
-            sums = self.tiler.dots(a, b, rows, columns, p.k, apart)
-        else:
-            masks[-1] = mask_of(plan.width, place.used)
-            # Behind a packed panel's columns there is something to read.
-            read = [None] * columns if plan.right else masks
-            asks = [ask for ask in (self._needed(tile, place), coming) if ask and apart == 1]
-            sums = self.tiler.outer(a, b, rows, read, self.tiler.minus(*reversed(terms)), apart, asks)
-        lanes = Lanes(code, step)
-        before = self._before(lanes, masks, terms)
-        for i, value in enumerate(sums):
-            r, v = divmod(i, columns)
-            target = code.element(tile.pointer, r * tile.down + v * step, p.dtype)
-            if before is not None:
-                old = get(code, target, 1, "0", p.dtype, step, before[v])
-                value = lanes.intrinsic("fmuladd", p.dtype, value, lanes.number(p.alpha, p.dtype), old)
-            elif p.alpha != 1:
-                value = code.put(f"fmul {lanes.type(p.dtype)} {value}, {lanes.number(p.alpha, p.dtype)}")
-            put(code, value, target, 1, "0", p.dtype, step, masks[v])
-        if self.epilogue is not None:
-            self._finish(self.epilogue, tile, masks, terms, place)
-
-    def _finish(
-        self, epilogue: Epilogue, tile: Factor, masks: Sequence[str | None], terms: Terms, place: Place
+    def _tile(
+        self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place, first: Any, coming: Far | None
     ) -> None:
+        """Some terms of a tile. Meanwhile it asks for what is needed later."""
+        p, code, plan = self.p, self.code, self.layout
+        step = 1 if plan.dots else plan.width
+        tile = c.at(code, place.row, place.column, p.dtype) if self.stored else Factor("%tile", place.columns * step, 1)
+        depth = self.tiler.minus(*reversed(terms))
+        calls = self._calls(place.columns)
+        asks = self._asks(self._needed(tile, place), coming) if calls else None
+        more: Any = p.accumulate
+        if not more and not isinstance(terms[0], int):
+            more = code.put(f"icmp ne i64 {terms[0]}, 0")
+        if plan.left:
+            left = Factor(self._packed_tile(self.batch, self.tiler.minus(place.tile, first), terms[0]), 1, 0)
+        else:
+            left = a.at(code, place.row, terms[0], p.dtype)
+
+        def write(rows: int) -> None:
+            apart = max(min(8 // (rows * place.columns), p.k), 1) if plan.deep >= p.k else 1
+            # Behind a packed panel's columns there is something to read.
+            sizes = (rows, place.columns, place.used)
+            form = Tile(p.dtype, plan.width, plan.dots, *sizes, bool(plan.right), apart, p.alpha)
+            here = replace(left, across=rows) if plan.left else left
+            if calls and apart == 1:
+                form.call(code, here, b, tile, depth, more, asks)
+            else:
+                form.write(code, here, b, tile, depth, more, None)
+
+        self._by_size(place.tile, write)
+        if self.epilogue is not None:
+            self._finish(self.epilogue, tile, terms, place)
+
+    def _calls(self, columns: int) -> bool:
+        """Whether tiles are worth a call."""
+        plan = self.layout
+        return not plan.dots and plan.high * columns * min(plan.deep, self.p.k) >= CALL
+
+    def _by_size(self, tile: str, write: Callable[[int], None]) -> None:
+        """Code for tiles with as many rows as this one has."""
+        code, (*larger, last) = self.code, self.layout.rows
+        if not larger:
+            write(last.size)
+            return
+        yes, no, after = (code.new_label(name) for name in ("larger", "smaller", "after"))
+        code.branch(code.put(f"icmp slt i64 {tile}, {last.first}"), yes, no)
+        for label, size in ((yes, larger[0].size), (no, last.size)):
+            code.begin(label)
+            write(size)
+            code.jump(after)
+        code.begin(after)
+
+    def _height(self, tile: str) -> Any:
+        """How many rows a tile has."""
+        code, (*larger, last) = self.code, self.layout.rows
+        if not larger:
+            return last.size
+        return code.add(code.put(f"zext i1 {code.put(f'icmp slt i64 {tile}, {last.first}')} to i64"), last.size)
+
+    def _asks(self, near: Sequence[Near], far: Far | None) -> Asks | None:
+        """What to ask for, written down."""
+        if not near and not far:
+            return None
+        asks = note_asks(self.code, "%asks", near, far)
+        self.asked = max(self.asked, asks.size)
+        return asks
+
+    def _finish(self, epilogue: Epilogue, tile: Factor, terms: Terms, place: Place) -> None:
         """The epilogue of a tile, if these are its last terms."""
         p, code = self.p, self.code
         after = ""
@@ -270,10 +299,10 @@ class GemmFunction(Packing):
             whole, after = code.new_label("whole"), code.new_label("after")
             code.branch(code.put(f"icmp eq i64 {terms[1]}, {p.k}"), whole, after)
             code.begin(whole)
-        row = self._row(place)
-        with code.loop(0, place.rows) as turn:
+        row, width = self._row(place), 1 if self.layout.dots else self.layout.width
+        masks = [None] * (place.columns - 1) + [None if self.layout.dots else mask_of(width, place.used)]
+        with code.loop(0, self._height(place.tile)) as turn:
             sums = tile.at(code, turn.i, 0, p.dtype).pointer
-            width = 1 if self.layout.dots else self.layout.width
             epilogue.write(Spot(code, width, code.add(row, turn.i), place.column, sums, masks, self.captured))
         if after:
             code.jump(after)
@@ -283,35 +312,19 @@ class GemmFunction(Packing):
         """The first row of a tile, counted through the whole batch."""
         return self.code.add(self.code.mul(self.batch, self.p.m), place.row)
 
-    def _needed(self, tile: Factor, place: Place) -> Ask | None:
-        """Asks for what will be read or written when terms have been added up, and is far away."""
+    def _needed(self, tile: Factor, place: Place) -> list[Near]:
+        """What will be read or written when terms have been added up, and is far away."""
         p, code, plan = self.p, self.code, self.layout
-        begin = code.add(code.mul(self._row(place), p.n), place.column)
+        if not plan.right or p.k < FAR:
+            return []
         if plan.deep < p.k:
             tiles = [(tile.pointer, p.dtype)]
         else:
+            begin = code.add(code.mul(self._row(place), p.n), place.column)
             near = self.epilogue.near if self.epilogue else []
             tiles = [(code.element(self.captured[k], begin, dtype), dtype) for k, dtype in near]
-        if not plan.right or p.k < FAR or not tiles:
-            return None
-
-        def ask(row: Any) -> None:
-            for pointer, dtype in tiles:
-                line = code.element(pointer, code.mul(row, p.n), dtype)
-                for v in range(0, place.columns * plan.width, LINE // dtype.itemsize):
-                    self.tiler.ask(code.element(line, v, dtype), "L1")
-
-        return ask
-
-    def _before(self, lanes: Lanes, masks: Sequence[str | None], terms: Terms) -> Sequence[str | None] | None:
-        """Under which masks the result already holds something to add to: nothing before the first terms."""
-        if self.p.accumulate:
-            return masks
-        if isinstance(terms[0], int):
-            return None
-        kind = lanes.type(bool_)
-        later = lanes.spread(self.code.put(f"icmp ne i64 {terms[0]}, 0"), bool_)
-        return [later if m is None else self.code.put(f"and {kind} {later}, {m}") for m in masks]
+        wide = place.columns * plan.width
+        return [Near(at, p.n * dtype.itemsize, -(-wide * dtype.itemsize // LINE)) for at, dtype in tiles]
 
 
 def _name(p: Product, plan: Layout) -> str:

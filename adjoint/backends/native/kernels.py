@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import along, control, conv, matmul, pool
+from adjoint.backends.native import along, control, matmul
 from adjoint.backends.native.code import is_known
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.plan import REDUCTIONS as REDUCTIONS
@@ -32,12 +33,21 @@ def takes(node: Node) -> bool:
     op = plain(node.op)
     if isinstance(op, (Loop, Cond)):
         return control.takes(node)
-    if isinstance(op, Pick) or type(op) not in WRITERS:
+    if isinstance(op, Pick) or not _has_writer(type(op)):
         return False
     specs = [node.spec, *(i.spec for i in node.inputs)]
     if isinstance(node.spec, tuple) or not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
         return False
     return TESTS.get(type(op), lambda node: True)(node)
+
+
+def _has_writer(kind: type) -> bool:
+    """Whether there is code for such an op; what few programs need is loaded when it is first asked for."""
+    if kind not in WRITERS and kind.__module__ in SELDOM:
+        more = import_module(SELDOM[kind.__module__])
+        WRITERS.update(more.WRITERS)
+        TESTS.update(more.TESTS)
+    return kind in WRITERS
 
 
 def reads(node: Node) -> list[Node]:
@@ -316,5 +326,7 @@ TESTS: dict[type, Callable[[Node], bool]] = {
     Concat: _same_dtypes,
     Stack: _same_dtypes,
 }
-WRITERS |= along.WRITERS | conv.WRITERS | pool.WRITERS
-TESTS |= along.TESTS | conv.TESTS | pool.TESTS
+WRITERS |= along.WRITERS
+TESTS |= along.TESTS
+#: Where the code of other ops is, by the module of their cards.
+SELDOM = {"adjoint.ops.conv": "adjoint.backends.native.conv", "adjoint.ops.pool": "adjoint.backends.native.pool"}

@@ -9,7 +9,8 @@ from typing import Any
 
 from adjoint.backends.native.blocking import Layout, Product
 from adjoint.backends.native.code import Code
-from adjoint.backends.native.tiles import LINE, Ask, Factor, Span, Tiler
+from adjoint.backends.native.panels import define_pack
+from adjoint.backends.native.tiles import LINE, Factor, Far, Span, Tiler
 
 #: From, to: each a number or the name of one.
 Terms = tuple[Any, Any]
@@ -17,11 +18,11 @@ Terms = tuple[Any, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """Which tile of the result: where it begins, its rows, its vectors, and how many lanes of the last are in use."""
+    """Which tile of the result: its number, where it begins, its vectors, and how many lanes of the last are in use."""
 
+    tile: str
     row: Any
     column: Any
-    rows: int
     columns: int
     used: int
 
@@ -35,6 +36,7 @@ class Packing:
     b: str
     packed_a: str
     packed_b: str
+    batch: Any  # which product of the batch
 
     def __init__(self, p: Product, plan: Layout) -> None:
         self.p, self.layout = p, plan
@@ -52,11 +54,20 @@ class Packing:
         if parts == 1:
             return 0, count
         code = self.code
+        if count % parts == 0:
+            low = code.mul(i, count // parts)
+            return low, code.add(low, count // parts)
         low, high = code.mul(i, count), code.mul(code.add(i, 1), count)
         return code.put(f"udiv i64 {low}, {parts}"), code.put(f"udiv i64 {high}, {parts}")
 
-    def _over(self, span: Span, limits: Terms) -> Terms:
-        return self.tiler.most(limits[0], span.first), self.tiler.least(limits[1], span.first + span.count)
+    def _over(self, span: Span, limits: Terms, count: int) -> Terms:
+        """Those parts of a span, out of `count` in all, that are within limits."""
+        low, high = limits
+        if span.first:
+            low = self.tiler.most(low, span.first)
+        if span.first + span.count < count:
+            high = self.tiler.least(high, span.first + span.count)
+        return low, high
 
     def _copy_rows(self) -> None:
         """Some tiles of A for all parts."""
@@ -75,7 +86,7 @@ class Packing:
         columns = self._part("%chunk" if chunks > 1 else 0, chunks, self.layout.panels)
         for terms in self._depths():
             for panel, used in self.layout.columns:
-                with self.code.loop(*self._over(panel, columns)) as across:
+                with self.code.loop(*self._over(panel, columns, self.layout.panels)) as across:
                     to = self._packed_panel(across.i, terms[0])
                     self._pack_panel(b, terms, panel, used, across.i, to)
 
@@ -83,17 +94,25 @@ class Packing:
         """Some terms of some tiles of A, each the transpose of some rows; tile `first` comes first in memory."""
         turned = Factor(a.pointer, a.across, a.down)
         for tile in self.layout.rows:
-            with self.code.loop(*self._over(tile, rows)) as at:
-                source = turned.at(self.code, 0, tile.begin(self.code, at.i), self.p.dtype)
+            with self.code.loop(*self._over(tile, rows, self.layout.tiles)) as at:
+                source = turned.at(self.code, terms[0], tile.begin(self.code, at.i), self.p.dtype)
                 to = self._packed_tile(batch, self.tiler.minus(at.i, first), terms[0])
-                self.tiler.pack(source, to, tile.size, tile.size, *terms, self.p.k)
+                self._pack(source, to, tile.size, tile.size, terms)
 
     def _pack_panel(self, b: Factor, terms: Terms, panel: Span, used: int, number: Any, to: str) -> Factor:
         """Some terms of a panel of B."""
         plan = self.layout
         column = self.code.mul(panel.begin(self.code, number), plan.width)
         count, line = (panel.size - 1) * plan.width + used, panel.size * plan.width
-        return self.tiler.pack(b.at(self.code, 0, column, self.p.dtype), to, count, line, *terms, self.p.k)
+        self._pack(b.at(self.code, terms[0], column, self.p.dtype), to, count, line, terms)
+        return Factor(to, line, 1)
+
+    def _pack(self, source: Factor, to: str, columns: int, line: int, terms: Terms) -> None:
+        assert 1 in (source.down, source.across), "a factor that lies along neither axis"
+        along, rows = source.across == 1, self.tiler.minus(*reversed(terms))
+        name = define_pack(self.code.module, self.p.dtype, self.layout.width, along, columns, line)
+        step = source.down if along else source.across
+        self.code.do(f"call void @{name}(ptr {source.pointer}, i64 {step}, ptr {to}, i64 {rows})")
 
     def _packed_tile(self, batch: Any, tile: Any, low: Any) -> str:
         """Where the terms from `low` on of a tile of A lie when it is packed."""
@@ -130,37 +149,34 @@ class Packing:
             with self.code.loop(0, p.k, plan.deep) as turn:
                 yield turn.i, self.tiler.least(self.code.add(turn.i, plan.deep), p.k)
 
-    def _coming(
-        self, a: Factor, b: Factor, terms: Terms, first: Any, place: Place, share: tuple[Any, Any]
-    ) -> Ask | None:
-        """Asks for a share of what this part packs next, the following terms of its rows or of its panel.
-
-        `first` is its first tile, `share` says which panel and which of its tiles it asks from.
-        """
+    def _coming(self, a: Factor, b: Factor, terms: Terms, rows: Terms, panel: Any, place: Place) -> Far | None:
+        """A share of what this part packs next, the following terms of its rows or of its panel."""
         p, code, plan = self.p, self.code, self.layout
         tiles = -(-plan.tiles // plan.row_parts)
-        after = self.tiler.least(code.add(terms[0], plan.deep), plan.padded(p) - plan.deep)
-        if plan.deep < p.k and plan.left == "part":
-            block = a.at(code, plan.rows[0].begin(code, first), after, p.dtype)
-            number, of = code.add(code.mul(share[0], tiles), share[1]), plan.panels * tiles
-            high, wide = tiles * plan.high, plan.deep
-        elif plan.deep < p.k and plan.right == "part" and plan.column_parts == plan.panels:
-            block = b.at(code, after, place.column, p.dtype)
-            number, of = share[1], tiles
-            high, wide = plan.deep, place.columns * plan.width
-        else:
+        if plan.deep >= p.k or not (plan.left == "part" or (plan.right == "part" and plan.column_parts == plan.panels)):
             return None
+        after = self.tiler.least(code.add(terms[0], plan.deep), plan.padded(p) - plan.deep)
+        number = self.tiler.minus(place.tile, rows[0])
+        if plan.left == "part":
+            block = a.at(code, self._row_of(rows[0]), after, p.dtype)
+            number, of = code.add(code.mul(panel, tiles), number), plan.panels * tiles
+            high, wide = tiles * plan.high, plan.deep
+        else:
+            block = b.at(code, after, place.column, p.dtype)
+            of = tiles
+            high, wide = plan.deep, place.columns * plan.width
         if block.across != 1:
             high, wide = wide, high
         each = LINE // p.dtype.itemsize
         lines = -(-wide // each)
         several = -(-high * lines // (of * plan.high))
+        down, line = self._split(code.mul(number, plan.high * several), lines)
+        step = max(block.down, block.across)
+        offset = code.add(code.mul(down, step), code.mul(line, each))
+        return Far(code.element(block.pointer, offset, p.dtype), line, lines, step * p.dtype.itemsize, several)
 
-        def ask(row: Any) -> None:
-            begin = code.mul(code.add(code.mul(number, plan.high), row), several)
-            for k in range(several):
-                down, line = self._split(code.add(begin, k), lines)
-                offset = code.add(code.mul(down, max(block.down, block.across)), code.mul(line, each))
-                self.tiler.ask(code.element(block.pointer, offset, p.dtype), "L2")
-
-        return ask
+    def _row_of(self, tile: Any) -> Any:
+        """Where a tile begins: one row further for each larger one before it."""
+        last = self.layout.rows[-1]
+        before = self.tiler.least(tile, last.first) if last.first else 0
+        return self.code.add(self.code.mul(tile, last.size), before)

@@ -243,8 +243,9 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
 
     def call_giving_up(inputs: list[Any]) -> list[Any]:
         arrays = list(inputs)
-        for k in same.values():
-            if not call.fits(arrays[k], graph.params[k].spec) or not arrays[k].flags.writeable:
+        for k in donated:
+            fits = call.fits(arrays[k], graph.params[k].spec) and arrays[k].flags.writeable
+            if graph.params[k].shape and not fits:
                 arrays[k] = np.array(arrays[k], order="C")
         fresh = iter(run(*arrays))
         return [arrays[same[k]] if k in same else next(fresh) for k in range(len(graph.outputs))]

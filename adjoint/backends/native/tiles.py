@@ -1,21 +1,24 @@
-"""The innermost part of a matrix product: tiles of the result in registers, and panels of a factor packed for them."""
+"""The innermost part of a matrix product: tiles of the result, added up in registers.
+
+Most of a tile's code does not depend on the sizes of its product, so there is a function for each form of tile.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.code import Code, Module
+from adjoint.backends.native.code import Code
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import get, put
 from adjoint.core.spec import int64
 
 LINE = 64  # bytes that come from memory together
-#: Writes code that asks for something that is needed later, given which row of a tile it does so for.
-Ask = Callable[[Any], None]
+CALL = 512  # multiply-adds of vectors in a tile that are worth a call
+PARAMETERS = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %c, i64 %c_step, i64 %depth, i1 %more, ptr %asks"
 
 
 @dataclass(frozen=True)
@@ -52,8 +55,8 @@ class Factor:
     """A matrix in memory: its address and the distances, in elements, between neighbours along its two axes."""
 
     pointer: str
-    down: int
-    across: int
+    down: Any
+    across: Any
 
     def at(self, code: Code, row: Any, column: Any, dtype: np.dtype) -> Factor:
         """The part that begins at an element."""
@@ -78,6 +81,133 @@ class Spot:
 
 
 @dataclass(frozen=True)
+class Near:
+    """Lines of memory to bring near for each row of a tile: so many, and so many bytes from those of the row before."""
+
+    pointer: str
+    step: int
+    lines: int
+
+
+@dataclass(frozen=True)
+class Far:
+    """Lines of memory that will be needed later: `each` for each row of a tile.
+
+    They are part of a block of rows `step` bytes apart, each of so many `lines`: the lines go on from line number `line` of
+    a row, at the pointer.
+    """
+
+    pointer: str
+    line: Any
+    lines: int
+    step: int
+    each: int
+
+
+@dataclass(frozen=True)
+class Asks:
+    """Where it is written down what a tile asks for, and how many lines for each of its rows: those of several arrays that
+    are needed soon, and those that are needed later.
+    """
+
+    at: str
+    near: tuple[int, ...]
+    far: int
+
+    @property
+    def size(self) -> int:
+        """How many bytes that takes."""
+        return 8 * (4 + 2 * len(self.near))
+
+
+def note_asks(code: Code, at: str, near: Sequence[Near], far: Far | None) -> Asks:
+    """Write down what a tile asks for while it adds up terms."""
+
+    def slot(k: int) -> str:
+        return code.element(at, k, int64)
+
+    if far:
+        code.do(f"store <2 x i64> <i64 {far.lines}, i64 {far.step - (far.lines - 1) * LINE}>, ptr {at}, align 8")
+        code.do(f"store ptr {far.pointer}, ptr {slot(2)}")
+        code.do(f"store i64 {far.line}, ptr {slot(3)}")
+    for k, ask in enumerate(near):
+        code.do(f"store ptr {ask.pointer}, ptr {slot(4 + 2 * k)}")
+        code.do(f"store i64 {ask.step}, ptr {slot(5 + 2 * k)}")
+    return Asks(at, tuple(ask.lines for ask in near), far.each if far else 0)
+
+
+@dataclass(frozen=True)
+class Tile:
+    """What the code of a tile depends on, apart from where its factors and its result are."""
+
+    dtype: np.dtype
+    width: int
+    dots: bool  # lanes along the terms, not along the columns
+    rows: int
+    columns: int  # vectors, or numbers with `dots`
+    used: int  # lanes of the last vector that are in the result
+    filled: bool  # whether all of its lanes may be read
+    apart: int  # terms that add up on their own
+    alpha: float = 1.0
+
+    def write(self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, asks: Asks | None) -> None:
+        """Some terms: sums in registers, then into the result, and `more` says whether it holds something to add to."""
+        tiler, step = Tiler(code, self.dtype, self.width), 1 if self.dots else self.width
+        masks: list[str | None] = [None] * self.columns
+        if self.dots:
+            sums = tiler.dots(a, b, self.rows, self.columns, depth, self.apart)
+        else:
+            masks[-1] = mask_of(self.width, self.used)
+            read = [None] * self.columns if self.filled else masks
+            sums = tiler.outer(a, b, self.rows, read, depth, self.apart, asks)
+        lanes = Lanes(code, step)
+        kind = lanes.type(self.dtype)
+        places = [
+            code.element(c.pointer, code.add(code.mul(r, c.down), v * step), self.dtype)
+            for r in range(self.rows)
+            for v in range(self.columns)
+        ]
+        if self.alpha != 1:
+            sums = [code.put(f"fmul {kind} {value}, {lanes.number(self.alpha, self.dtype)}") for value in sums]
+        if more is not False:
+            sums = self._added(code, lanes, sums, places, masks, more)
+        for k, (value, place) in enumerate(zip(sums, places, strict=True)):
+            put(code, value, place, 1, "0", self.dtype, step, masks[k % self.columns])
+
+    def _added(
+        self, code: Code, lanes: Lanes, sums: list[str], places: list[str], masks: list[str | None], more: Any
+    ) -> list[str]:
+        """The sums and what is there already, if it counts."""
+        kind, before = lanes.type(self.dtype), code.label
+        some, after = code.new_label("some"), code.new_label("after")
+        code.branch("true" if more is True else more, some, after)
+        code.begin(some)
+        total = []
+        for k, (value, place) in enumerate(zip(sums, places, strict=True)):
+            old = get(code, place, 1, "0", self.dtype, lanes.width, masks[k % self.columns])
+            total.append(code.put(f"fadd {kind} {old}, {value}"))
+        code.jump(after)
+        code.begin(after)
+        return [code.put(f"phi {kind} [ {x}, %{before} ], [ {y}, %{some} ]") for x, y in zip(sums, total, strict=True)]
+
+    def call(self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, asks: Asks | None) -> None:
+        """The same by a function that is there for all tiles of this form."""
+        lying = a.down == 1  # its columns lie along memory
+
+        def write(inner: Code) -> None:
+            left = Factor("%a", 1, "%a_step") if lying else Factor("%a", "%a_step", 1)
+            given = replace(asks, at="%asks") if asks else None
+            self.write(inner, left, Factor("%b", "%b_step", 1), Factor("%c", "%c_step", 1), "%depth", "%more", given)
+
+        name = code.module.once(("tile", self, lying, asks), "tile", PARAMETERS, write)
+        code.do(
+            f"call void @{name}(ptr {a.pointer}, i64 {a.across if lying else a.down}, ptr {b.pointer}, i64 {b.down}, "
+            f"ptr {c.pointer}, i64 {c.down}, i64 {depth}, i1 {str(more).lower() if isinstance(more, bool) else more}, "
+            f"ptr {asks.at if asks else 'null'})"
+        )
+
+
+@dataclass(frozen=True)
 class Tiler:
     """Writes tiles of some dtype and number of lanes."""
 
@@ -98,23 +228,17 @@ class Tiler:
     # ------------------------------------------------------------ lanes along the columns of the result
 
     def outer(
-        self,
-        a: Factor,
-        b: Factor,
-        rows: int,
-        masks: Sequence[str | None],
-        depth: Any,
-        apart: int,
-        asks: Sequence[Ask] = (),
+        self, a: Factor, b: Factor, rows: int, masks: Sequence[str | None], depth: Any, apart: int, asks: Asks | None
     ) -> list[str]:
         """A tile of a·b: for each row a vector for each mask. Terms that are `apart` from each other add up on their own.
 
         While terms are added up it asks for other things, a little for each row.
         """
         columns = len(masks)
+        down = self._multiples(a.down, rows)
 
         def add(sums: Sequence[str], k: Any) -> list[str]:
-            left = a.at(self.code, 0, k, self.dtype)
+            left = a.at(self.code, 0, k, self.dtype).pointer
             line = b.at(self.code, k, 0, self.dtype).pointer
             right = [
                 get(self.code, line, 1, str(v * self.width), self.dtype, self.width, mask)
@@ -122,29 +246,70 @@ class Tiler:
             ]
             found = []
             for r in range(rows):
-                one = self.code.load(self.code.element(left.pointer, r * a.down, self.dtype), self.dtype)
-                wide = self.lanes.spread(one, self.dtype)
+                wide = self.lanes.spread(self.code.load(self._below(left, r, a.down, down), self.dtype), self.dtype)
                 found += [self.fma(wide, right[v], sums[r * columns + v]) for v in range(columns)]
             return found
 
-        if not asks:
+        if asks is None:
             return self._sums(add, rows * columns, depth, 1, apart)
-        with self.code.loop(0, rows, 1, self.zeros(rows * columns)) as part:
-            for ask in asks:
-                ask(part.i)
+        kind = self.lanes.type(self.dtype)
+        far = [("ptr", self._noted(asks, 2, "ptr")), ("i64", self._noted(asks, 3))] if asks.far else []
+        with self.code.loop(0, rows, 1, [*far, *self.zeros(rows * columns)]) as part:
+            place, first = part.values[: len(far)], part.values[len(far) :]
+            self._ask_near(asks, part.i)
+            later = self._ask_far(asks, *place) if far else []
             low, high = (self._quotient(self.code.mul(i, depth), rows) for i in (part.i, self.code.add(part.i, 1)))
-            kind = self.lanes.type(self.dtype)
-            with self.code.loop(low, high, 1, [(kind, value) for value in part.values]) as turn:
+            with self.code.loop(low, high, 1, [(kind, value) for value in first]) as turn:
                 turn.next = add(turn.values, turn.i)
-            part.next = turn.results
-        return part.results
+            part.next = [*later, *turn.results]
+        return part.results[len(far) :]
 
-    def ask(self, address: str, cache: str) -> None:
-        """Have a line of memory brought near: to the first cache, where it will be changed too, or to the second."""
+    def _multiples(self, down: Any, rows: int) -> list[str]:
+        """1, 3, 5 … times the bytes between rows that are known at run time. LLVM would compute them again for each term."""
+        if isinstance(down, int):
+            return []
+        odd = [self.code.mul(r * self.dtype.itemsize, down) for r in range(1, rows, 2)]
+        return [self.code.put(f'call i64 asm "", "=r,0"(i64 {n})') for n in odd]
+
+    def _below(self, address: str, row: int, down: Any, multiples: Sequence[str]) -> str:
+        """The address of the same column of a later row."""
+        if row == 0 or not multiples:
+            return self.code.element(address, self.code.mul(row, down), self.dtype)
+        twice = (row & -row).bit_length() - 1  # a processor's addresses have a factor of up to 8
+        offset = multiples[row >> twice + 1]
+        if twice:
+            offset = self.code.put(f"shl i64 {offset}, {twice}")
+        return self.code.put(f"getelementptr i8, ptr {address}, i64 {offset}")
+
+    def _noted(self, asks: Asks, k: int, kind: str = "i64") -> str:
+        return self.code.put(f"load {kind}, ptr {self.code.element(asks.at, k, int64)}")
+
+    def _ask_near(self, asks: Asks, row: str) -> None:
+        """Ask for what will be needed soon: as much as belongs to a row."""
+        code = self.code
+        for k, lines in enumerate(asks.near):
+            pointer, step = self._noted(asks, 4 + 2 * k, "ptr"), self._noted(asks, 5 + 2 * k)
+            begin = code.put(f"getelementptr i8, ptr {pointer}, i64 {code.mul(row, step)}")
+            for v in range(lines):
+                self._prefetch(code.put(f"getelementptr i8, ptr {begin}, i64 {v * LINE}"), "i32 1, i32 3")
+
+    def _ask_far(self, asks: Asks, address: str, line: str) -> list[str]:
+        """Ask for what will be needed later: as much as belongs to a row; gives where the next one goes on."""
+        code = self.code
+        lines, back = self._noted(asks, 0), self._noted(asks, 1)
+        for _ in range(asks.far):
+            self._prefetch(address, "i32 0, i32 2")
+            line = code.add(line, 1)
+            last = code.put(f"icmp eq i64 {line}, {lines}")
+            step = code.put(f"select i1 {last}, i64 {back}, i64 {LINE}")
+            address = code.put(f"getelementptr i8, ptr {address}, i64 {step}")
+            line = code.put(f"select i1 {last}, i64 0, i64 {line}")
+        return [address, line]
+
+    def _prefetch(self, address: str, where: str) -> None:
+        """Have a line of memory brought to the first cache, where it will be changed too, or to the second."""
         self.code.module.declare("void @llvm.prefetch.p0(ptr, i32, i32, i32)")
-        self.code.do(
-            f"call void @llvm.prefetch.p0(ptr {address}, {'i32 1, i32 3' if cache == 'L1' else 'i32 0, i32 2'}, i32 1)"
-        )
+        self.code.do(f"call void @llvm.prefetch.p0(ptr {address}, {where}, i32 1)")
 
     def _quotient(self, x: Any, y: int) -> str:
         return self.code.put(f"udiv i64 {x}, {y}")
@@ -209,61 +374,6 @@ class Tiler:
         kind = self.lanes.type(self.dtype)
         return [self.code.put(f"fadd {kind} {p}, {q}") for p, q in zip(x, y, strict=True)]
 
-    # ------------------------------------------------------------ packing
-
-    def pack(self, b: Factor, to: str, columns: int, line: int, low: Any, high: Any, last: int) -> Factor:
-        """Rows `low` to `high` of a panel of b, each `line` elements from the next. What is behind its columns is of no use.
-
-        `last` is how many rows b has, and `low` a multiple of the width.
-        """
-        if b.across == 1:
-            self._copy(b, to, columns, line, low, high)
-            return Factor(to, line, 1)
-        assert b.down == 1, "a factor that lies along neither axis"
-        whole = last // self.width * self.width
-        if whole:
-            with self.code.loop(low, self.least(high, whole), self.width) as turn:
-                target = self._line(to, line, turn.i, low)
-                with self.code.loop(0, columns, self.width) as at:
-                    self._turn(b.at(self.code, turn.i, at.i, self.dtype), target, at.i, columns, line)
-        if whole < last:
-            self._gather(b, to, columns, line, self.most(low, whole), high, low)
-        return Factor(to, line, 1)
-
-    def _copy(self, b: Factor, to: str, columns: int, line: int, low: Any, high: Any) -> None:
-        with self.code.loop(low, high) as turn:
-            source = b.at(self.code, turn.i, 0, self.dtype).pointer
-            target = self._line(to, line, turn.i, low)
-            for v in range(0, columns, self.width):
-                mask = mask_of(self.width, min(self.width, columns - v))
-                value = get(self.code, source, 1, str(v), self.dtype, self.width, mask)
-                room = mask_of(self.width, min(self.width, line - v))
-                put(self.code, value, target, 1, str(v), self.dtype, self.width, room)
-
-    def _gather(self, b: Factor, to: str, columns: int, line: int, begin: Any, high: Any, low: Any) -> None:
-        """The rows that fill no square block, element by element."""
-        with self.code.loop(begin, high) as turn:
-            source = b.at(self.code, turn.i, 0, self.dtype).pointer
-            target = self._line(to, line, turn.i, low)
-            with self.code.loop(0, columns) as at:
-                value = self.code.load(self.code.element(source, self.code.mul(at.i, b.across), self.dtype), self.dtype)
-                self.code.store(value, self.code.element(target, at.i, self.dtype), self.dtype)
-            zero = Lanes(self.code, 1).number(0, self.dtype)
-            for lane in range(columns, line):
-                self.code.store(zero, self.code.element(target, lane, self.dtype), self.dtype)
-
-    def _line(self, to: str, line: int, k: Any, low: Any) -> str:
-        return self.code.element(to, self.code.mul(self.minus(k, low), line), self.dtype)
-
-    def _turn(self, b: Factor, target: str, column: str, columns: int, line: int) -> None:
-        """A square block, or what there is of one, transposed."""
-        code = self.code
-        name = define_turn(code.module, self.dtype, self.width)
-        left = code.put(f"sub i64 {columns}, {column}")
-        room = self.width if line % self.width == 0 else code.put(f"sub i64 {line}, {column}")
-        to = code.element(target, column, self.dtype)
-        code.do(f"call void @{name}(ptr {b.pointer}, i64 {b.across}, i64 {left}, ptr {to}, i64 {line}, i64 {room})")
-
     def minus(self, x: Any, y: Any) -> Any:
         if isinstance(y, int):
             return self.code.add(x, -y)
@@ -279,45 +389,3 @@ class Tiler:
         if isinstance(x, int) and isinstance(y, int):
             return known(x, y)
         return Lanes(self.code, 1).intrinsic(name, int64, str(x), str(y))
-
-
-def define_turn(module: Module, dtype: np.dtype, width: int) -> str:
-    """The function that transposes a square block: `left` lines of it are there, and `room` lanes of each are stored."""
-    name = f"turn_{dtype.name}_{width}"
-    head = f"define internal void @{name}(ptr %from, i64 %apart, i64 %left, ptr %to, i64 %line, i64 %room) nounwind noinline {{"
-    if any(text.startswith(head) for text in module.functions):
-        return name
-    code = Code(module)
-    lanes, one = Lanes(code, width), Lanes(code, 1)
-    final = code.put("add i64 %left, -1")
-    block = []
-    for k in range(width):  # a line that is not there is read as the last one
-        place = one.intrinsic("smin", int64, str(k), final)
-        block.append(code.load(code.element("%from", code.mul(place, "%apart"), dtype), dtype, width))
-    counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
-    mask = code.put(f"icmp slt <{width} x i64> {counted}, {lanes.spread('%room', int64)}")
-    for k, value in enumerate(transposed(lanes, block, dtype)):
-        put(code, value, code.element("%to", code.mul("%line", k), dtype), 1, "0", dtype, width, mask)
-    text = "\n".join(code.lines)
-    module.functions.append(f"{head}\nentry:\n{text}\n  ret void\n}}")
-    return name
-
-
-def transposed(lanes: Lanes, rows: Sequence[str], dtype: np.dtype) -> list[str]:
-    """As many vectors as they have lanes, rows for columns: blocks of 1, 2, 4 … change places across the diagonal."""
-    rows, wide, width = list(rows), lanes.type(dtype), lanes.width
-    step = 1
-    while step < width:
-        for i in range(width):
-            if not i & step:
-                x, y = rows[i], rows[i + step]
-                upper = [j if not j & step else width + j - step for j in range(width)]
-                lower = [j + step if not j & step else width + j for j in range(width)]
-                rows[i], rows[i + step] = (
-                    lanes.code.put(
-                        f"shufflevector {wide} {x}, {wide} {y}, <{width} x i32> <{', '.join(f'i32 {j}' for j in places)}>"
-                    )
-                    for places in (upper, lower)
-                )
-        step *= 2
-    return rows

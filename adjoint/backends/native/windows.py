@@ -45,11 +45,7 @@ def region(frame: Any, items: int, work: float, pointers: Sequence[str]) -> Iter
         if items % per:
             high = Lanes(code, 1).intrinsic("smin", int64, high, str(items))
     yield Chunk(code, inside, low, high)
-    name = shared.module.fresh("windows")
-    text = "\n".join(code.lines)
-    shared.module.functions.append(
-        f"define internal void @{name}(ptr noalias %ctx, i64 %chunk) nounwind {{\nentry:\n{text}\n  ret void\n}}"
-    )
+    name = shared.module.function("windows", "ptr noalias %ctx, i64 %chunk", code.lines)
     context = shared.alloca(f"[{len(pointers)} x ptr]")
     for k, pointer in enumerate(pointers):
         outer.do(f"store ptr {pointer}, ptr {outer.put(f'getelementptr ptr, ptr {context}, i64 {k}')}")

@@ -174,6 +174,16 @@ def test_equal_products_share_a_function(rng: np.random.Generator) -> None:
     assert len(module.functions) == 1
 
 
+def test_products_of_other_sizes_share_their_tiles() -> None:
+    module = Module()
+    frame = Bench(module, 256)
+    tiles = []
+    for m, n, k in ((48, 64, 100), (96, 128, 300)):
+        gemm.emit_gemm(frame, Product(F32, m, n, k, (k, 1), (n, 1)), "%x", "%y", "%z")
+        tiles.append([text for text in module.functions if text.startswith("define internal void @tile")])
+    assert tiles[0] and tiles[0] == tiles[1]
+
+
 def test_an_axis_is_cut_evenly() -> None:
     for n, most in itertools.product((1, 2, 7, 14, 15, 100), (1, 2, 3, 14)):
         found = [s.start + k * s.size + i for s in spans(n, most) for k in range(s.count) for i in range(s.size)]
