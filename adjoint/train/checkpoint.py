@@ -93,7 +93,6 @@ def load_checkpoint(
     if net is not None:
         load_param_into_net(net, found, strict_load)
     if ticket is not None:
-        # The tickets taken here are those up to the saved one; fewer than none if it was given out before.
         PROGRAM.resume(ticket)
     return {**found, **numbers}
 
