@@ -25,6 +25,7 @@ from adjoint.ops.index import Gather, ScatterAdd
 from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Sum
 from adjoint.ops.slicing import GetItem
+from adjoint.passes.inplace import zero
 
 LARGEST = 1 << 26  # elements that are stacked for a product
 #: Gives what a value of the body is in all rounds, stacked.
@@ -162,7 +163,7 @@ class _Parts:
         """The sum of a value over all rounds, if it is better taken at once."""
         if self.uses[x] != 1:
             return None
-        if isinstance(x.op, ScatterAdd) and _zero(x.inputs[0]):
+        if isinstance(x.op, ScatterAdd) and zero(x.inputs[0]):
             return self._put_in_turn(x)
         if isinstance(x.op, Sum) and not x.op.keepdims and (x.inputs[0] in self.results or x.inputs[0] in self.slices):
             axes = (0, *(a + 1 for a in x.op.axes))
@@ -206,7 +207,7 @@ class _Parts:
         return lambda stacked: stacked(x)
 
     def _added(self, first: Node, total: Node) -> Node:
-        return total if _zero(first) and first.spec == total.spec else self.builder.build(card(Add), (first, total))
+        return total if zero(first) and first.spec == total.spec else self.builder.build(card(Add), (first, total))
 
     def _flat(self, x: Node) -> Node:
         """The rows of all rounds below one another."""
@@ -240,10 +241,6 @@ class _Parts:
         for place, k in enumerate(kept):
             results[k] = self.builder.pick(loop, place)
         return loop, results
-
-
-def _zero(x: Node) -> bool:
-    return isinstance(x.op, Const) and not np.any(x.op.value)
 
 
 def _counts(x: Node) -> bool:

@@ -28,7 +28,7 @@ def _accumulated(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node
     if not isinstance(node.op, Add) or any(i.spec != node.spec for i in inputs):
         return None
     for whole, part in (inputs, inputs[::-1]):
-        if isinstance(part.op, ScatterAdd) and _zero(part.inputs[0]):
+        if isinstance(part.op, ScatterAdd) and zero(part.inputs[0]):
             return builder.build(part.op, (whole, *part.inputs[1:]))
         if isinstance(part.op, PutItem):
             index, value = part.op.index, part.inputs[0]
@@ -42,10 +42,11 @@ def _zero_there(node: Node, index: BasicIndex) -> bool:
     """Whether an array holds zeros at an index: its parts were put elsewhere."""
     while isinstance(node.op, SetItem) and apart(node.op.index, index, node.shape):
         node = node.inputs[0]
-    return _zero(node) or (isinstance(node.op, PutItem) and apart(node.op.index, index, node.shape))
+    return zero(node) or (isinstance(node.op, PutItem) and apart(node.op.index, index, node.shape))
 
 
-def _zero(node: Node) -> bool:
+def zero(node: Node) -> bool:
+    """Whether a node is a constant of zeros."""
     return isinstance(node.op, Const) and not np.any(node.op.value)
 
 
@@ -74,7 +75,7 @@ def _side_by_side(builder: Builder, chain: list[Node]) -> Node | None:
     node, base = chain[0], chain[-1]
     if isinstance(base.op, SetItem):
         chain.append(base.inputs[0])
-    if not (_zero(chain[-1]) or isinstance(chain[-1].op, PutItem)):
+    if not (zero(chain[-1]) or isinstance(chain[-1].op, PutItem)):
         return None
     places = [_place(n) for n in chain if isinstance(n.op, (SetItem, PutItem))]
     axis = places[0][0]

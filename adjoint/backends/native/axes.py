@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
 
-from adjoint.backends.native.expr import Load, below, contiguous
+from adjoint.backends.native.expr import Expr, Load, contiguous, within
 from adjoint.backends.native.plan import REDUCTIONS, Nest, cuts
 
 
-def loads_of(expressions: Any) -> list[Load]:
-    found: dict[int, Load] = {}
-    stack = list(expressions)
-    seen: set[int] = set()
-    while stack:
-        e = stack.pop()
-        if id(e) in seen:
-            continue
-        seen.add(id(e))
-        if isinstance(e, Load):
-            found[id(e)] = e
-        stack += below(e)
-    return list(found.values())
+def loads_of(expressions: Iterable[Expr]) -> list[Load]:
+    """The loads in expressions."""
+    return [e for e in within(expressions) if isinstance(e, Load)]
 
 
 def coalesced(

@@ -14,7 +14,7 @@ from typing import Any
 from adjoint.backends.native import gemm
 from adjoint.backends.native.axes import loads_of
 from adjoint.backends.native.code import Code
-from adjoint.backends.native.expr import Choice, Expr, below, contiguous
+from adjoint.backends.native.expr import Choice, Expr, contiguous, within
 from adjoint.backends.native.lanes import Lanes
 from adjoint.backends.native.lines import put
 from adjoint.backends.native.plan import REDUCTIONS, Kernel, Nest, Plan, Unit, parts_of, same_memory
@@ -109,7 +109,11 @@ def _fits(
 
     Notes how its loads go along rows and columns.
     """
-    if space[-1] != product.shape[-1] or prod(space) != prod(product.shape) or _has_choice(e):
+    if (
+        space[-1] != product.shape[-1]
+        or prod(space) != prod(product.shape)
+        or any(isinstance(part, Choice) for part in within([e]))
+    ):
         return False
     reads = {same_memory(n) for n in parts_of([e])[0]}
     if product not in reads or not all(n is product or before(n) for n in reads):
@@ -123,18 +127,6 @@ def _fits(
             return False
         rows[id(load)] = steps  # type: ignore[assignment]
     return True
-
-
-def _has_choice(e: Expr) -> bool:
-    stack, seen = [e], set()
-    while stack:
-        e = stack.pop()
-        if isinstance(e, Choice):
-            return True
-        if id(e) not in seen:
-            seen.add(id(e))
-            stack += below(e)
-    return False
 
 
 def _row_step(strides: Sequence[int], sizes: Sequence[int]) -> int | None:

@@ -6,7 +6,7 @@ only change where its inputs are read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -75,6 +75,17 @@ def below(e: Expr) -> tuple[Expr, ...]:
     if isinstance(e, Apply):
         return e.args
     return (e.inside, e.outside) if isinstance(e, Choice) else ()
+
+
+def within(expressions: Iterable[Expr]) -> Iterator[Expr]:
+    """Expressions and all that they are made of, each once, in an order that depends on them alone."""
+    stack, seen = list(expressions), set()
+    while stack:
+        e = stack.pop()
+        if id(e) not in seen:
+            seen.add(id(e))
+            yield e
+            stack += below(e)
 
 
 def is_point(node: Node) -> bool:

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from adjoint.backends.native.code import is_known
-from adjoint.backends.native.expr import Apply, Choice, Expr, Load, Scalar, Writer, below, is_placed, is_point, is_view
+from adjoint.backends.native.expr import Apply, Choice, Expr, Load, Scalar, Writer, is_placed, is_point, is_view, within
 from adjoint.backends.native.place import MOST, pieces
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
@@ -269,36 +269,23 @@ def _is_dear(node: Node) -> bool:
 
 
 def parts_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:
-    """The nodes that expressions read, and the ops they apply, in an order that depends on the expressions alone."""
+    """The nodes that expressions read, and the ops they apply."""
     reads: dict[Node, None] = {}
     points: dict[Node, None] = {}
-    seen: set[int] = set()
-    stack: list[Any] = list(expressions)
-    while stack:
-        e = stack.pop()
-        if id(e) in seen:
-            continue
-        seen.add(id(e))
+    for e in within(expressions):
         if isinstance(e, (Load, Scalar)):
             reads[e.leaf] = None
         elif isinstance(e, Apply):
             points[e.node] = None
-        stack += below(e)
     return reads, points
 
 
 def cuts(expressions: Iterable[Expr]) -> dict[int, set[int]]:
     """Where along each axis expressions change from one form to another."""
     found: dict[int, set[int]] = {}
-    seen: set[int] = set()
-    stack: list[Any] = list(expressions)
-    while stack:
-        e = stack.pop()
-        if id(e) not in seen:
-            seen.add(id(e))
-            if isinstance(e, Choice):
-                found.setdefault(e.axis, set()).update((e.low, e.high))
-            stack += below(e)
+    for e in within(expressions):
+        if isinstance(e, Choice):
+            found.setdefault(e.axis, set()).update((e.low, e.high))
     return found
 
 
