@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.api.batching import vmap
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import name_of
-from adjoint.core import context, tree
+from adjoint.core import context, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, NoRuleError, boundary, called_at
@@ -188,6 +188,8 @@ class _Custom:
         functools.update_wrapper(self, fn)
 
     def _define(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        if self.rule is not None:  # without one it has not been called
+            rules.changed()
         self.rule = rule
         return rule
 
@@ -329,6 +331,7 @@ class BpropGetters:
                 setattr(cls, attribute, _card_vjp(getter))
             else:
                 setattr(cls, attribute, lambda self, *args: getter(self)(*args))
+            rules.changed()
             return getter
 
         return decorate
@@ -343,6 +346,7 @@ class BpropGetters:
             delattr(cls, attribute)
         else:
             setattr(cls, attribute, original)
+        rules.changed()
 
 
 def _card_vjp(getter: Callable[[Any], Callable[..., Any]]) -> Callable[..., Any]:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
+from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.node import Const, Graph, Node, Pick
 from adjoint.graph.trace import trace
 
 
-@lru_cache(maxsize=1024)
+@derived
 def vmap_graph(graph: Graph, batched: tuple[bool, ...], size: int) -> Graph:
     """The graph on batches of `size`: the batched inputs, and all results, have the batch as their first axis."""
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 from adjoint.core.absent import ZERO
+from adjoint.core.rules import derived
 from adjoint.derive.reverse import forward_values
 from adjoint.graph.control import or_zeros, silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 
 
-@lru_cache(maxsize=1024)
+@derived
 def jvp_graph(graph: Graph, moving: tuple[int, ...], kept: tuple[int, ...]) -> Graph:
     """The graph from (inputs, tangents of the `moving` inputs) to the tangents of the `kept` results."""
     graph = silent(graph)  # the primal runs the effects

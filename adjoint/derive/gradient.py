@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.rules import derived
 from adjoint.core.spec import Spec
 from adjoint.derive.reverse import vjp_graph
 from adjoint.graph.control import float_positions
@@ -15,7 +15,7 @@ from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 
 
-@lru_cache(maxsize=1024)
+@derived
 def grad_graph(graph: Graph) -> Graph:
     """The graph from the inputs to the gradient of the sum of all floating-point results, by each such input."""
     wanted = float_positions([p.spec for p in graph.params])

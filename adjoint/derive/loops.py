@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.absent import ZERO
+from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.derive.batch import vmap_graph
@@ -57,7 +57,7 @@ def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Place
     return trace(decide, [*carry, *more[0], *constants, *more[1]])[0]
 
 
-@lru_cache(maxsize=1024)
+@derived
 def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Graph:
     body, a, s = loop.body, loop.carried, loop.stacked
     moving = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
@@ -117,7 +117,7 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
     return tuple(result)
 
 
-@lru_cache(maxsize=1024)
+@derived
 def _keeping(loop: Loop) -> Graph:
     """The body that also puts out that this round took place, the state it began with, and what is dear to compute again."""
     body = silent(loop.body)
@@ -125,7 +125,7 @@ def _keeping(loop: Loop) -> Graph:
     return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body)))
 
 
-@lru_cache(maxsize=1024)
+@derived
 def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Graph:
     body, a, s = loop.body, loop.carried, loop.stacked
     wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
@@ -175,7 +175,7 @@ def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tupl
     return (*found[:a], *(verbs.moveaxis(y, 1, 0) for y in found[a:]))
 
 
-@lru_cache(maxsize=1024)
+@derived
 def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     a, s = loop.carried, loop.stacked
     body = vmap_graph(loop.body, flags, size)

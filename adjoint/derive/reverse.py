@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from adjoint.core.absent import ZERO
 from adjoint.core.absent import add as add_cotangents
+from adjoint.core.rules import derived
 from adjoint.core.spec import dtype_of, is_inexact
 from adjoint.graph.control import or_zeros, silent
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
@@ -16,7 +16,7 @@ from adjoint.graph.trace import trace
 from adjoint.graph.walk import apply
 
 
-@lru_cache(maxsize=1024)
+@derived
 def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...], kept: tuple[Node, ...] = ()) -> Graph:
     """The graph from (inputs, `kept` values, cotangents of the `moving` results) to the cotangents of the `wanted` inputs."""
     graph = silent(graph)  # the primal runs the effects
