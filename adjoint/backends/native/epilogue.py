@@ -41,8 +41,14 @@ class Fused(Kernel):
     def may_overwrite(self, root: Node, node: Node, factors: Iterable[Node]) -> bool:
         """Whether a root may be stored over an array: it is read where it is written, if at all."""
         loads = [e for e in loads_of(self.roots.values()) if same_memory(e.leaf) is node]
-        here = all(e.offset == 0 and self.rows[id(e)] == (root.shape[-1], 1) for e in loads)
+        here = all(e.offset == 0 and self.rows[id(e)] == (columns(self.node), 1) for e in loads)
         return here and all(same_memory(f) is not node for f in factors)
+
+
+def columns(product: Node) -> int:
+    """How many columns a product is computed with: a vector on the right is one column, which is no axis of the result."""
+    right = product.inputs[1]
+    return right.shape[-1] if right.ndim > 1 else 1
 
 
 def folded(plan: Plan, reads: Callable[[Unit], Iterable[Node]]) -> list[Unit]:
@@ -89,7 +95,7 @@ def _source(node: Node) -> Node:
 
 
 def _has_epilogue(node: Node) -> bool:
-    return isinstance(node.op, MatMul) and node.ndim > 1 and node.shape[-1] >= NARROW and node.spec.dtype.kind == "f"
+    return isinstance(node.op, MatMul) and node.ndim > 1 and columns(node) >= NARROW and node.spec.dtype.kind == "f"
 
 
 def _without(nest: Nest, roots: Iterable[Node], plan: Plan) -> Nest:
@@ -110,7 +116,7 @@ def _fits(
     Notes how its loads go along rows and columns.
     """
     if (
-        space[-1] != product.shape[-1]
+        space[-1] != columns(product)
         or prod(space) != prod(product.shape)
         or any(isinstance(part, Choice) for part in within([e]))
     ):
@@ -155,7 +161,7 @@ def written(frame: Any, unit: Fused) -> gemm.Epilogue:
     """The code of the epilogue."""
     leaves = unit.reads()
     arrays = [*leaves, *unit.roots]
-    line = (unit.node.shape[-1], 1)
+    line = (columns(unit.node), 1)
     alike = {e.leaf for e in loads_of(unit.roots.values()) if (e.offset, unit.rows[id(e)]) == (0, line)}
 
     def write(spot: Spot) -> None:
@@ -172,7 +178,7 @@ def written(frame: Any, unit: Fused) -> gemm.Epilogue:
             else begin(values[e.leaf], e.offset, *unit.rows[id(e)], e.leaf.spec.dtype)
             for e in loads_of(unit.roots.values())
         }
-        targets = [begin(values[root], 0, unit.node.shape[-1], 1, root.spec.dtype) for root in unit.roots]
+        targets = [begin(values[root], 0, columns(unit.node), 1, root.spec.dtype) for root in unit.roots]
         point = Point(Row(code, values, unit.rows), bases, {})
         for e in unit.roots.values():
             point.hoist(e)

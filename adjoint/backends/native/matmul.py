@@ -37,7 +37,7 @@ def _product(node: Node) -> gemm.Product:
     """The sizes and strides of a matrix product."""
     left, right = node.inputs
     m, k = (left.shape[-2] if left.ndim > 1 else 1), left.shape[-1]
-    n = right.shape[-1] if right.ndim > 1 else 1
+    n = epilogue.columns(node)
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
 
     def steps(factor: Node, size: int) -> tuple[int, ...]:
