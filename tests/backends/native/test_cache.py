@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+import socket
+import stat
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from adjoint.backends.native import cache
 from adjoint.backends.native.cache import SUFFIX, Cache
+from adjoint.testing.fuzz import alarm
 
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 
@@ -106,6 +110,200 @@ def test_a_link_is_not_followed(store: Cache, tmp_path: Path) -> None:
     assert store.get("a") is None
 
 
+@posix
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o722])
+def test_a_file_that_others_can_write_is_ignored_and_replaced(store: Cache, mode: int) -> None:
+    store.put("a", b"code")
+    file_of(store, "a").chmod(mode)
+    assert store.get("a") is None
+    store.put("a", b"code")
+    assert store.get("a") == b"code"
+
+
+@posix
+def test_a_file_with_a_second_name_is_ignored_and_replaced(store: Cache, tmp_path: Path) -> None:
+    store.put("a", b"code")
+    os.link(file_of(store, "a"), tmp_path / "second")
+    assert store.get("a") is None
+    store.put("a", b"code")
+    assert store.get("a") == b"code" and (tmp_path / "second").exists()
+
+
+def fifo(path: Path) -> None:
+    os.mkfifo(path, 0o600)
+
+
+def listener(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(path))
+
+
+STRANGE = {
+    "fifo": fifo,
+    "socket": listener,
+    "directory": lambda path: path.mkdir(0o700),
+    "link to a device": lambda path: path.symlink_to("/dev/zero"),
+    "link to itself": lambda path: path.symlink_to(path),
+    "dangling link": lambda path: path.symlink_to("nowhere"),
+    "unreadable": lambda path: path.touch(0o000),
+    "huge and sparse": lambda path: (path.touch(0o600), os.truncate(path, 2**40)),
+}
+
+
+@posix
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_is_no_object_does_not_block_or_harm(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as short:  # a socket's path must be
+        store = Cache(Path(short) / "objects")
+        STRANGE[kind](file_of(store, "a"))
+        with alarm(20):
+            assert store.get("a") is None
+            store.put("a", b"code")
+            assert store.get("a") == (None if kind == "directory" else b"code")
+            assert [p.name for p in store.directory.iterdir()] == ["a" + SUFFIX]
+
+
+@posix
+@pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root makes devices")
+def test_a_device_is_not_opened(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    try:
+        os.mknod(file_of(store, "a"), 0o600 | stat.S_IFCHR, os.makedev(1, 5))  # /dev/zero, which never ends
+    except PermissionError:
+        pytest.skip("no devices in this container")
+    with alarm(20):
+        assert store.get("a") is None
+
+
+@posix
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_parent_that_all_can_write_is_refused_unless_sticky(tmp_path: Path, depth: int) -> None:
+    place = tmp_path / "a" / "b" / "c" / "objects"
+    Cache(place)
+    parent = place.parents[depth]
+    parent.chmod(0o777)
+    with pytest.raises(PermissionError, match=f"replaced by other users.*chmod o-w {parent}"):
+        Cache(place)
+    parent.chmod(0o1777)
+    Cache(place)
+
+
+@posix
+def test_a_parent_of_a_stranger_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.stat
+
+    def seen(path: object, **options: object) -> os.stat_result:
+        found = real(path, **options)  # type: ignore[arg-type, call-overload]
+        strange = str(path) == str(tmp_path)
+        return os.stat_result((*found[:4], os.getuid() + 7, *found[5:10])) if strange else found
+
+    monkeypatch.setattr(os, "stat", seen)
+    with pytest.raises(PermissionError, match="another user, who owns"):
+        Cache(tmp_path / "objects")
+
+
+@posix
+def test_parents_are_made_private_whatever_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        store = Cache(tmp_path / "x" / "y" / "objects")
+        store.put("a", b"code")
+    finally:
+        os.umask(old)
+    assert (tmp_path / "x").stat().st_mode & 0o777 == 0o700
+    assert store.get("a") == b"code"
+
+
+@posix
+def test_a_link_to_a_directory_is_refused_and_one_above_it_is_settled(tmp_path: Path) -> None:
+    Cache(tmp_path / "real" / "objects")
+    (tmp_path / "link").symlink_to(tmp_path / "real" / "objects")
+    with pytest.raises(PermissionError, match="is a link. Name what it stands for"):
+        Cache(tmp_path / "link")
+    (tmp_path / "above").symlink_to(tmp_path / "real")
+    store = Cache(tmp_path / "above" / "objects")
+    assert store.directory == (tmp_path / "real" / "objects").resolve()
+
+
+@posix
+def test_a_directory_replaced_or_opened_later_is_not_used(store: Cache, tmp_path: Path) -> None:
+    store.put("a", b"code")
+    store.directory.chmod(0o777)
+    assert store.get("a") is None
+    store.put("b", b"code")
+    assert not file_of(store, "b").exists()
+    store.directory.chmod(0o700)
+    assert store.get("a") == b"code"
+    moved = store.directory.rename(tmp_path / "moved")
+    store.directory.symlink_to(moved)
+    assert store.get("a") is None
+    store.put("b", b"code")
+    assert sorted(p.name for p in moved.iterdir()) == ["a" + SUFFIX]
+
+
+def test_every_single_bit_counts(store: Cache) -> None:
+    store.put("a", b"code")
+    whole = file_of(store, "a").read_bytes()
+    for bit in range(8 * len(whole)):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        assert cache.unpack("a", bytes(damaged)) is None
+    for length in range(len(whole)):
+        assert cache.unpack("a", whole[:length]) is None
+
+
+@pytest.mark.parametrize("broken", ["write_new_file", "os.replace", "os.scandir", "os.utime"])
+def test_a_full_or_read_only_disk_is_not_an_error(store: Cache, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+    def full(*args: object, **options: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"adjoint.backends.native.cache.{broken}", full)
+        store.put("a", b"code")
+        assert store.get("a") in (None, b"code")
+    assert not [p for p in store.directory.iterdir() if p.suffix == cache.PARTIAL]
+    store.put("a", b"code")
+    assert store.get("a") == b"code"
+
+
+def test_an_interrupt_leaves_nothing_behind(store: Cache, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*args: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        store.put("a", b"code")
+    assert not list(store.directory.iterdir())
+
+
+@posix
+def test_a_disk_that_fills_up_while_an_object_is_written(tmp_path: Path) -> None:
+    program = """if True:
+        import resource, sys
+        from adjoint.backends.native.cache import Cache
+        store = Cache(sys.argv[1])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        store.put("a", bytes(5000))
+        assert store.get("a") is None
+        store.put("b", bytes(500))
+        assert store.get("b") == bytes(500)
+    """
+    subprocess.run([sys.executable, "-c", program, str(tmp_path / "objects")], check=True, timeout=60)
+    assert [p.name for p in (tmp_path / "objects").iterdir()] == ["b" + SUFFIX]
+
+
+def test_a_clock_that_was_set_back(tmp_path: Path) -> None:
+    store = Cache(tmp_path / "objects", limit_bytes=3500)
+    store.put("a", bytes(1000))
+    lost = store.directory / "lost.part"
+    lost.touch()
+    for path in (file_of(store, "a"), lost):
+        os.utime(path, (4e9, 4e9))
+    for i in range(20):
+        store.put(str(i), bytes(1000))
+        assert sum(p.stat().st_size for p in store.directory.iterdir()) <= 3500
+    assert not lost.exists()
+
+
 def test_a_file_is_not_a_directory(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(OSError):
@@ -170,6 +368,17 @@ def test_an_unusable_place_warns_and_turns_it_off(
     monkeypatch.setenv("ADJOINT_CACHE", str(tmp_path))
     with pytest.warns(RuntimeWarning, match="not kept on disk: .* open to other users"):
         assert cache.current() is None
+    assert cache.current() is None
+
+
+@posix
+def test_a_warning_made_an_error_comes_once(
+    fresh_choice: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("ADJOINT_CACHE", str(tmp_path))
+    with pytest.raises(RuntimeWarning):
+        cache.current()
     assert cache.current() is None
 
 
