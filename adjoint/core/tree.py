@@ -1,18 +1,25 @@
 """Nested containers <-> flat lists of leaves.
 
-Tuples, lists, dicts, named tuples and dataclasses are containers; `None` is an empty one; all else is a leaf.
+Tuples, lists, dicts, their subclasses, named tuples and dataclasses are containers; `None` is an empty one; all else is a leaf.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache, cached_property
 from typing import Any
 
+import numpy as np
+
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
 
 Path = str
+_NUMBERS = (Value, np.ndarray, np.generic, float, complex)
+_BASES = (OrderedDict, defaultdict, dict, list, tuple)
+_MISSING = object()
 
 
 def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]] | None:
@@ -22,25 +29,133 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
         return [], lambda _: None
     if kind is tuple or kind is list:
         return [(f"[{i}]", x) for i, x in enumerate(node)], kind
-    if isinstance(node, dict):
+    if kind is dict:
         keys = list(node)
-        return [(f"[{k!r}]", node[k]) for k in keys], lambda xs: _rebuild_dict(node, keys, xs)
-    if isinstance(node, tuple) and hasattr(node, "_fields"):
-        return [(f".{n}", x) for n, x in zip(node._fields, node, strict=True)], lambda xs: kind(*xs)
-    if isinstance(node, (tuple, list)):
-        return [(f"[{i}]", x) for i, x in enumerate(node)], kind
+        return [(f"[{k!r}]", node[k]) for k in keys], lambda xs: dict(zip(keys, xs, strict=True))
+    if isinstance(node, (dict, list, tuple)):
+        return _with_attributes(node, _items(node))
     if hasattr(node, "__dataclass_fields__") and not isinstance(node, type):
-        names = [f.name for f in dataclasses.fields(node) if f.init]
-        rebuild = lambda xs: dataclasses.replace(node, **dict(zip(names, xs, strict=True)))  # noqa: E731
-        return [(f".{n}", getattr(node, n)) for n in names], rebuild
+        names = [n for n in _layout(kind).fields if hasattr(node, n)]
+        return _with_attributes(node, [(f".{n}", getattr(node, n)) for n in names], names)
     return None
 
 
-def _rebuild_dict(node: dict, keys: list, xs: list) -> dict:
-    fresh = {} if type(node) is dict else copy.copy(node)  # a defaultdict keeps its factory
-    for key, x in zip(keys, xs, strict=True):
-        fresh[key] = x
+# ---------------------------------------------------------------- containers of other classes
+# They are made anew without their constructors: what these compute or check was done when the user made the object.
+
+
+def _items(node: Any) -> list[tuple[str, Any]]:
+    if isinstance(node, dict):
+        base = _base(type(node))
+        return [(f"[{k!r}]", base.__getitem__(node, k)) for k in base.keys(node)]
+    if hasattr(node, "_fields"):
+        return [(f".{n}", x) for n, x in zip(node._fields, tuple.__iter__(node), strict=True)]
+    return [(f"[{i}]", x) for i, x in enumerate(_base(type(node)).__iter__(node))]
+
+
+def _with_attributes(
+    node: Any, items: list[tuple[str, Any]], fields: list[str] | None = None
+) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]]:
+    """The items of an object, the attributes with numbers behind them, and how to make another one; others are carried along."""
+    attributes = _attributes(node, fields or [])
+    tracked = {name: x for name, x in attributes.items() if _holds_numbers(x)}
+    carried = {name: x for name, x in attributes.items() if name not in tracked}
+    count = len(items)
+
+    def rebuild(xs: list[Any]) -> Any:
+        fresh = _blank(node, xs[:count], fields)
+        for name, x in (*zip(fields or (), xs), *carried.items(), *zip(tracked, xs[count:], strict=True)):
+            object.__setattr__(fresh, name, x)
+        return fresh
+
+    return [*items, *((f".{name}", x) for name, x in tracked.items())], rebuild
+
+
+def _blank(node: Any, xs: list[Any], fields: list[str] | None) -> Any:
+    """An object of the same class with these items, without attributes."""
+    kind = type(node)
+    if fields is not None:
+        return object.__new__(kind)
+    base: Any = _base(kind)
+    if isinstance(node, tuple):
+        return base.__new__(kind, xs)
+    fresh = base.__new__(kind)
+    if isinstance(node, list):
+        list.extend(fresh, xs)
+        return fresh
+    if isinstance(node, defaultdict):
+        fresh.default_factory = node.default_factory
+    for key, x in zip(base.keys(node), xs, strict=True):
+        base.__setitem__(fresh, key, x)
     return fresh
+
+
+@cache
+def _base(kind: type) -> Any:
+    """The class that keeps the items: methods of the user's subclasses are not asked."""
+    return next(c for c in kind.__mro__ if c in _BASES or "n_sequence_fields" in vars(c))
+
+
+@dataclasses.dataclass(frozen=True)
+class _Layout:
+    """Where the objects of a class keep what they hold."""
+
+    fields: tuple[str, ...]
+    slots: tuple[str, ...]
+    cached: frozenset[str]
+
+
+@cache
+def _layout(kind: type) -> _Layout:
+    fields = tuple(f.name for f in dataclasses.fields(kind) if f.init) if dataclasses.is_dataclass(kind) else ()
+    slots: list[str] = []
+    for c in kind.__mro__:
+        own = c.__dict__.get("__slots__", ())
+        slots += [own] if isinstance(own, str) else own
+    hidden = {"__dict__", "__weakref__", *fields}
+    computed = (n for c in kind.__mro__ for n, x in vars(c).items() if isinstance(x, cached_property))
+    return _Layout(fields, tuple(n for n in slots if n not in hidden), frozenset(computed))
+
+
+def _attributes(node: Any, fields: list[str]) -> dict[str, Any]:
+    """What an object holds besides its fields and items; what it computes when asked is left to be computed again."""
+    layout = _layout(type(node))
+    held = {name: getattr(node, name, _MISSING) for name in layout.slots}
+    held |= getattr(node, "__dict__", {})
+    return {n: x for n, x in held.items() if n not in fields and n not in layout.cached and x is not _MISSING}
+
+
+def _carried(node: Any) -> tuple[Any, ...]:
+    """What objects of one shape have in common: keys, names, and attributes without numbers."""
+    keys = tuple(_base(type(node)).keys(node)) if isinstance(node, dict) else ()
+    held = _attributes(node, list(_layout(type(node)).fields)).items()
+    return keys, tuple((n, None if _holds_numbers(x) else _carried_shape(x)) for n, x in held)
+
+
+def _carried_shape(x: Any) -> Any:
+    xs, _ = flatten(x)
+    return shape(x), tuple(map(_Held, xs))
+
+
+def _holds_numbers(x: Any) -> bool:
+    return any(isinstance(leaf, _NUMBERS) for leaf in leaves(x))
+
+
+class _Held:
+    """An attribute that is carried along, as a part of an object's shape: equal plain values are one, objects are themselves."""
+
+    __slots__ = ("x",)
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Held) or type(self.x) is not type(other.x):
+            return False
+        return self.x is other.x or (isinstance(self.x, (int, str, bytes)) and bool(self.x == other.x))
+
+    def __hash__(self) -> int:
+        return hash(self.x) if isinstance(self.x, (int, str, bytes)) else id(self.x)
 
 
 def is_leaf(node: Any) -> bool:
@@ -80,10 +195,14 @@ def shape(tree: Any) -> Any:
     """
     if is_leaf(tree):
         return 0
-    if isinstance(tree, dict):
-        return type(tree), tuple((k, shape(v)) for k, v in tree.items())
+    if type(tree) is dict:
+        return dict, tuple((k, shape(v)) for k, v in tree.items())
     found = _children(tree)
-    return 0 if found is None else (type(tree), tuple(shape(child) for _, child in found[0]))
+    if found is None:
+        return 0
+    kind = type(tree)
+    inner = tuple(shape(child) for _, child in found[0])
+    return (kind, inner) if kind in (tuple, list, type(None)) else (kind, inner, _carried(tree))
 
 
 def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:

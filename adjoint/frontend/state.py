@@ -259,16 +259,7 @@ class Flat:
     @staticmethod
     def of(value: Any) -> Flat:
         leaves, rebuild = tree.flatten(value)
-        return Flat(leaves, rebuild, _outline(value))
-
-
-def _outline(value: Any) -> Any:
-    """The containers of a value, with a mark in place of each leaf."""
-    leaves, rebuild = tree.flatten(value)
-    try:
-        return rebuild(["·"] * len(leaves))
-    except Exception:  # a dataclass that checks its fields
-        return type(value), len(leaves)
+        return Flat(leaves, rebuild, tree.shape(value))
 
 
 def is_dynamic(leaf: Any) -> bool:
