@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -90,7 +91,6 @@ def _blank(node: Any, xs: list[Any], fields: list[str] | None) -> Any:
     return fresh
 
 
-@cache
 def _base(kind: type) -> Any:
     """The class that keeps the items: methods of the user's subclasses are not asked."""
     return next(c for c in kind.__mro__ if c in _BASES or "n_sequence_fields" in vars(c))
@@ -105,16 +105,30 @@ class _Layout:
     cached: frozenset[str]
 
 
-@cache
+_layouts: WeakKeyDictionary[type, _Layout] = WeakKeyDictionary()
+
+
 def _layout(kind: type) -> _Layout:
+    found = _layouts.get(kind)
+    if found is not None:
+        return found
     fields = tuple(f.name for f in dataclasses.fields(kind) if f.init) if dataclasses.is_dataclass(kind) else ()
-    slots: list[str] = []
-    for c in kind.__mro__:
-        own = c.__dict__.get("__slots__", ())
-        slots += [own] if isinstance(own, str) else own
     hidden = {"__dict__", "__weakref__", *fields}
     computed = (n for c in kind.__mro__ for n, x in vars(c).items() if isinstance(x, cached_property))
-    return _Layout(fields, tuple(n for n in slots if n not in hidden), frozenset(computed))
+    found = _Layout(fields, tuple(n for n in slots(kind) if n not in hidden), frozenset(computed))
+    _layouts[kind] = found
+    return found
+
+
+def slots(kind: type) -> list[str]:
+    """The names in the `__slots__` of a class and its bases, as attributes have them."""
+    found: list[str] = []
+    for c in kind.__mro__:
+        own = c.__dict__.get("__slots__", ())
+        for name in [own] if isinstance(own, str) else own:
+            private = name.startswith("__") and not name.endswith("__")
+            found.append(f"_{c.__name__.lstrip('_')}{name}" if private else name)
+    return found
 
 
 def _attributes(node: Any, fields: list[str]) -> dict[str, Any]:

@@ -301,4 +301,6 @@ def described(value: Any) -> str:
         return str(spec_of(value))
     if isinstance(value, (list, tuple)):
         return f"a {type(value).__name__} of {len(value)}"
+    if isinstance(value, dict):
+        return f"a {type(value).__name__} with the keys {list(value)!r:.80}"
     return f"{value!r:.40}" if isinstance(value, str) else f"a {type(value).__name__}"

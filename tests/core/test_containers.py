@@ -119,7 +119,7 @@ class Sized(tuple):
         return found
 
 
-class Point(namedtuple("Point", "x y")):  # noqa: SLOT002
+class Point(namedtuple("Point", "x y")):
     def __new__(cls, x):
         made.append("Point")
         return super().__new__(cls, x, 2.0 * x)
