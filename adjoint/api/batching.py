@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.inputs import binding, check_function, name_of, whole
+from adjoint.api.inputs import binding, check_function, held, name_of, whole
 from adjoint.core import context, tree
-from adjoint.core.dispatch import Value, lift, wrap
+from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import shape_of
@@ -43,7 +43,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         size = _batch_size(fn, leaves, axes)
         batch = Batch(size)
         tracked = [
-            x if a is None else batch.track(lift(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)
+            x if a is None else batch.track(held(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)
         ]
         try:
             with binding({}):

@@ -17,6 +17,7 @@ from adjoint.api.grad import vjp
 from adjoint.api.inputs import name_of
 from adjoint.core import context, rules, tree
 from adjoint.core.absent import ZERO
+from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, NoRuleError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
@@ -53,7 +54,7 @@ class CustomCall(Op):
                     f"{self.name} has a derivative rule of its own and uses a Tensor or Parameter from outside that is "
                     f"being differentiated; the rule cannot see it. Pass it as an argument.{called_at()}"
                 )
-        values = tuple(lift(y) if isinstance(y, Value) else np.asarray(y) for y in leaves)
+        values = tuple(lift(y) if isinstance(y, Value) else kept(np.asarray(y)) for y in leaves)
         return values if len(values) > 1 else values[0]
 
     def output(self, ys: Any) -> Any:
@@ -86,7 +87,7 @@ def _given_back(what: str, grads: Any, xs: Sequence[Any]) -> list[Any]:
             raise ArgumentError(
                 f"{what} returned a gradient of shape {shape_of(g)} for input {i} of shape {shape_of(x)}{called_at()}"
             )
-        result.append(lift(g if dtype_of(g) == dtype_of(x) else verbs.cast(g, dtype_of(x))))
+        result.append(lift(kept(g) if dtype_of(g) == dtype_of(x) else verbs.cast(g, dtype_of(x))))
     return result
 
 
@@ -145,7 +146,7 @@ class JvpCall(CustomCall):
             shapes = ", ".join(str(shape_of(t)) for t in leaves)
             raise ArgumentError(f"the jvp rule of {self.name} returned tangents of shape {shapes}{called_at()}")
         pushed = tuple(
-            lift(t if dtype_of(t) == dtype_of(v) else verbs.cast(t, dtype_of(v)))
+            lift(kept(t) if dtype_of(t) == dtype_of(v) else verbs.cast(t, dtype_of(v)))
             for t, v in zip(leaves, _flat(y), strict=True)
         )
         return pushed if isinstance(y, tuple) else pushed[0]

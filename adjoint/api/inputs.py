@@ -10,7 +10,8 @@ import numpy as np
 
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import Value, lift, wrap
+from adjoint.core.arrays import kept
+from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
@@ -99,7 +100,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
     if isinstance(x, np.ndarray) and x.dtype == object:
         x = verbs.array(x)
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
-        return lift(x.copy() if isinstance(x, np.ndarray) else x)  # the caller may write to the array later
+        return held(x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
         raise NotDifferentiableError(
             f"{what}: {name} is a {type(x).__name__}, which has no derivative. Differentiate with respect to Tensors, "
@@ -112,6 +113,12 @@ def check_input(what: str, name: str, x: Any) -> Any:
     )
 
 
+def held(x: Any) -> Any:
+    """A value one level below that stays as it is: the caller may write to the array, or to the Tensor, later."""
+    x = lift(kept(x))
+    return snapshot(x) if isinstance(x, Value) else x
+
+
 class Input:
     """One differentiable input: its leaves, ready to be tracked, and how to build its like."""
 
@@ -120,7 +127,7 @@ class Input:
     def __init__(self, what: str, place: int | str, value: Any) -> None:
         self.rebuild: Callable[[list[Any]], Any]
         if type(value) is Tensor and is_inexact(value.dtype):
-            self.leaves, self.rebuild = [lift(value)], _only
+            self.leaves, self.rebuild = [held(value)], _only
         else:
             self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, f"argument {place!r}")]
             self.rebuild = tree.flatten(value)[1]
@@ -183,7 +190,8 @@ def finished(value: Any, like: Any) -> Any:
 def lowered(trace: Any, x: Any) -> Any:
     """A value of `trace`, one level below, as the user gets it; anything else as it is."""
     if isinstance(x, Value) and x._trace is trace:
-        return wrap(x._value)
+        below = x._value
+        return make(below._value, below._trace, below._extra) if isinstance(below, Value) else wrap(below)
     return x
 
 
@@ -234,7 +242,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
         if dtype_of(value).kind == "c" and want.kind != "c":
             raise ArgumentError(f"{what} is complex, its value {want}{called_at()}")
         value = verbs.cast(value, want)
-    return lift(value.copy() if value is g and isinstance(g, np.ndarray) else value)
+    return held(value)
 
 
 Function = Callable[..., Any]

@@ -45,7 +45,7 @@ class Steps:
             self.plan.append((op, reads, slots[node], done, takes_over))
 
     def __call__(self, *arrays: Any) -> list[Any]:
-        return self.run(self._filled(arrays))
+        return [_own(y, arrays) for y in self.run(self._filled(arrays))]
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; updates write over inputs that nothing else holds, which the donated ones are."""
@@ -109,6 +109,14 @@ class Half:
 
     def __repr__(self) -> str:
         return repr(self.op)
+
+
+def _own(y: Any, inputs: Sequence[Any]) -> Any:
+    """A result with memory of its own: the caller may go on writing into an array of which it is a part."""
+    if isinstance(y, np.ndarray) and (y.base is not None or any(y is x for x in inputs)):
+        shared = any(np.may_share_memory(y, x) for x in inputs if isinstance(x, np.ndarray))
+        return np.array(y) if shared else y
+    return y
 
 
 def _holders(values: list[Any], i: int) -> int:

@@ -1,4 +1,4 @@
-"""Array namespaces: what kernels reach for beyond the namespace itself. Heavy modules are imported when first used."""
+"""Arrays: which of them may be kept, and what kernels reach for beyond an array namespace itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from functools import lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
 
 
 @lru_cache(maxsize=8)
@@ -13,3 +16,42 @@ def special(xp: Any) -> ModuleType:
     """The special functions that go with an array namespace: SciPy's for NumPy, JAX's and CuPy's for theirs."""
     homes = {"numpy": "scipy.special", "jax.numpy": "jax.scipy.special", "cupy": "cupyx.scipy.special"}
     return import_module(homes[xp.__name__])
+
+
+def kept(x: Any) -> Any:
+    """An array that is used again later: a read-only copy, unless nobody can write to its memory.
+
+    >>> array = np.ones(2)
+    >>> held = kept(array)
+    >>> array[0] = 5.0
+    >>> held, kept(held) is held
+    (array([1., 1.]), True)
+    """
+    if not isinstance(x, np.ndarray) or is_frozen(x):
+        return x
+    copy = np.array(x)
+    copy.flags.writeable = False
+    return copy
+
+
+def is_frozen(x: np.ndarray) -> bool:
+    """Whether an array and the arrays that it is a part of are read-only."""
+    base: Any = x
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return False
+        base = base.base
+    return base is None or type(base) is bytes
+
+
+_constants: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()  # by the id of the array they are copies of
+
+
+def constant(x: np.ndarray) -> np.ndarray:
+    """A copy for a graph to hold: the same one each time, as long as the array holds the same numbers."""
+    if is_frozen(x):
+        return x
+    known = _constants.get(id(x))
+    if known is None or (known.shape, known.dtype) != (x.shape, x.dtype) or known.tobytes() != x.tobytes():
+        known = _constants[id(x)] = kept(x)
+    return known

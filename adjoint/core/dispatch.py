@@ -61,6 +61,14 @@ def make(value: Any, trace: Trace, extra: Any = None) -> Any:
     return x
 
 
+def snapshot(x: Any) -> Any:
+    """The same value in a Tensor that the user does not have, so that `x[i] = v` cannot change it."""
+    tape = _open_tape()
+    if tape is not None and differentiable(x):
+        x = tape.leaf(x)
+    return make(x._value, x._trace, x._extra)
+
+
 def evaluate(op: Any, arrays: Any) -> Any:
     """Run the op's kernel on plain arrays; a failure becomes an error about the op and the user's line."""
     try:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
+from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import AdjointError, EndedTransformError, called_at
 from adjoint.core.spec import Spec, spec_of
@@ -48,7 +49,7 @@ class Tracer(Trace):
                 known = self._inside[identity(x)] = self.builder.param(spec_of(x))
                 self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
             return known
-        return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else np.asarray(x))
+        return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else constant(np.asarray(x)))
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:

@@ -13,12 +13,14 @@ from adjoint.api.custom import custom_vjp
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import binding
 from adjoint.core import context, tree
-from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.arrays import kept
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random import Record
 from adjoint.core.spec import dtype_of
 from adjoint.core.verbs import verbs
+from adjoint.graph.trace import is_graph_value
 from adjoint.nn import state
 
 _new_key = count().__next__
@@ -180,6 +182,7 @@ def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[st
     """A call that keeps only its inputs, and is made again when its derivative is wanted, with the same random draws."""
     params = list(cell.get_parameters())
     leaves, rebuild = tree.flatten((inputs, kwargs))
+    leaves = [x if isinstance(x, Parameter) else x.copy() if isinstance(x, Value) else kept(x) for x in leaves]
     spots = [i for i, x in enumerate(leaves) if is_float(x) and not isinstance(x, Parameter)]
     draws = Record()
 
@@ -195,12 +198,35 @@ def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[st
         return run(False, values)
 
     def rule(*args: Any) -> tuple[Any, ...]:
-        *values, _, dout = args
-        _, pull = vjp(lambda *xs: run(True, xs), *values)
+        *values, out, dout = args
+        again, pull = vjp(lambda *xs: run(True, xs), *values)
+        _check_same(cell, out, again)
         return pull(*dout) if isinstance(dout, (tuple, list)) else pull(dout)
 
     first.__name__ = type(cell).__name__
     return custom_vjp(first, rule)(*(leaves[i] for i in spots), *params)
+
+
+def _check_same(cell: Any, first: Any, again: Any) -> None:
+    """Raise if computing again gave another result: something that the Cell reads has changed in between."""
+    for x, y in zip(tree.leaves(first), tree.leaves(again), strict=True):
+        if not (is_float(x) and is_float(y)) or _is_hidden(x) or _is_hidden(y):
+            continue
+        a, b = (wrap(v).asnumpy().astype(np.float64) for v in (x, y))
+        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-3, equal_nan=True):
+            raise AdjointError(
+                f"{type(cell).__name__}.recompute(): computing it again for the derivative gave another result. Something that "
+                f"it reads beside its inputs and Parameters has changed in between: pass that as an input{called_at()}"
+            )
+
+
+def _is_hidden(x: Any) -> bool:
+    """Whether a value holds no numbers of its own: it is a batch, or part of a graph."""
+    while isinstance(x, Value):
+        if not x._trace.transparent or is_graph_value(x):
+            return True
+        x = x._value
+    return False
 
 
 # ---------------------------------------------------------------- one around another

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
+from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import PARAMETERS, Parameter, plain
@@ -47,7 +48,8 @@ class GradientTape(Tape):
             raise EndedTransformError(f"this GradientTape is already recording{called_at()}")
         self._outer = context.open_tape.get()
         self.level = context.new_level()
-        self.base, self._used, self.closed = None, False, False
+        self.base = EAGER if self._outer is None else None
+        self._used, self.closed = False, False
         self._leaves.clear()
         self._token = context.open_tape.set(self)
         return self
@@ -66,9 +68,9 @@ class GradientTape(Tape):
         known = self._leaves.get(id(x))
         if known is None:
             below = self._outer.leaf(x) if self._outer is not None else plain(x) if isinstance(x, Parameter) else x
-            if isinstance(below, Value) and below._trace is EAGER:
-                below = below._value
-            tracked = self.track(below)
+            if isinstance(below, Value):  # `x[i] = v` may change x itself
+                below = below._value if below._trace is EAGER else make(below._value, below._trace, below._extra)
+            tracked = self.track(kept(below))
             known = self._leaves[id(x)] = (x, tracked, tracked._extra)
             self._leaves[id(tracked)] = (tracked, *known[1:])  # `x[i] = v` may rebind it
             if isinstance(x, Parameter):
@@ -91,9 +93,7 @@ class GradientTape(Tape):
     def _noted(self, x: Any) -> Any:
         if not isinstance(x, Value) or x._trace is self:
             return x
-        if is_inexact(dtype_of(x)):
-            return self.leaf(x)
-        return x._value if x._trace is EAGER else x
+        return self.leaf(x) if is_inexact(dtype_of(x)) else x
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         inner = context.open_tape.get()

@@ -16,7 +16,8 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, wrap
+from adjoint.core.arrays import kept
+from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
@@ -99,9 +100,14 @@ class Tape(Trace):
                     node, x = x._extra, x._value
                 elif trace is base:
                     x = x._value
-                plain = plain and not isinstance(x, Value)
-            elif type(x) is np.ndarray and x.dtype.hasobject:
-                return op(*gathered(xs))
+                if isinstance(x, Value):
+                    plain = False
+                    if node is None:  # the user's own Tensor: `x[i] = v` may change it before the sweep
+                        x = snapshot(x)
+            elif isinstance(x, np.ndarray):
+                if x.dtype.hasobject:
+                    return op(*gathered(xs))
+                x = kept(x)  # the user may write to it before the sweep
             parents.append(node)
             values.append(x)
         if plain:
@@ -236,7 +242,7 @@ def _hooked(node: Node, g: Any) -> Any:
                 raise ArgumentError(
                     f"a hook returned a gradient of shape {shape_of(new)} in place of one of shape {shape_of(g)}{called_at()}"
                 )
-            g = new._value if isinstance(new, Value) and new._trace is EAGER else new
+            g = new._value if isinstance(new, Value) and new._trace is EAGER else kept(new)
     return g
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
+from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import CutGradientError, called_at
 from adjoint.core.spec import normalize_axis
@@ -28,7 +29,7 @@ def tensor(a: Any) -> Any:
         return verbs.stack([tensor(x) for x in a], 0)
     if isinstance(a, np.ndarray) and a.dtype == object and a.size:
         return verbs.reshape(verbs.stack([tensor(x) for x in a.ravel()], 0), a.shape)
-    return wrap(np.asarray(a))
+    return wrap(kept(a) if isinstance(a, np.ndarray) else np.array(a))
 
 
 def tensors(arrays: Any) -> list[Any]:
