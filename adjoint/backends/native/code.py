@@ -65,6 +65,8 @@ class Module:
     names: int = 0
     known: dict[str, str] = field(default_factory=dict)  # functions by their bodies
     written: dict[Hashable, str] = field(default_factory=dict)  # functions by what they depend on
+    sizes: dict[str, int] = field(default_factory=dict)  # bytes of constants
+    checked: bool = False  # whether every access is compared with its buffer
 
     def fresh(self, hint: str) -> str:
         self.names += 1
@@ -95,6 +97,7 @@ class Module:
         name = self.fresh("const")
         self.externals[name] = array.ctypes.data
         self.keep.append(array)
+        self.sizes[name] = array.nbytes
         self.declarations[f"@{name} = external constant i8"] = None
         return f"@{name}"
 

@@ -24,6 +24,10 @@ from adjoint.graph.node import Const, Graph, Node, Pick
 ALIGN = 64
 
 
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // ALIGN) * ALIGN
+
+
 class Arena:
     """Memory for what is not a result, planned while the code is written: places are used again when free."""
 
@@ -33,20 +37,20 @@ class Arena:
 
     def take(self, size: int) -> tuple[int, int]:
         """A place of so many bytes: the smallest free one that fits, else at the end."""
-        size = -(-max(size, 1) // ALIGN) * ALIGN
-        fitting = [(n, offset) for offset, n in self._free if n >= size]
+        room = _rounded(size)
+        fitting = [(n, offset) for offset, n in self._free if n >= room]
         if fitting:
             n, offset = min(fitting)
             self._free.remove((offset, n))
-            if n > size:
-                self._free.append((offset + size, n - size))
+            if n > room:
+                self._free.append((offset + room, n - room))
             return offset, size
-        self.size += size
-        return self.size - size, size
+        self.size += room
+        return self.size - room, size
 
     def give(self, place: tuple[int, int]) -> None:
         """Let a place be used again, joined with its free neighbours."""
-        offset, size = place
+        offset, size = place[0], _rounded(place[1])
         for other in [p for p in self._free if p[0] + p[1] == offset or p[0] == offset + size]:
             self._free.remove(other)
             offset, size = min(offset, other[0]), size + other[1]
@@ -166,6 +170,8 @@ class Frame:
             unit = group[0]
             self.now = k = k + len(group)
             self._temporary: list[tuple[int, int]] = []
+            if self.shared.module.checked:
+                self.code.do(f"; {_described(group)}")
             if isinstance(unit, Nest):
                 self._nest(group, lead)  # type: ignore[arg-type]
             elif isinstance(unit, epilogue.Fused):
@@ -317,6 +323,12 @@ class Frame:
                 fill(self.code, self.values[root], prod(root.shape), neutral(kind, root.spec.dtype), root.spec.dtype)
 
 
+def _described(group: Sequence[Unit]) -> str:
+    """What some units compute, on one line."""
+    nodes = [n for unit in group for n in (unit.roots if isinstance(unit, Nest) else [unit.node])]
+    return ", ".join(f"{n.op} {n.spec}" for n in nodes).replace("\n", " ")[:200]
+
+
 class Shared:
     """What all frames of a function have in common."""
 
@@ -358,4 +370,5 @@ class Shared:
             self.code.do(f"call void @{name}(ptr {context}, i64 0)")
 
     def address(self, place: tuple[int, int]) -> str:
-        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}")
+        size = f" ; {place[1]}" if self.module.checked else ""
+        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}{size}")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import call, jit, kernels, threads, vecmath
+from adjoint.backends.native import bounds, call, checked, jit, kernels, threads, vecmath
 from adjoint.backends.native.code import Module
 from adjoint.backends.native.draws import bits_in_steps
 from adjoint.backends.native.einsum import as_products
@@ -255,7 +255,7 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
 
 def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
     """The compiled function, and which results are not among its own but written over which inputs."""
-    module = Module()
+    module = Module(checked=checked.wanted())
     shared = Shared(module, vector_bits())
     code = shared.code
     inputs = []
@@ -285,15 +285,19 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     if shared.checks:
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
-    texts = module_text(
-        module, shared, n + len(outputs), {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
-    )
+    specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    checker = None
+    if module.checked:
+        checker = bounds.Checker([*map(_bytes, [*specs, *outputs]), shared.arena.size], module.sizes)
+    targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
+    texts = module_text(module, shared, n + len(outputs), targets, checker)
     library = jit.compile_ir(
         texts, ["kernel"], _externals(module, shared), keep=module.keep, threads=threads.default_threads()
     )
-    specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     common().join()
     run = call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
+    if checker is not None:
+        run = checked.watched(run, checker.sites)
     return (_watched(run, graph) if shared.checks and not same else _unwatched(run) if shared.checks else run), same
 
 
@@ -359,7 +363,13 @@ def _buffer(code: Any, k: int, known: str | None = None) -> str:
     return known or code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
 
 
-def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, int]) -> list[str]:
+def _bytes(spec: Spec) -> int:
+    return prod(spec.shape) * spec.dtype.itemsize
+
+
+def module_text(
+    module: Module, shared: Shared, arena: int, targets: dict[str, int], checker: bounds.Checker | None = None
+) -> list[str]:
     """The module, in parts."""
     head = [
         *(f"  {name}.at = getelementptr ptr, ptr %buffers, i64 {k}" for name, k in targets.items()),
@@ -370,12 +380,19 @@ def module_text(module: Module, shared: Shared, arena: int, targets: dict[str, i
         "  store i64 0, ptr %status",
         *shared.allocas,
     ]
+    if checker is not None:
+        head += checker.rubbish({**targets, "%arena": arena})
     main = "\n".join(
         ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    return split([*module.declarations, *more], [*definitions, *module.functions, main])
+    functions, declarations = [*module.functions, main], [*module.declarations, *more]
+    if checker is not None:
+        functions = checker.rewritten(module.functions, main)
+        declarations += checked.DECLARE
+    return split(declarations, [*definitions, *functions])
 
 
 def _externals(module: Module, shared: Shared) -> dict[str, int]:
-    return {**module.externals, **(threads.externals() if shared.parallel else {})}
+    found = {**module.externals, **(threads.externals() if shared.parallel else {})}
+    return found | checked.externals() if module.checked else found

@@ -11,23 +11,15 @@ import ctypes
 import faulthandler
 import mmap
 import sys
-from collections.abc import Iterator, Sequence
-from random import Random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-import adjoint as ad
-from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import code, jit, program
 from adjoint.backends.native.call import conform
-from adjoint.core import tree
-from adjoint.core.spec import Spec, spec_of
-from adjoint.graph.node import Builder, Graph
-from adjoint.ops.card import REGISTRY
-from adjoint.testing.cases import cases
-from adjoint.testing.corpus import PROGRAMS
-from adjoint.testing.random_graphs import random_graph
+from adjoint.core.spec import Spec
+from adjoint.testing.graph_sets import SETS, check
 
 PAGE = mmap.PAGESIZE
 PROT_NONE = 0
@@ -96,56 +88,6 @@ def guarded_constant(module: code.Module, array: np.ndarray) -> str:
     module.keep.append(room)
     module.declarations[f"@{name} = external constant i8"] = None
     return f"@{name}"
-
-
-# ---------------------------------------------------------------- graphs
-
-Cases = Iterator[tuple[str, Graph, list[Any]]]
-
-
-def registry() -> Cases:
-    """The samples of every card side by side, in double and single precision."""
-    for name, cls in REGISTRY.items():
-        for dtype in (np.float64, np.float32):
-            builder, values, outputs = Builder(), [], []
-            for (case,) in cases(cls, "float64", 1):
-                xs = [x.astype(dtype) if x.dtype.kind == "f" else x for x in case.xs]
-                call = builder.build(case.op, [builder.param(spec_of(x)) for x in xs])
-                count = len(call.spec) if isinstance(call.spec, tuple) else 0
-                outputs += [builder.pick(call, k) for k in range(count)] if count else [call]
-                values += xs
-            yield f"{name} {dtype.__name__}", Graph(tuple(builder.params), tuple(outputs)), values
-
-
-def graphs() -> Cases:
-    for seed in range(1000, 1030):
-        yield f"random graph {seed}", *random_graph(Random(seed), empty=seed % 4 == 0)
-
-
-def corpus(every: int = 9) -> Cases:
-    static = [p for p in PROGRAMS.values() if p.static and not p.name.startswith("assert")]
-    for p in static[::every]:
-        xs = [x for x in tree.leaves(list(p.inputs)) if isinstance(x, (np.ndarray, np.generic, float, complex))]
-        forward = ad.graph.trace_function(p.fn, list(p.inputs))
-        if len(xs) == len(forward.params):
-            gradient = ad.graph.optimize_grad_graph(ad.graph.generate_grad_graph(forward))
-            yield p.name, ad.graph.optimize_grad_graph(forward), xs
-            yield f"gradient of {p.name}", gradient, xs
-
-
-SETS = {"registry": registry, "graphs": graphs, "corpus": corpus, "whole corpus": lambda: corpus(1)}
-
-
-def check(name: str, graph: Graph, xs: list[Any]) -> bool:
-    """Run a graph guarded, and compare; False if nothing of it is compiled."""
-    with np.errstate(all="ignore"):
-        compiled = program.Program(graph)
-        if all(isinstance(run, Steps) for run, _, _ in compiled.steps):
-            return False
-        for found, wanted in zip(compiled(*xs), Steps(graph)(*xs), strict=True):
-            loose = 1e-3 if np.asarray(wanted).dtype == np.float32 else 1e-9
-            np.testing.assert_allclose(found, wanted, rtol=loose, atol=loose, err_msg=name)
-    return True
 
 
 def trespass(how: str) -> None:

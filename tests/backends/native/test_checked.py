@@ -1,0 +1,151 @@
+"""Bounds-checked kernels: what goes too far is noticed and named, and nothing that the backend writes goes too far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import ops
+from adjoint.backends.native import bounds, cache, checked, control, epilogue, frame, jit, lines, matmul, nest, program
+from adjoint.backends.native.code import Code
+from adjoint.backends.native.packing import Packing
+from adjoint.testing import graph_sets
+
+
+@pytest.fixture(autouse=True)
+def checked_builds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Checked, quick to compile, and not kept."""
+    monkeypatch.setattr(jit, "EFFORT", 0)
+    monkeypatch.setattr(cache, "_current", None)
+    monkeypatch.setattr(cache, "_chosen", True)
+    with checked.build():
+        yield
+
+
+def run(fn: Callable[..., Any], *xs: np.ndarray) -> list[np.ndarray]:
+    return program.Program(ad.jit(fn).graph(*xs))(*xs)
+
+
+x17, w9 = np.arange(17.0), np.ones((9, 9))
+
+
+# ---------------------------------------------------------------- kernels that go too far
+
+
+def store_beyond(patch: pytest.MonkeyPatch) -> None:
+    def put(code: Code, value: str, base: str, *rest: Any) -> None:
+        lines.put(code, value, code.put(f"getelementptr i8, ptr {base}, i64 1"), *rest)
+
+    patch.setattr(nest, "put", put)
+
+
+def load_before(patch: pytest.MonkeyPatch) -> None:
+    def get(code: Code, base: str, *rest: Any) -> str:
+        return lines.get(code, code.put(f"getelementptr double, ptr {base}, i64 -1"), *rest)
+
+    patch.setattr("adjoint.backends.native.point.get", get)
+
+
+def no_mask(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(nest, "mask_of", lambda code, width, left: "<" + ", ".join(["i1 true"] * width) + ">")
+
+
+def columns_of_the_result(patch: pytest.MonkeyPatch) -> None:
+    """The last axis of a stack times a vector taken for columns, in the epilogue and not in the product."""
+    patch.setattr(matmul, "_product", (lambda old: lambda node: _with(old, node))(matmul._product))
+    patch.setattr(epilogue, "columns", lambda node: node.shape[-1])
+
+
+def _with(product: Callable[..., Any], node: Any) -> Any:
+    own, epilogue.columns = epilogue.columns, lambda n: 1  # type: ignore[assignment]
+    try:
+        return product(node)
+    finally:
+        epilogue.columns = own
+
+
+def small_places(patch: pytest.MonkeyPatch) -> None:
+    take = frame.Arena.take
+    patch.setattr(frame.Arena, "take", lambda self, size: (take(self, size)[0], size - 1))
+
+
+def copy_more(patch: pytest.MonkeyPatch) -> None:
+    copy = Code.copy
+    patch.setattr(Code, "copy", lambda self, to, source, size: copy(self, to, source, size + 1))
+
+
+def too_little_room(patch: pytest.MonkeyPatch) -> None:
+    grow = control._make_room
+    patch.setattr(control, "_make_room", lambda f, stacks, rounds: grow(f, stacks, f.code.add(rounds, -100)))
+
+
+def panels_further_on(patch: pytest.MonkeyPatch) -> None:
+    panel = Packing._packed_panel
+    patch.setattr(Packing, "_packed_panel", lambda self, k, term: panel(self, self.code.add(k, 1), term))
+
+
+def doubled(x: Any) -> Any:
+    while ops.sum(x) < 1e9:
+        x = x * 2.0 + ops.sin(x)
+    return x
+
+
+FAULTS: dict[str, tuple[Callable[..., None], Callable[..., Any], tuple[np.ndarray, ...], str]] = {
+    "a store too far": (store_beyond, lambda x: ops.sin(x) + 1.0, (x17,), "Add"),
+    "a load too early": (load_before, lambda x: ops.sin(x) + 1.0, (x17,), "Add"),
+    "a tail without a mask": (no_mask, lambda x: ops.sin(x) + 1.0, (x17,), "Add"),
+    "an epilogue": (columns_of_the_result, lambda a, v: a @ v + 1.0, (np.ones((3, 9, 9)), np.ones(9)), "MatMul"),
+    "a place in the arena": (small_places, lambda x: ops.cumsum(ops.cumsum(x)), (x17,), "CumSum"),
+    "a copy": (copy_more, lambda x: ops.sin(x.reshape(1, 17)), (x17,), "kernel"),
+    "a stack of residuals": (too_little_room, ad.grad(lambda x: ops.sum(doubled(x))), (x17 * 1e-12 + 1e-9,), "Add"),
+    "a packed panel": (panels_further_on, lambda a, b: a @ b, (np.ones((200, 300)), np.ones((300, 70))), "MatMul"),
+}
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_what_goes_too_far_is_noticed_and_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fault, fn, xs, node = FAULTS[name]
+    run(fn, *xs)  # as it should be
+    fault(monkeypatch)
+    if name == "a copy":
+        fn = lambda x: (x.reshape(1, 17), ops.reshape(x, (17, 1)))
+    with pytest.raises(checked.BoundsError, match=node):
+        run(fn, *xs)
+
+
+def test_an_unknown_instruction_is_refused() -> None:
+    with pytest.raises(AssertionError, match="does not know this instruction"):
+        bounds.Checker([8], {}).rewritten(
+            [], "define void @kernel(ptr %b) {\nentry:\n  %x = atomicrmw add ptr %b, i32 1\n}"
+        )
+
+
+def test_it_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(jit, "emit", (lambda old: lambda text: seen.append(text) or old(text))(jit.emit))
+
+    def is_checked() -> bool:
+        seen.clear()
+        run(lambda x: x + 1.0, x17)
+        return any(checked.CHECK in text for text in seen)
+
+    assert is_checked()
+    with checked.build(False):
+        assert not is_checked()
+    checked._wanted.set(None)
+    assert not is_checked()
+    monkeypatch.setenv("ADJOINT_CHECKED", "1")
+    assert is_checked()
+
+
+# ---------------------------------------------------------------- everything else
+
+
+@pytest.mark.parametrize("name", ["registry", "graphs", "corpus"])
+def test_nothing_goes_too_far(name: str) -> None:
+    count = sum(graph_sets.check(*case) for case in graph_sets.SETS[name]())
+    assert count > 25
