@@ -19,7 +19,9 @@ from adjoint.core.random import Draws, InGraph
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import UNKNOWN
+from adjoint.graph.fused import inlined
 from adjoint.graph.node import Graph
+from adjoint.graph.ruled import Ruled
 from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
 
@@ -30,7 +32,8 @@ optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 @functools.lru_cache(maxsize=1024)
 def executable(graph: Graph, backend: str) -> Any:
     """The compiled form of a graph, made once."""
-    return backends.load(backend).compile(graph if graph in optimised else optimise(graph)[0])
+    flat = inlined(graph, Ruled)  # the rules have done their work: what is left is to compute
+    return backends.load(backend).compile(flat if flat in optimised else optimise(flat)[0])
 
 
 verbs.executable, verbs.optimise = executable, optimise

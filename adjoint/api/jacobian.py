@@ -143,7 +143,13 @@ def jacrev(
                 )
                 continue
             k, done = done, done + 1
-            pulled = _for_each(lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :]), _basis(wrap(y)))  # type: ignore[misc]
+            row = lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :])  # type: ignore[misc]  # noqa: E731
+            pulled = _for_each(row, _basis(wrap(y)))
+            if (
+                dtype_of(y).kind == "c"
+            ):  # by real inputs: a cotangent of 1 pulls the real parts back, one of i the others
+                imaginary = _for_each(row, _basis(wrap(y)) * 1j)
+                pulled = tree.map(lambda re, im: re + 1j * im, pulled, imaginary)
             rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
         by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
         result = _bare(grad_position, by_input)

@@ -30,7 +30,7 @@ from adjoint.api.inputs import check_function, name_of
 from adjoint.api.quick import bound_quick, plain_key, plain_quick, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
-from adjoint.core import context, tree
+from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import resolve
@@ -42,6 +42,7 @@ from adjoint.frontend.calls import call, is_users
 from adjoint.graph.call import GraphCall
 from adjoint.graph.indices import indices
 from adjoint.graph.node import Graph, Param, constants_apart
+from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
@@ -86,6 +87,12 @@ class Jitted:
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
         self._signature = Signature(fn, static_argnames=static, dynamic=dynamic, donate=donate)
+        rules.compiled.add(self)
+
+    def forget(self, why: str) -> None:
+        """Compile anew at the next call."""
+        self._change = why if self._entries else self._change
+        self._whole, self._quick, self._entries = (), {}, {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         for run in self._whole:
@@ -311,7 +318,9 @@ class Jitted:
             raise NeedsNumberError(f"{error}\n    {self.notes[-1]}") from None
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
-        """The same with its graph optimised."""
+        """The same with its graph optimised; as it is where a rule from outside must find the ops that it is for."""
+        if rules.replaced and uses(entry.graph, lambda op: isinstance(op, rules.replaced)):
+            return entry, []
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)
         return replace(entry, graph=graph), reports

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import ContextVar
 from functools import lru_cache
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 #: One more with each rule that is registered, replaced or restored (`bprop_getters`, `defvjp`, `defjvp`).
 version = 0
 
+#: The cards whose rule comes from outside just now.
+replaced: tuple[type, ...] = ()
+
+#: Whether a rule is being transposed: that is linear algebra, by each card's own rule.
+transposing: ContextVar[bool] = ContextVar("transposing", default=False)
+
 _derived: list[Any] = []  # caches of what was derived by rules
+
+#: Compiled functions: their graphs may hold what a rule gave.
+compiled: WeakSet[Any] = WeakSet()
 
 
 def changed() -> None:
@@ -20,6 +31,8 @@ def changed() -> None:
     version += 1
     for cache in _derived:
         cache.cache_clear()
+    for function in list(compiled):
+        function.forget("a derivative rule changed")
 
 
 def derived(fn: F) -> F:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, shape_of
@@ -45,8 +46,8 @@ class Fused(Control):
         return tuple(replay(batched, [batch_front(x, d) for x, d in zip(xs, dims, strict=True)]))
 
 
-def inlined(graph: Graph) -> Graph:
-    """The graph with single steps in place of fused ones, in the graphs of control flow too; itself if there are none."""
+def inlined(graph: Graph, kind: Any = Fused) -> Graph:
+    """The graph with the steps of such ops in their place, in the graphs of control flow too; itself if there are none."""
     done: dict[Graph, Graph] = {}
 
     def flat(current: Graph) -> Graph:
@@ -57,28 +58,30 @@ def inlined(graph: Graph) -> Graph:
     def _inlined(current: Graph) -> Graph:
         builder = Builder()
         found: dict[Node, Node] = {p: p for p in current.params}
-        results: dict[Node, list[Node]] = {}  # of each fused call
+        results: dict[Node, Graph] = {}  # of each such call: its steps in this graph
         for node in current.nodes:
             if node in found:
                 continue
-            if isinstance(node.op, Fused):
-                results[node] = _steps(builder, node.op.inner, [found[i] for i in node.inputs])
+            if isinstance(node.op, kind):
+                results[node] = _steps(builder, flat(node.op.inner), [found[i] for i in node.inputs])
             elif isinstance(node.op, Pick) and node.inputs[0] in results:
-                found[node] = results[node.inputs[0]][node.op.index]
+                found[node] = results[node.inputs[0]].outputs[node.op.index]
             else:
                 op = node.op.mapped(flat) if isinstance(node.op, Control) else node.op
                 found[node] = builder.keep(node, op, tuple([found[i] for i in node.inputs]))
-        outputs, effects = (tuple([found[n] for n in nodes]) for nodes in (current.outputs, current.effects))
+        outputs = tuple([found[n] for n in current.outputs])
+        effects = tuple([e for n in current.effects for e in (results[n].effects if n in results else (found[n],))])
         same = outputs == current.outputs and effects == current.effects
         return current if same else Graph(current.params, outputs, current.name, effects)
 
     return flat(graph)
 
 
-def _steps(builder: Builder, inner: Graph, inputs: list[Node]) -> list[Node]:
-    """The steps of an inner graph, built in the outer one."""
+def _steps(builder: Builder, inner: Graph, inputs: list[Node]) -> Graph:
+    """An inner graph built in the outer one."""
     found: dict[Node, Node] = dict(zip(inner.params, inputs, strict=True))
     for node in inner.nodes:
         if node not in found:
             found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
-    return [found[n] for n in inner.outputs]
+    outputs, effects = (tuple([found[n] for n in nodes]) for nodes in (inner.outputs, inner.effects))
+    return Graph(tuple(inputs), outputs, inner.name, effects)

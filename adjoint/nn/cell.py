@@ -164,13 +164,13 @@ class Cell:
 
         def construct(*values: Any) -> Any:
             with binding(dict(zip(params, values[n:], strict=True))):
-                return self.construct(*values[:n], **kwargs)
+                return context.readable(self.construct)(*values[:n], **kwargs)
 
         def rule(*args: Any) -> list[Any]:
             *values, out, dout = args
             weights = values[n:]
             with binding(dict(zip(params, weights, strict=True))):
-                grads = self.bprop(*values[:n], out, dout)
+                grads = context.readable(self.bprop)(*values[:n], out, dout)
             grads = list(grads) if isinstance(grads, (tuple, list)) else [grads]
             if len(grads) != n:
                 raise ArgumentError(

@@ -77,6 +77,13 @@ class Op(abc.ABC):
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
 
 
+def innermost(xs: Sequence[Any]) -> Trace | None:
+    """The trace that a call on these inputs goes to; None if they are plain arrays."""
+    trace = max((x._trace for x in xs if isinstance(x, Value)), key=lambda t: t.level, default=None)
+    branch = context.branch.get()
+    return branch if trace is not None and branch is not None and branch.level > trace.level > 1 else trace
+
+
 def register(cls: type[Op]) -> type[Op]:
     """Enter a final op in the registry, refusing an unfinished or a doubled one.
 

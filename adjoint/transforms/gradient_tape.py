@@ -131,16 +131,27 @@ class GradientTape(Tape):
         """The derivative of each element of `target` by each element of `sources`: target.shape + source.shape."""
         if not isinstance(target, Value):
             raise ArgumentError(f"jacobian: the target must be one Tensor, not a {type(target).__name__}{called_at()}")
+        if any(dtype_of(x).kind == "c" for x in tree.leaves(sources)):
+            raise NotDifferentiableError(
+                f"jacobian: a complex source has no single Jacobian. Watch its real and imaginary parts{called_at()}"
+            )
         nodes = self._start(target, sources)
         target = self._unwrapped(target)
         shape, n = target.shape, target.size
         basis = np.eye(n, dtype=target.dtype).reshape(n, *shape)
-        batch = Batch(n)
-        with self._paused():
+
+        def pulled(basis: Any) -> list[Any]:
+            batch = Batch(n)
             seed = batch.track(lift(basis), 0)
             found = sweep([(target._extra, seed)], {m for m in nodes if m is not None}) if self._owns(target) else {}
             rows = [found.get(m, ZERO) for m in nodes]
-            rows = [r if r is ZERO else batch.materialize(r) for r in rows]
+            return [r if r is ZERO else batch.materialize(r) for r in rows]
+
+        with self._paused():
+            rows = pulled(basis)
+            if target.dtype.kind == "c":  # a cotangent of 1 pulls the real parts back, one of i the others
+                pairs = zip(rows, pulled(basis * 1j), strict=True)
+                rows = [re if re is ZERO else re + 1j * im for re, im in pairs]
         rows = [r if r is ZERO else verbs.reshape(r, shape + shape_of(r)[1:]) for r in rows]
         return self._shaped(sources, rows, shape)
 

@@ -29,6 +29,7 @@ _by_order = attrgetter("order")
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
 _new = Tensor.__new__
+_own_rule = GetItem.vjp
 
 
 class Node:
@@ -173,7 +174,7 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
                 g = _hooked(node, g)
             if keep is not None and node in keep:
                 results[node] = g
-            if type(node.op) is GetItem and not isinstance(g, Value):
+            if type(node.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
                 (source,) = node.parents
                 if source is not None:
                     add(source, Scattered(node.xs[0], node.op.key, g))

@@ -1,0 +1,80 @@
+"""A graph whose derivative is a rule of the user's; to run, it becomes single steps again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.core import context
+from adjoint.core.absent import ZERO
+from adjoint.core.errors import CutGradientError, called_at
+from adjoint.core.spec import shape_of
+from adjoint.core.verbs import verbs
+from adjoint.graph.control import Control
+from adjoint.graph.node import Graph
+from adjoint.ops.broadcast import batch_front
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Ruled(Control):
+    """A function with a rule of its own, traced: `Ruled(inner, call, own)(*inputs)` gives a tuple.
+
+    `call` knows the rule, by the first `own` inputs. The others are values from outside, which the rule does not see: a
+    derivative by them is refused. `reader` reads the rule's source when it is applied to graph values.
+    """
+
+    inner: Graph
+    call: Any
+    own: int
+    reader: Any = None
+
+    takes_zero = False
+
+    def infer(self, *xs):
+        return self.inner.specs
+
+    def eval(self, xp, *xs):
+        return tuple(verbs.steps(self.inner)(*xs))
+
+    def vjp(self, gs, ys, *xs):
+        gs, ys = (tuple(gs), ys) if len(ys) > 1 else (gs[0], ys[0])
+        with context.setting(context.reader, context.reader.get() or self.reader):
+            found = self.call.vjp(gs, ys, *xs[: self.own])
+        return (*found, *[self._refuse] * (len(xs) - self.own))
+
+    def jvp(self, ts, ys, *xs):
+        if any(t is not ZERO for t in ts[self.own :]):
+            self._refuse()
+        if all(t is ZERO for t in ts):
+            return (ZERO,) * len(ys)
+        with context.setting(context.reader, context.reader.get() or self.reader):
+            found = self.call.jvp(ts[: self.own], ys if len(ys) > 1 else ys[0], *xs[: self.own])
+        return found if isinstance(found, tuple) else (found,)
+
+    def vmap(self, dims, *xs):
+        size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
+        inner = verbs.vmap_graph(self.inner, tuple(d is not None for d in dims), size)
+        axes = [None if d is None else 0 for d in dims]
+        batched = Ruled(inner, self.call.batched(axes[: self.own]), self.own, self.reader)
+        return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
+
+    def _refuse(self) -> Any:
+        raise CutGradientError(outside(self.call.name))
+
+    def __repr__(self) -> str:
+        return repr(self.call)
+
+
+def outside(name: str) -> str:
+    """Why a function with a rule of its own may not use what is being differentiated around it."""
+    return (
+        f"{name} has a derivative rule of its own and uses a Tensor or Parameter from outside that is "
+        f"being differentiated; the rule cannot see it. Pass it as an argument.{called_at()}"
+    )
+
+
+def uses(graph: Graph, of: Callable[[Any], bool]) -> bool:
+    """Whether an op of some kind is in a graph, in the graphs of control flow too."""
+    ops = [n.op for n in graph.calls]
+    return any(map(of, ops)) or any(uses(g, of) for op in ops if isinstance(op, Control) for g in op.graphs().values())
