@@ -41,6 +41,14 @@ class Spec:
         return f"{self.dtype}{list(self.shape)}"
 
 
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A mark on a graph value: it stands for a Python number. An integer lies between `low` and `high`, as far as is known."""
+
+    low: int | None = None
+    high: int | None = None
+
+
 def bfloat16() -> np.dtype:
     """The bfloat16 dtype, from the optional package ml_dtypes."""
     try:
@@ -58,7 +66,18 @@ def spec_of(x: Any) -> Spec:
     """
     if type(x) in _SCALARS:
         return Spec((), dtype_of(x), weak=True)
-    return Spec(tuple(x.shape), x.dtype)
+    return Spec(tuple(x.shape), x.dtype, number_of(x) is not None)
+
+
+def number_of(x: Any) -> Number | None:
+    """The mark of a value that stands for a Python number, whatever transforms hold it; None for arrays."""
+    while (inner := getattr(x, "_value", None)) is not None:
+        if type(x._extra) is Number:
+            return x._extra
+        x = inner
+    if type(x) not in _SCALARS:
+        return None
+    return Number(int(x), int(x)) if isinstance(x, int) else Number()
 
 
 def shape_of(x: Any) -> Shape:

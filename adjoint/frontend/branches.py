@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from adjoint.core.spec import Spec, bool_, spec_of
+from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend import effects, state
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.logic import both, either, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Flat, Frame, Place, Snapshot
-from adjoint.graph import control
+from adjoint.graph import flow
 from adjoint.ops.functional import logical_not
 
 Block = Callable[[], Any]
@@ -106,7 +106,7 @@ class Branches:
         while True:
             sides = self._conditions() if self.block.wanted else None
             try:
-                outputs = self._chosen(sides) if sides else control.cond(self.test, self._run_first, self._run_second)
+                outputs = self._chosen(sides) if sides else flow.cond(self.test, self._run_first, self._run_second)
                 break
             except Again:
                 continue
@@ -115,7 +115,7 @@ class Branches:
                     f"a function calls itself in a branch of the `if` at {self.site.place}, whose condition is known only when the "
                     f"graph runs, so the calls have no end. Write the recursion as a `while` loop"
                 ) from None
-            except control.MismatchError as error:
+            except flow.MismatchError as error:
                 raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
         if len(self.raising) == 2:
             raise effects.both_raise(self.site)
@@ -130,12 +130,9 @@ class Branches:
         return effects.both(around, self.test), effects.both(around, logical_not(self.test))
 
     def _chosen(self, sides: tuple[Any, Any]) -> list[Any]:
-        """`control.cond` of sides that print or check: they are told when they take place."""
-        specs = [Spec((), bool_)] * 2
-        graphs, outside = control.traced_branches(
-            [lambda a, _: [*self._run_first(a), a], lambda _, b: [*self._run_second(b), b]], specs
-        )
-        return list(control.Cond(*control.unified(graphs))(self.test, *sides, *outside))
+        """`flow.cond` of sides that print or check: they are told when they take place."""
+        first, second = lambda a, _: [*self._run_first(a), a], lambda _, b: [*self._run_second(b), b]
+        return flow.branches(self.test, first, second, sides)
 
     def _values(self, side: str, when: Any) -> list[Any]:
         """What the places hold after one block; the state is as before again."""

@@ -90,7 +90,7 @@ def holds(test: Any, message: Callable[[], Any] | None, site: Site) -> Any:
     error = AssertionError, Text((Field(said), f" ({site.place})"))
     if not graph:
         raise raised(site, *error)
-    _check(truth(test), site, *error)
+    check(truth(test), site, *error)
     return True
 
 
@@ -103,7 +103,7 @@ def raised(site: Site, error: Any, /, *args: Any, **kwargs: Any) -> BaseExceptio
         args, kwargs, error = (), {}, lambda: made
     if _block.get() is None:
         return error()
-    _check(False, site, error, *args, **kwargs)
+    check(False, site, error, *args, **kwargs)
     return Abandoned()
 
 
@@ -114,7 +114,8 @@ def both_raise(site: Site) -> BaseException:
     return ControlFlowError(f"both branches of the `if` at {site.place} raise, so the function has no result")
 
 
-def _check(condition: Any, site: Site, error: Any, /, *args: Any, **kwargs: Any) -> None:
+def check(condition: Any, site: Site, error: Any, /, *args: Any, **kwargs: Any) -> None:
+    """Let the graph raise an error where the code being traced takes place and the condition does not hold."""
     template, inputs = _template((args, kwargs))
     Check(error, template, site.place)(when(), condition, *inputs)
 

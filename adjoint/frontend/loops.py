@@ -12,6 +12,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from adjoint.core.dispatch import Value
+from adjoint.core.spec import Number
 from adjoint.frontend import effects, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
@@ -20,13 +21,22 @@ from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import NUMBERS, UNDEFINED, Again, Contents, Flat, Frame, Place, Snapshot
-from adjoint.graph import control
+from adjoint.graph import flow
+from adjoint.graph.bounds import UnboundedError
+from adjoint.graph.numbers import MANY, is_integer, is_number, kind_of, marked
 from adjoint.ops.functional import logical_and, unstack
 
 #: Loops of at most this many rounds are run by Python.
 few: ContextVar[int] = ContextVar("few", default=8)
 
+#: How large the integers of a loop may become whose growth has no bound; the largest that suits the loop is taken.
+_LIMITS = (2**53, 2**40, 2**31, 2**26, 2**20, 2**15)
+
 Block = Callable[..., Any]
+
+
+def _too_large(limit: int) -> str:
+    return f"an integer in the loop exceeds {limit}, beyond which a graph could not compute it exactly: use a float"
 
 
 def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Site) -> None:
@@ -150,6 +160,7 @@ class _GraphLoop:
         self.start: list[Any] = []
         self.block = effects.Block()
         self.around: Any = True  # when the loop takes place, if effects in it must know
+        self.limits: dict[int, int] = {}  # integers of the state whose size each iteration checks
         fixed = items is not None and stop is None and not state.is_graph_value(items.count)
         self.lists = growing(frame, site) if fixed else []
         self.rows: list[Flat] = []  # what a round appends to each list
@@ -165,7 +176,9 @@ class _GraphLoop:
                 break
             except Again:
                 continue
-            except control.MismatchError as error:
+            except UnboundedError as error:
+                self._limit(init, error)
+            except flow.MismatchError as error:
                 counter = 1 if self._by_counter else 0
                 name = self._locate(error.index - counter)
                 raise self._changes(name, error.left, error.right) from None
@@ -174,17 +187,38 @@ class _GraphLoop:
         if self.site.test_binds and self.test is not None:
             self.test()
 
+    def _limit(self, init: list[Any], error: UnboundedError) -> None:
+        """Let every iteration check that integers without bounds stay small, and raise if they do not."""
+        smaller = [b for b in _LIMITS if b < min(self.limits.values(), default=2**63)]
+        if not smaller or (self.items is not None and isinstance(self.items.count, int)):
+            raise ControlFlowError(
+                f"an integer in the {self._where} is known only when the graph runs, and Python must compute it: "
+                f"{str(error).splitlines()[0]}. Start from a float (1.0 in place of 1), or make the number of iterations known"
+            ) from None
+        first = 1 if self._by_counter else 0
+        self.limits = {first + i: smaller[0] for i, x in enumerate(init) if is_integer(x)}
+
+    def _check_sizes(self, after: list[Any]) -> None:
+        first = 1 if self._by_counter else 0
+        for i, limit in self.limits.items():
+            x = after[i - first]
+            if state.is_graph_value(x):
+                effects.check(abs(x) <= limit, self.site, OverflowError, _too_large(limit))
+
     @property
     def _by_counter(self) -> bool:
         return self.items is not None
 
     def _loop(self, init: list[Any]) -> list[Any]:
         if self.items is None:
-            return control.while_loop(self._condition, self._while_round, init)
+            return flow.while_loop(self._condition, self._while_round, init, limits=self.limits)
         at, count = self.items.at, self.items.count
         if self.stop is None:
-            return control.for_loop(
-                count, lambda i, *values: self._round(values, lambda: i < count, lambda: self.body(at(i))), init
+            return flow.for_loop(
+                count,
+                lambda i, *values: self._round(values, lambda: i < count, lambda: self.body(at(i))),
+                init,
+                self.limits,
             )
 
         def going(i: Any, *values: Any) -> Any:
@@ -193,7 +227,8 @@ class _GraphLoop:
         def body(i: Any, *values: Any) -> list[Any]:
             return [i + 1, *self._round(values, lambda: going(i, *values), lambda: self.body(at(i)))]
 
-        return control.while_loop(going, body, [state.np.int64(0), *init])[1:]
+        high = count - 1 if isinstance(count, int) else MANY - 1
+        return flow.while_loop(going, body, [0, *init], counter=Number(0, high), limits=self.limits)[1:]
 
     # ------------------------------------------------------------ one round
 
@@ -224,6 +259,8 @@ class _GraphLoop:
         try:
             with effects.inside(self.block, when):
                 body()
+                if self.limits:
+                    self._check_sizes(self._carried([p.get() for p in self.places]))
             self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
@@ -236,8 +273,8 @@ class _GraphLoop:
             self.places += unforeseen
             raise Again
         appended = [x for flat in self.rows for x in flat.leaves]
-        if not all(isinstance(x, Value) for x in appended):
-            raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors")
+        if any(not isinstance(x, Value) or (is_number(x) and kind_of(x) is not float) for x in appended):
+            raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors and floats")
         return [*self._compared(entered, after), *appended]
 
     def _refuse_shared(self, written: list[Any]) -> None:
@@ -254,7 +291,8 @@ class _GraphLoop:
         for k in range(self.items.count if self.items is not None and self.lists else 0):
             row = iter(column[k] for column in columns)
             for (place, _), flat in zip(self.lists, self.rows, strict=True):
-                place.owner.extend(flat.rebuild([next(row) for _ in flat.leaves]))
+                rows = [marked(next(row), Number() if is_number(x) else None) for x in flat.leaves]
+                place.owner.extend(flat.rebuild(rows))
 
     def _enter(self, values: Any) -> list[Any]:
         """Give the places the values of a round's state."""

@@ -13,25 +13,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import AdjointError, ShapeError
-from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
+from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of
 from adjoint.core.verbs import verbs
-from adjoint.graph.node import Builder, Graph, Node, Param
-from adjoint.graph.trace import identity, trace
+from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.walk import replay
-from adjoint.ops.arithmetic import Cast
 from adjoint.ops.broadcast import batch_front
-from adjoint.ops.card import Op, card
+from adjoint.ops.card import Op
 
 UNKNOWN = -1
-
-
-class MismatchError(AdjointError, TypeError):
-    """A variable that has another shape or dtype after a branch or a round than it should have."""
-
-    def __init__(self, index: int, left: Any, right: Any) -> None:
-        super().__init__(f"value {index} is {left} on one way and {right} on the other")
-        self.index, self.left, self.right = index, left, right
 
 
 class Control(Op):
@@ -224,98 +213,3 @@ class Loop(Control):
 def or_zeros(t: Any, x: Any) -> Any:
     """A derivative as an array: zeros like x where there is none."""
     return np.zeros(shape_of(x), dtype_of(x)) if t is ZERO else t
-
-
-# ---------------------------------------------------------------- building control flow from Python functions
-
-
-def _settled(spec: Spec) -> Spec:
-    return Spec(spec.shape, spec.dtype)
-
-
-def traced_branches(
-    fns: Sequence[Callable[..., Sequence[Any]]], specs: Sequence[Spec], branch: bool = False
-) -> tuple[list[Graph], list[Any]]:
-    """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs."""
-    graphs, captured = zip(*(trace(fn, specs, branch=branch) for fn in fns), strict=True)
-    outside: dict[Any, Any] = {identity(x): x for values in captured for x in values}
-    n = len(specs)
-    common = []
-    for graph, values in zip(graphs, captured, strict=True):
-        own = dict(zip(map(identity, values), graph.params[n:], strict=True))
-        extra = [own[i] if i in own else Node(Param(n + k), (), spec_of(x)) for k, (i, x) in enumerate(outside.items())]
-        common.append(replace(graph, params=(*graph.params[:n], *extra)))
-    return common, list(outside.values())
-
-
-def unified(graphs: Sequence[Graph]) -> list[Graph]:
-    """The graphs with results of one dtype each: a Python number on one way takes the dtype of the other way."""
-    targets = []
-    for i, pair in enumerate(zip(*(g.specs for g in graphs), strict=True)):
-        strong = [s for s in pair if not s.weak] or list(pair)
-        if any(s.shape != strong[0].shape or (not s.weak and s.dtype != strong[0].dtype) for s in pair):
-            raise MismatchError(i, pair[0], pair[1])
-        targets.append(_settled(strong[0]))
-    return [_cast_outputs(g, targets) for g in graphs]
-
-
-def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
-    pairs = zip(graph.outputs, targets, strict=True)
-    outputs = tuple([y if y.spec == t else Builder().build(card(Cast, t.dtype), [y]) for y, t in pairs])
-    return graph if outputs == graph.outputs else replace(graph, outputs=outputs)
-
-
-def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[], Sequence[Any]]) -> list[Any]:
-    """The results of one of two functions, by a truth value of a graph. Both must return values of the same shapes and dtypes."""
-    if shape_of(pred) != ():
-        raise ShapeError(
-            f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where"
-        )
-    graphs, outside = traced_branches([true_fn, false_fn], (), branch=True)
-    if len(graphs[0].outputs) != len(graphs[1].outputs):
-        raise ShapeError("the two branches return different numbers of values")
-    return list(Cond(*unified(graphs))(pred, *outside))
-
-
-def while_loop(
-    cond_fn: Callable[..., Any], body_fn: Callable[..., Sequence[Any]], init: Sequence[Any], length: int | None = None
-) -> list[Any]:
-    """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype.
-
-    What the function returns beyond the state is stacked, round by round, and follows the state.
-    """
-    specs = [spec_of(x) for x in init]
-    for _ in range(3):  # a Python number takes the dtype that the body gives it
-        (test, body), outside = traced_branches([lambda *s: [cond_fn(*s)], body_fn], [_settled(s) for s in specs])
-        fresh = [_joined(i, s, b) for i, (s, b) in enumerate(zip(specs, body.specs))]
-        settled = [s.dtype == f.dtype for s, f in zip(specs, fresh, strict=True)]
-        specs = fresh
-        if all(settled):
-            break
-    body = _cast_outputs(body, [_settled(s) for s in (*specs, *body.specs[len(specs) :])])
-    init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
-    loop = Loop(body, len(init), 0, None if length is not None else test, length)
-    return list(loop(*init, *outside))
-
-
-def _joined(i: int, before: Spec, after: Spec) -> Spec:
-    """What a part of the state is, given what it was before a round and after it."""
-    if before.shape != after.shape:
-        raise MismatchError(i, before, after)
-    if before.dtype == after.dtype or after.weak:
-        return _settled(before)
-    if before.weak and np.result_type(before.dtype.type(1).item(), after.dtype) == after.dtype:
-        return _settled(after)
-    raise MismatchError(i, before, after)
-
-
-def for_loop(count: Any, body_fn: Callable[..., Sequence[Any]], init: Sequence[Any]) -> list[Any]:
-    """Repeat `body_fn(i, *state)` for i below `count`, a number or a graph value."""
-    start = np.int64(0)
-
-    def body(i: Any, *state: Any) -> list[Any]:
-        return [i + 1, *body_fn(i, *state)]
-
-    if isinstance(count, (int, np.integer)):
-        return while_loop(lambda i, *state: i < count, body, [start, *init], length=int(count))[1:]
-    return while_loop(lambda i, *state: i < count, body, [start, *init])[1:]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,12 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
-from adjoint.core.errors import AdjointError, EndedTransformError, called_at
-from adjoint.core.spec import Spec, spec_of
+from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.node import Builder, Graph, Node
-
-
-class NeedsNumberError(AdjointError, TypeError):
-    """Python asked for a number that is known only when the graph runs."""
+from adjoint.graph.numbers import NeedsNumberError, operands
+from adjoint.ops.arithmetic import Cast
+from adjoint.ops.card import card
 
 
 class Tracer(Trace):
@@ -31,9 +31,9 @@ class Tracer(Trace):
         self._inside: dict[Any, Node] = {}
         self.ended = False
 
-    def param(self, spec: Spec, name: str = "") -> Any:
-        """A graph value that stands for an input."""
-        return make(self.builder.param(spec, name), self)
+    def param(self, spec: Spec, name: str = "", number: Number | None = None) -> Any:
+        """A graph value that stands for an input; a Python number's is marked as one."""
+        return make(self.builder.param(spec, name), self, number or (Number() if spec.weak else None))
 
     def node(self, x: Any) -> Node:
         """The node of a value: one of ours, a constant, or an input that stands for a value from outside."""
@@ -46,7 +46,7 @@ class Tracer(Trace):
                 raise EndedTransformError(f"a Tensor of an inner transform was used outside of it{called_at()}")
             known = self._inside.get(identity(x))
             if known is None:
-                known = self._inside[identity(x)] = self.builder.param(spec_of(x))
+                known = self._inside[identity(x)] = self.builder.param(Spec(shape_of(x), dtype_of(x)))
                 self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
             return known
         return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else constant(np.asarray(x)))
@@ -59,12 +59,18 @@ class Tracer(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
-        node = self.builder.build(op, [self.node(x) for x in xs])
+        given: Sequence[Any] = xs
+        mark = rounded = None
+        if any(isinstance(x, Value) and number_of(x) is not None for x in xs):
+            given, mark, rounded = operands(op, xs)
+        node = self.builder.build(op, [self.node(x) for x in given])
         if op.effect:
             self.effects.append(node)
         if isinstance(node.spec, tuple):
             return tuple(make(self.builder.pick(node, i), self) for i in range(len(node.spec)))
-        return make(node, self)
+        if rounded is not None and node.spec.dtype == float32:
+            node = self.builder.build(card(Cast, rounded), [node])
+        return make(node, self, mark)
 
     def below(self, x: Any) -> Any:
         raise NeedsNumberError(
@@ -75,7 +81,7 @@ class Tracer(Trace):
 
 def identity(x: Any) -> Any:
     """What makes two Tensors of a transform one value."""
-    return id(x._trace), id(x._value), id(x._extra)
+    return id(x._trace), id(x._value), 0 if type(x._extra) is Number else id(x._extra)
 
 
 def is_graph_value(x: Any) -> bool:
@@ -98,11 +104,25 @@ def trace(
 
     Those values are inputs of the graph behind its own.
     """
+    return traced(fn, specs, name, what, branch)[:2]
+
+
+def traced(
+    fn: Callable[..., Sequence[Any]],
+    specs: Sequence[Spec],
+    name: str = "graph",
+    what: str = "jit",
+    branch: bool = False,
+    numbers: Sequence[Number | None] = (),
+) -> tuple[Graph, list[Any], list[Number | None]]:
+    """As `trace` with what the results are to Python: the mark of a number, or None. So are the inputs that `numbers` names."""
     tracer = Tracer(what)
-    inputs = [tracer.param(s) for s in specs]
+    inputs = [tracer.param(s, "", m) for s, m in zip_longest(specs, numbers)]
     try:
         with context.setting(context.branch, tracer if branch else context.branch.get()):
-            outputs = [tracer.node(y) for y in fn(*inputs)]
+            results = fn(*inputs)
+            outputs = [tracer.node(y) for y in results]
     finally:
         tracer.ended = True
-    return Graph(tuple(tracer.builder.params), tuple(outputs), name, tuple(tracer.effects)), tracer.captured
+    graph = Graph(tuple(tracer.builder.params), tuple(outputs), name, tuple(tracer.effects))
+    return graph, tracer.captured, [number_of(y) for y in results]

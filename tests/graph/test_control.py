@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.core.spec import Spec
 from adjoint.graph.call import GraphCall
-from adjoint.graph.control import MismatchError, cond, for_loop, while_loop
+from adjoint.graph.flow import MismatchError, cond, for_loop, while_loop
 from adjoint.graph.trace import NeedsNumberError, trace
 from adjoint.graph.verify import problem
 from adjoint.graph.walk import replay

@@ -11,7 +11,8 @@ from adjoint.backends import interpreter
 from adjoint.core import tree
 from adjoint.core.spec import Spec
 from adjoint.graph.call import GraphCall
-from adjoint.graph.control import Loop, while_loop
+from adjoint.graph.control import Loop
+from adjoint.graph.flow import while_loop
 from adjoint.graph.node import Builder, Graph
 from adjoint.graph.text import GraphTextError, read, show
 from adjoint.graph.trace import trace

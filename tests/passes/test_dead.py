@@ -8,7 +8,8 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.core.spec import Spec, bool_, int64
-from adjoint.graph.control import UNKNOWN, Cond, Loop, for_loop, while_loop
+from adjoint.graph.control import UNKNOWN, Cond, Loop
+from adjoint.graph.flow import for_loop, while_loop
 from adjoint.graph.node import Builder, Graph, Pick
 from adjoint.graph.trace import trace
 from adjoint.graph.verify import problem

@@ -9,7 +9,8 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.backends import interpreter
 from adjoint.core.spec import Spec
-from adjoint.graph.control import Loop, while_loop
+from adjoint.graph.control import Loop
+from adjoint.graph.flow import while_loop
 from adjoint.graph.trace import trace
 from adjoint.passes.hoist import hoist
 from adjoint.passes.pipeline import optimise

@@ -1,0 +1,262 @@
+"""Building control flow from Python functions: each is run once on graph values, and becomes a graph of a Cond or a Loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.errors import AdjointError, ShapeError
+from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
+from adjoint.core.verbs import verbs
+from adjoint.graph.bounds import Mark, bounds, joined, over_rounds
+from adjoint.graph.control import Cond, Control, Loop
+from adjoint.graph.node import Builder, Graph, Node, Param
+from adjoint.graph.numbers import MANY, marked, unbounded
+from adjoint.graph.trace import identity, traced
+from adjoint.ops.arithmetic import Cast
+from adjoint.ops.card import card
+
+#: Whether a branch or a loop is being traced around this one, whose bounds are then worked out there.
+_inside: ContextVar[bool] = ContextVar("inside", default=False)
+
+
+class MismatchError(AdjointError, TypeError):
+    """A variable that has another shape or dtype after a branch or a round than it should have."""
+
+    def __init__(self, index: int, left: Any, right: Any) -> None:
+        super().__init__(f"value {index} is {left} on one way and {right} on the other")
+        self.index, self.left, self.right = index, left, right
+
+
+def _settled(spec: Spec) -> Spec:
+    return Spec(spec.shape, spec.dtype)
+
+
+def _traced_all(
+    fns: Sequence[Callable[..., Sequence[Any]]],
+    specs: Sequence[Spec],
+    numbers: Sequence[Mark] = (),
+    branch: bool = False,
+) -> tuple[list[Graph], list[Any], list[list[Spec]]]:
+    """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs;
+    and the specs of their results, which are weak where they are Python numbers."""
+    with context.setting(_inside, True):
+        found = [traced(fn, specs, branch=branch, numbers=numbers) for fn in fns]
+    outside: dict[Any, Any] = {identity(x): x for _, values, _ in found for x in values}
+    n = len(specs)
+    common, kinds = [], []
+    for graph, values, marks in found:
+        own = dict(zip(map(identity, values), graph.params[n:], strict=True))
+        extra = [
+            own[i] if i in own else Node(Param(n + k), (), _settled(spec_of(x)))
+            for k, (i, x) in enumerate(outside.items())
+        ]
+        common.append(replace(graph, params=(*graph.params[:n], *extra)))
+        kinds.append([replace(s, weak=m is not None) for s, m in zip(graph.specs, marks, strict=True)])
+    return common, list(outside.values()), kinds
+
+
+def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
+    pairs = zip(graph.outputs, targets, strict=True)
+    outputs = tuple([y if y.spec == t else Builder().build(card(Cast, t.dtype), [y]) for y, t in pairs])
+    return graph if outputs == graph.outputs else replace(graph, outputs=outputs)
+
+
+# ---------------------------------------------------------------- branches
+
+
+def branches(
+    pred: Any, true_fn: Callable[..., Sequence[Any]], false_fn: Callable[..., Sequence[Any]], given: Sequence[Any] = ()
+) -> list[Any]:
+    """The results of one of two functions of the values given. Both must return values of the same shapes and dtypes; a Python
+    number on one way takes the dtype of an array on the other."""
+    specs = [_settled(spec_of(x)) for x in given]
+    graphs, outside, kinds = _traced_all([true_fn, false_fn], specs, branch=not given)
+    if len(graphs[0].outputs) != len(graphs[1].outputs):
+        raise ShapeError("the two branches return different numbers of values")
+    targets = [_unified(i, *pair) for i, pair in enumerate(zip(*kinds, strict=True))]
+    sides = [_cast_outputs(g, [_settled(t) for t in targets]) for g in graphs]
+    found = Cond(*sides)(pred, *given, *outside)
+    if not any(t.weak for t in targets):
+        return list(found)
+    inputs = [None] * len(given) + [number_of(x) for x in outside]
+    marks: list[Mark] = [
+        joined(a, b) or Number() for a, b in zip(*(bounds(side, inputs) for side in sides), strict=True)
+    ]
+    if not _inside.get():
+        marks = [unbounded(m, t) for m, t in zip(marks, targets, strict=True)]
+    return [marked(y, m if t.weak else None) for y, m, t in zip(found, marks, targets, strict=True)]
+
+
+def _unified(i: int, a: Spec, b: Spec) -> Spec:
+    """What a value is after branches that leave these."""
+    if a.shape != b.shape or (not a.weak and not b.weak and a.dtype != b.dtype):
+        raise MismatchError(i, a, b)
+    if a.weak and b.weak:
+        return a if a.dtype == b.dtype else _wider(a, b)
+    strong, weak = (b, a) if a.weak else (a, b)
+    if weak.dtype.kind != "b" and np.result_type(sample(weak), strong.dtype) != strong.dtype:
+        raise MismatchError(i, a, b)
+    return strong
+
+
+def _wider(a: Spec, b: Spec) -> Spec:
+    """The kind of Python number that holds both."""
+    return Spec(a.shape, np.result_type(a.dtype, b.dtype), weak=True)
+
+
+def cond(pred: Any, true_fn: Callable[[], Sequence[Any]], false_fn: Callable[[], Sequence[Any]]) -> list[Any]:
+    """The results of one of two functions, by a truth value of a graph. Both must return values of the same shapes and dtypes."""
+    if shape_of(pred) != ():
+        raise ShapeError(
+            f"a condition must be one truth value, not shape {shape_of(pred)}; use .any(), .all() or ops.where"
+        )
+    return branches(pred, true_fn, false_fn)
+
+
+# ---------------------------------------------------------------- loops
+
+
+def while_loop(
+    cond_fn: Callable[..., Any],
+    body_fn: Callable[..., Sequence[Any]],
+    init: Sequence[Any],
+    length: int | None = None,
+    counter: Number | None = None,
+    limits: Mapping[int, int] | None = None,
+) -> list[Any]:
+    """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype.
+
+    What the function returns beyond the state is stacked, round by round, and follows the state. A Python number that becomes
+    an array takes its dtype from the start; `length` rounds are sure to take place, so that it must not be seen there. `counter`
+    are the bounds of the first part, if that counts the rounds; `limits` say of integers among the others that the body checks
+    their sizes.
+    """
+    specs = [spec_of(x) for x in init]
+    start = [number_of(x) for x in init]
+    seen: tuple[tuple[int, Spec, Spec], list[str]] | None = None
+    for _ in range(4):
+        numbers = [(Number() if s.weak else None) for s in specs]
+        if counter is not None:
+            numbers[0] = counter
+        graphs, outside, kinds = _traced_all([lambda *s: [cond_fn(*s)], body_fn], list(map(_settled, specs)), numbers)
+        test, body = graphs
+        if seen is not None and list(map(str, graphs)) != seen[1]:
+            raise MismatchError(*seen[0])
+        fresh = [_joined(i, s, b, length is not None) for i, (s, b) in enumerate(zip(specs, kinds[1]))]
+        if specs == fresh:
+            break
+        seen = None if length is None else _first_round(graphs, specs, fresh)
+        specs = fresh
+    inputs = [number_of(x) for x in outside]
+    final = _final(body, start, specs, inputs, length, counter, limits or {})
+    body = _cast_outputs(body, list(map(_settled, (*specs, *body.specs[len(specs) :]))))
+    init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
+    loop = Loop(body, len(init), 0, None if length is not None else test, length)
+    found = list(loop(*init, *outside))
+    return [marked(y, m) for y, m in zip(found, [*final, *[None] * (len(found) - len(final))], strict=True)]
+
+
+def _final(
+    body: Graph,
+    start: list[Mark],
+    specs: list[Spec],
+    inputs: list[Mark],
+    length: int | None,
+    counter: Mark,
+    limits: Mapping[int, int],
+) -> list[Mark]:
+    """The marks of the state after the loop. The integers in it are shown to fit into 64 bits in every round."""
+    known = [m if s.weak else None for m, s in zip(start, specs, strict=True)]
+    if not any(s.weak for s in specs):
+        return known
+    known = [Number() if m is not None and s.dtype.kind not in "bi" else m for m, s in zip(known, specs, strict=True)]
+    if not _inside.get():
+        known, inputs = [unbounded(m, s) for m, s in zip(known, specs, strict=True)], list(inputs)
+    first = 0 if counter is None else 1
+    checked = {i - first: Number(-limit, limit) for i, limit in limits.items()}
+    known = [checked.get(i - first, m) for i, m in enumerate(known)]
+
+    def step(state: list[Mark]) -> list[Mark]:
+        after = bounds(body, [*known_counter, *state, *inputs])[first : len(specs)]
+        weak = [m if s.weak else None for m, s in zip(after, specs[first:], strict=True)]
+        return [checked.get(i, m) for i, m in enumerate(weak)]
+
+    known_counter = [] if counter is None else [counter]
+    rounds = length if length is not None else MANY if counter is None or counter.high is None else counter.high + 1
+    after = over_rounds(step, known[first:], rounds)
+    ends = [] if counter is None or counter.high is None else [Number(0, counter.high + 1)]
+    return [*ends, *after]
+
+
+def _first_round(graphs: list[Graph], before: list[Spec], after: list[Spec]) -> Any:
+    """A number that becomes an array must do in the first round what the array would do: all its uses cast it; or, where their
+    dtypes are the same, the graphs are the same, which are returned to be compared."""
+    same = None
+    for i, (s, f) in enumerate(zip(before, after, strict=True)):
+        if not s.weak or f.weak:
+            continue
+        if s.dtype == f.dtype:
+            same = i, s, f
+        elif not all(_only_cast(g, g.params[i], f.dtype) for g in graphs):
+            raise MismatchError(i, s, f)
+    return None if same is None else (same, list(map(str, graphs)))
+
+
+def _only_cast(graph: Graph, param: Node, dtype: np.dtype) -> bool:
+    """Whether all that becomes of an input is that it takes a dtype: then it may have taken it before."""
+    for node in graph.nodes:
+        if param not in node.inputs or (isinstance(node.op, Cast) and node.op.dtype == dtype):
+            continue
+        if not isinstance(node.op, Control):
+            return False
+        first = 1 if isinstance(node.op, Cond) else 0
+        places = [i - first for i, x in enumerate(node.inputs) if x is param]
+        if any(i < 0 for i in places) or (isinstance(node.op, Loop) and any(i < node.op.carried for i in places)):
+            return False
+        inner = [(g, _shifted(node.op, g, i)) for g in node.op.graphs().values() for i in places]
+        if not all(_only_cast(g, g.params[i], dtype) for g, i in inner):
+            return False
+    return param not in graph.outputs or not any(y is param for y in graph.outputs)
+
+
+def _shifted(op: Any, graph: Graph, place: int) -> int:
+    """The place of a loop's input among those of its condition, which takes no slices."""
+    return place - op.stacked if isinstance(op, Loop) and graph is op.test else place
+
+
+def _joined(i: int, before: Spec, after: Spec, sure: bool) -> Spec:
+    """What a part of the state is, given what it was before a round and after it."""
+    if before.shape != after.shape:
+        raise MismatchError(i, before, after)
+    if before.weak and after.weak:
+        return before if before.dtype == after.dtype else _wider(before, after)
+    if before.weak and np.result_type(sample(before), after.dtype) == after.dtype:
+        return _settled(after)
+    if after.weak and not sure and np.result_type(sample(after), before.dtype) == before.dtype:
+        return before
+    if before == after:
+        return before
+    raise MismatchError(i, before, after)
+
+
+def for_loop(
+    count: Any,
+    body_fn: Callable[..., Sequence[Any]],
+    init: Sequence[Any],
+    limits: Mapping[int, int] | None = None,
+) -> list[Any]:
+    """Repeat `body_fn(i, *state)` for i below `count`, a number or a graph value."""
+
+    def body(i: Any, *state: Any) -> list[Any]:
+        return [i + 1, *body_fn(i, *state)]
+
+    known = isinstance(count, (int, np.integer))
+    length = int(count) if known else None
+    counter = Number(0, max(0, int(count) - 1) if known else MANY - 1)
+    return while_loop(lambda i, *state: i < count, body, [0, *init], length, counter, limits)[1:]

@@ -1,0 +1,253 @@
+"""Graph values that stand for Python numbers: a loop's counter, a float argument, a number that an `if` chooses.
+
+To Python they are numbers, so operators on them do what Python's do: integers have no size, floats give way to the dtype of any
+array. A graph's integers have 64 bits. Therefore each one carries bounds, and what could leave the 64 bits, or what Python would
+refuse, is not computed here: `NeedsNumberError` says that Python must do it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.spec import (
+    Number,
+    Spec,
+    bool_,
+    dtype_of,
+    float32,
+    float64,
+    int64,
+    is_half,
+    number_of,
+    promote,
+    spec_of,
+)
+from adjoint.ops import arithmetic, compare
+from adjoint.ops.card import Op, card
+from adjoint.ops.families import Elementwise
+
+#: A loop whose number of iterations is known only at run time is taken to have fewer than this.
+MANY = 2**31
+
+Bounds = tuple[int, int]
+_INT64: Bounds = (-(2**63), 2**63 - 1)
+_EXACT = 2**53  # every integer up to here is a float64
+
+
+class NeedsNumberError(AdjointError, TypeError):
+    """Python asked for a number that is known only when the graph runs."""
+
+
+def is_number(x: Any) -> bool:
+    """Whether a value of a graph stands for a Python number."""
+    return isinstance(x, Value) and type(x._extra) is Number
+
+
+def is_integer(x: Any) -> bool:
+    """Whether a value is a Python integer, or stands for one."""
+    return type(x) is int or (number_of(x) is not None and dtype_of(x).kind == "i")
+
+
+def kind_of(x: Any) -> type:
+    """The Python type of the number that a value stands for."""
+    return {"b": bool, "i": int, "f": float, "c": complex}[dtype_of(x).kind]
+
+
+def needs(why: str) -> NeedsNumberError:
+    """What to raise where Python must compute."""
+    return NeedsNumberError(
+        f"{why}; it is known only when the graph runs. Use a float or a Tensor in its place{called_at()}"
+    )
+
+
+# ---------------------------------------------------------------- bounds of integers
+
+
+def _corners(f: Callable[[int, int], int], a: Bounds, b: Bounds) -> Bounds:
+    found = [f(x, y) for x, y in product(a, b)]
+    return min(found), max(found)
+
+
+def _divided(a: Bounds, b: Bounds) -> Bounds:
+    _nonzero(b)
+    return _corners(lambda x, y: x // y, a, b)
+
+
+def _remainder(a: Bounds, b: Bounds) -> Bounds:
+    _nonzero(b)
+    if a[0] >= 0 and b[0] > 0:
+        return 0, min(a[1], b[1] - 1)
+    return min(0, b[0] + 1), max(0, b[1] - 1)
+
+
+def _nonzero(b: Bounds) -> None:
+    if b[0] <= 0 <= b[1]:
+        raise needs("this divides by an integer that may be 0")
+
+
+def _power(a: Bounds, b: Bounds) -> Bounds:
+    if b[0] < 0:
+        raise needs("this raises an integer to a power that may be negative")
+    if b[1] > 64 and max(map(abs, a)) > 1:
+        raise needs("this power may need more than 64 bits")
+    ends = [x**y for x in a for y in {b[0], b[1], max(b[0], b[1] - 1)} if y <= 64 or abs(x) <= 1]
+    return min(0, *ends), max(1, *ends)
+
+
+def _left(a: Bounds, b: Bounds) -> Bounds:
+    if b[0] < 0 or b[1] > 63:
+        raise needs("this shifts an integer by a number that may be negative or above 63")
+    return _corners(lambda x, y: x << y, a, b)
+
+
+def _right(a: Bounds, b: Bounds) -> Bounds:
+    if b[0] < 0 or b[1] > 63:
+        raise needs("this shifts an integer by a number that may be negative or above 63")
+    return _corners(lambda x, y: x >> y, a, b)
+
+
+def _bits(a: Bounds, b: Bounds) -> Bounds:
+    size = max(x.bit_length() for x in (*a, *b))
+    return (-(1 << size) if min(*a, *b) < 0 else 0), (1 << size) - 1
+
+
+#: What becomes of bounds; the results of these are integers.
+_INTEGERS: dict[type[Op], Callable[..., Bounds]] = {
+    arithmetic.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
+    arithmetic.Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
+    arithmetic.Mul: lambda a, b: _corners(lambda x, y: x * y, a, b),
+    arithmetic.FloorDiv: _divided,
+    arithmetic.Mod: _remainder,
+    arithmetic.Pow: _power,
+    arithmetic.Neg: lambda a: (-a[1], -a[0]),
+    arithmetic.Abs: lambda a: (0 if a[0] <= 0 <= a[1] else min(map(abs, a)), max(map(abs, a))),
+    arithmetic.BitwiseAnd: _bits,
+    arithmetic.BitwiseOr: _bits,
+    arithmetic.BitwiseXor: _bits,
+    arithmetic.BitwiseNot: lambda a: (~a[1], ~a[0]),
+    arithmetic.LeftShift: _left,
+    arithmetic.RightShift: _right,
+}
+_LOGIC = (arithmetic.BitwiseAnd, arithmetic.BitwiseOr, arithmetic.BitwiseXor)
+#: Python's operators: of Python numbers they give Python numbers.
+_PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison)
+
+
+def is_python(op: Any) -> bool:
+    """Whether an op is one of Python's operators."""
+    return isinstance(op, _PYTHON)
+
+
+def unbounded(mark: Number | None, spec: Spec) -> Number | None:
+    """An integer of which nothing is known may be any that 64 bits hold."""
+    return Number(*_INT64) if mark is not None and mark.low is None and spec.dtype.kind == "i" else mark
+
+
+def result(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
+    """The mark of what one of Python's operators gives; raises where a graph cannot compute what Python does."""
+    if isinstance(op, compare.Comparison):
+        if "f" in kinds:
+            _check_exact(x for x, kind in zip(inputs, kinds, strict=True) if kind == "i")
+        return Number(0, 1)
+    known = [(x.low, x.high) for x in inputs if x.low is not None and x.high is not None]
+    whole = not set(kinds) - set("bi")
+    if isinstance(op, arithmetic.Div):
+        if whole and len(known) == 2:
+            _nonzero(known[1])
+            _check_exact(inputs)
+        return Number()
+    if not whole or len(known) < len(inputs):
+        return Number()
+    low, high = _INTEGERS[type(op)](*known)
+    if low < _INT64[0] or high > _INT64[1]:
+        raise needs("this integer may need more than 64 bits")
+    return Number(low, high)
+
+
+def _check_exact(inputs: Any) -> None:
+    """Python compares and divides integers exactly; float64 does so up to 2**53."""
+    if any(max(abs(x.low), abs(x.high)) > _EXACT for x in inputs if x.low is not None and x.high is not None):
+        raise needs("this compares or divides an integer that may be above 2**53")
+
+
+# ---------------------------------------------------------------- operands
+
+
+def operands(op: Op, xs: Sequence[Any]) -> tuple[list[Any], Number | None, np.dtype | None]:
+    """The inputs of an op as arrays in the dtypes that Python numbers take there; the mark of the result, and the dtype to
+    which it must be rounded in the end."""
+    marks = [number_of(x) for x in xs]
+    if all(m is not None for m in marks):
+        if isinstance(op, _PYTHON):
+            return _python(op, list(xs), marks)  # type: ignore[arg-type]
+        return list(xs), None, None
+    for x in xs:
+        if isinstance(x, (list, tuple, str, bytes)):
+            raise needs(f"this repeats or extends a {type(x).__name__} by a number")
+    if not isinstance(op, Elementwise):
+        return list(xs), None, None
+    specs = [spec_of(x) if m is None else Spec((), dtype_of(x), weak=True) for x, m in zip(xs, marks, strict=True)]
+    common = promote(specs)
+    if is_half(common):
+        return [_widened(x) for x in xs], None, None if isinstance(op, compare.Comparison) else common
+    return [x if m is None else _given_way(op, x, m, common) for x, m in zip(xs, marks, strict=True)], None, None
+
+
+def _widened(x: Any) -> Any:
+    """A half-precision array, or a number that meets one, in float32."""
+    if not isinstance(x, Value):
+        return np.asarray(x, float32) if is_half(dtype_of(x)) else x
+    return card(arithmetic.Cast, float32)(x) if is_half(dtype_of(x)) or number_of(x) is not None else x
+
+
+def _given_way(op: Op, x: Any, mark: Number, common: np.dtype) -> Any:
+    """A number in the dtype of the array that it meets."""
+    if not isinstance(x, Value) or dtype_of(x) == bool_ or dtype_of(x) == common:
+        return x
+    if common.kind in "iu":
+        if isinstance(op, compare.Comparison) and common.kind == "i":
+            return x  # compared in 64 bits
+        info = np.iinfo(common)
+        if mark.low is None or mark.high is None or mark.low < info.min or mark.high > info.max:
+            raise needs(f"this integer meets an array of {common}, into which it may not fit")
+    return card(arithmetic.Cast, common)(x)
+
+
+def _python(op: Op, xs: list[Any], marks: list[Number]) -> tuple[list[Any], Number | None, None]:
+    kinds = "".join(dtype_of(x).kind for x in xs)
+    if isinstance(op, arithmetic.Pow) and not set(kinds) - set("bi"):
+        exponent = marks[1]
+        if exponent.high is not None and exponent.high < 0:  # Python goes over to floats
+            if marks[0].low is not None and marks[0].high is not None:
+                _nonzero((marks[0].low, marks[0].high))
+            xs = [_as(x, float64) if isinstance(x, Value) else float(x) for x in xs]
+            return xs, Number(), None
+        if exponent.low is None:
+            raise needs("this raises an integer to a power that may be negative")
+    mark = result(op, marks, kinds)
+    if not isinstance(op, compare.Comparison) and not (isinstance(op, _LOGIC) and set(kinds) == {"b"}):
+        xs = [_as(x, int64) if isinstance(x, Value) and dtype_of(x) == bool_ else x for x in xs]
+    return xs, mark, None
+
+
+def _as(x: Any, dtype: np.dtype) -> Any:
+    """A number in another dtype; still a number."""
+    y = card(arithmetic.Cast, dtype)(x)
+    marked(y, number_of(x) if dtype == int64 else Number())
+    return y
+
+
+def marked(y: Any, mark: Number | None) -> Any:
+    """A result that no one else holds yet, with a mark on the graph value at its bottom."""
+    x = y
+    while isinstance(x, Value) and isinstance(x._value, Value):
+        x = x._value
+    if isinstance(x, Value) and x._extra is None:
+        x._extra = mark
+    return y
