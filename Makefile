@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check fuzz bench bench-eager clean
+.PHONY: demo test versions versions-part check fuzz bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,12 @@ demo: $(STAMP)  ## the worked examples checked three ways, then LeNet trained on
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+versions:  ## the whole suite on each of Python 3.10 to 3.13 that is on this machine
+	$(PYTHON) .ci/versions.py
+
+versions-part: $(STAMP)  ## what depends on the interpreter most, on each but the one that `make test` runs on
+	$(PYTHON) .ci/versions.py --part --without $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
 
 check: $(STAMP)  ## lint, format, types, import direction, sizes
 	$(BIN)/ruff check .
@@ -41,4 +47,4 @@ bench: $(STAMP)  ## every workload against the other frameworks, each in an envi
 	.venv-bench/bin/python -m benchmarks.run --python mindspore=.venv-bench-mindspore/bin/python --write docs/benchmark
 
 clean:
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

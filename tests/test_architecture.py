@@ -69,3 +69,16 @@ def test_import_is_light() -> None:
     code = "import sys, adjoint; print(*[m for m in ('scipy', 'llvmlite', 'jax', 'torch', 'sympy', 'matplotlib', 'ml_dtypes') if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert out.stdout.strip() == ""
+
+
+def test_the_versions_of_python_are_those_that_are_tested() -> None:
+    """What the README names, what pyproject.toml names and what `make versions` runs are one list."""
+    project, readme = (ROOT / "pyproject.toml").read_text(), (ROOT / "README.md").read_text()
+    out = subprocess.run(
+        [sys.executable, str(ROOT / ".ci" / "versions.py"), "--list"], capture_output=True, text=True, check=True
+    )
+    named = [line.split()[0] for line in out.stdout.splitlines()]
+    assert f"Python {named[0]} to {named[-1]}" in readme and f'requires-python = ">={named[0]}"' in project
+    assert named == [f"3.{minor}" for minor in range(10, 10 + len(named))]
+    here = f"3.{sys.version_info.minor}"
+    assert any(line.startswith(here) and not line.endswith("-") for line in out.stdout.splitlines())

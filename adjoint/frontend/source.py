@@ -15,6 +15,8 @@ from adjoint.frontend.errors import SourceError
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
+#: What every text without a file is called; from Python 3.13 on `python -c` has lines, which are those of one such text only.
+_SHARED = ("<string>", "<stdin>")
 _PREAMBLE = {"RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "NOP"}
 
 
@@ -47,6 +49,8 @@ def find_source(fn: FunctionType) -> Source:
     """
     code = fn.__code__
     found = [d for d in _definitions(fn).get(code.co_firstlineno, []) if _fits(d.node, code)]
+    if code.co_filename in _SHARED and not (found := [d for d in found if _same_instructions(d, code)]):
+        raise _not_available(fn)
     if len(found) > 1:
         found = [d for d in found if _same_place(d.node, code)] or found
     if len(found) > 1:
@@ -63,10 +67,7 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
     filename = fn.__code__.co_filename
     lines = tuple(linecache.getlines(filename, fn.__globals__))
     if not lines:
-        raise SourceError(
-            f"the source of `{fn.__qualname__}` is not available ({filename}): its control flow cannot be read. Write it to a "
-            f"file and import it, or register its text in `linecache.cache` before the call, as notebooks do."
-        )
+        raise _not_available(fn)
     known = _parsed.get(filename)
     if known is None or known[0] != lines:
         try:
@@ -78,6 +79,13 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
             table.setdefault(_first_line(found.node), []).append(found)
         known = _parsed[filename] = (lines, table)
     return known[1]
+
+
+def _not_available(fn: FunctionType) -> SourceError:
+    return SourceError(
+        f"the source of `{fn.__qualname__}` is not available ({fn.__code__.co_filename}): its control flow cannot be read. Write "
+        f"it to a file and import it, or register its text in `linecache.cache` before the call, as notebooks do."
+    )
 
 
 def _walk(node: ast.AST, owner: str | None) -> Iterator[_Found]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -136,6 +138,25 @@ def test_a_function_without_source_says_what_to_do() -> None:
     with pytest.raises(SourceError, match=r"source of `f` is not available \(<nowhere>\).*Write it to a file"):
         convert(space["f"])
     assert convert(lambda g: g(3))(space["f"]) == 3  # called from converted code, it stays Python
+
+
+TWO_TEXTS = """
+import adjoint as ad
+def f(x):
+    return x + 1.0 if x > 0 else x
+space = {}
+exec("\\n\\ndef f(x):\\n    return x * 3.0", space)
+g = space["f"]
+assert g.__code__.co_firstlineno == f.__code__.co_firstlineno
+print(ad.jit(g, backend="interpreter")(2.0), ad.grad(ad.jit(g, backend="interpreter"))(2.0))
+"""
+
+
+def test_texts_that_share_a_name_are_told_apart() -> None:
+    """From Python 3.13 on the lines of `python -c` are known, by the name that every text given to `exec` has too."""
+    run = subprocess.run([sys.executable, "-c", TWO_TEXTS], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout == "6.0 3.0\n"
 
 
 def test_a_file_that_has_changed_is_noticed() -> None:

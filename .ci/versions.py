@@ -1,0 +1,116 @@
+"""Run the tests on every Python that the project names and that this machine has, each in an environment of its own.
+
+python3 .ci/versions.py               # the whole suite; or: make versions
+python3 .ci/versions.py --part        # what depends on the interpreter most; or: make versions-part
+python3 .ci/versions.py --only 3.13 -- tests/frontend -k comprehension
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+#: What looks at bytecode, source, frames, locals, recursion, and the memory layout of objects.
+PART = [
+    "tests/frontend",
+    "tests/api",
+    "tests/core",
+    "tests/backends/native/test_call.py",
+    "tests/backends/native/test_cache.py",
+    "tests/test_pains_python.py",
+]
+
+
+def named() -> list[str]:
+    """The versions that pyproject.toml names."""
+    return re.findall(r'"Programming Language :: Python :: (3\.\d+)"', (ROOT / "pyproject.toml").read_text())
+
+
+def candidates(version: str) -> Iterator[str]:
+    """Where an interpreter may be: this one, on PATH, or installed by pyenv or uv. The newest of a kind comes first."""
+    yield sys.executable
+    for folder in os.environ.get("PATH", "").split(os.pathsep):
+        if found := shutil.which(f"python{version}", path=folder):
+            yield found
+    home = Path.home()
+    pyenv = os.environ.get("PYENV_ROOT") or home / ".pyenv"
+    for place in (f"{pyenv}/versions/{version}.*", f"{home}/.local/share/uv/python/cpython-{version}.*"):
+        yield from sorted(glob.glob(f"{place}/bin/python{version}"), key=_numbers, reverse=True)
+
+
+def _numbers(path: str) -> list[int]:
+    return [int(n) for n in re.findall(r"\d+", path)]
+
+
+def is_version(python: str, version: str) -> bool:
+    """Whether this really starts that version: the shims of pyenv are there for versions that are not chosen."""
+    code = "import sys, venv, ensurepip; print('%d.%d' % sys.version_info[:2])"
+    try:
+        run = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return run.returncode == 0 and run.stdout.strip() == version
+
+
+def interpreter(version: str) -> str | None:
+    """An interpreter of a version, or None if this machine has none."""
+    return next((python for python in candidates(version) if is_version(python, version)), None)
+
+
+def environment(version: str, python: str) -> str:
+    """The Python of an environment for a version, made anew when pyproject.toml has changed since."""
+    folder, project = ROOT / f".venv-{version}", ROOT / "pyproject.toml"
+    inside, stamp = str(folder / "bin" / "python"), folder / ".installed"
+    if not stamp.exists() or stamp.stat().st_mtime < project.stat().st_mtime or not is_version(inside, version):
+        subprocess.run([python, "-m", "venv", "--clear", str(folder)], check=True)
+        pip = [inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, "-e", f"{ROOT}[dev]"], check=True)
+        stamp.touch()
+    return inside
+
+
+def tested(version: str, python: str, tests: list[str]) -> str:
+    """How the tests went on one interpreter."""
+    print(f"== Python {version} ({python})", flush=True)
+    try:
+        inside = environment(version, python)
+    except subprocess.CalledProcessError:
+        return "could not be set up"
+    command = [inside, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal", "-p", "no:cacheprovider", *tests]
+    return "failed" if subprocess.run(command, cwd=ROOT).returncode else "passed"
+
+
+def main() -> int:
+    """Run the tests and say how they went on each version."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--part", action="store_true", help="only what depends on the interpreter most")
+    parser.add_argument("--only", action="append", choices=named(), help="only this version; may be given again")
+    parser.add_argument("--without", action="append", default=[], help="not this version, which is tested elsewhere")
+    parser.add_argument("--list", action="store_true", help="say which interpreter is found for each version, and end")
+    parser.add_argument("tests", nargs="*", help="arguments of pytest in place of the suite")
+    options = parser.parse_args()
+    tests = options.tests or (PART if options.part else [])
+    wanted = [v for v in options.only or named() if v not in options.without]
+    found = {version: interpreter(version) for version in wanted}
+    if options.list:
+        print(*(f"{version} {python or '-'}" for version, python in found.items()), sep="\n")
+        return 0
+    results = {
+        version: tested(version, python, tests) if python else "not on this machine"
+        for version, python in found.items()
+    }
+    for version, result in results.items():
+        print(f"Python {version}: {result}")
+    return 0 if set(results.values()) <= {"passed", "not on this machine"} and any(found.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
