@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import binding, check_function, held, name_of, whole
-from adjoint.core import context, tree
+from adjoint.core import context, random, tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
@@ -33,6 +33,15 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     >>> print(ad.vmap(lambda row: row.sum())(x))
     [3. 7.]
     """
+    return _vmap(fn, in_axes, out_axes, own_draws=True)
+
+
+def vmap_alike(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
+    """`vmap` with the same random draws for each example: those of a Jacobian are directions of one computation."""
+    return _vmap(fn, in_axes, out_axes, own_draws=False)
+
+
+def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) -> Callable[..., Any]:
     check_function("vmap", fn)
 
     @boundary
@@ -45,8 +54,9 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
         tracked = [
             x if a is None else batch.track(held(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)
         ]
+        around = random.batches.get()
         try:
-            with binding({}):
+            with binding({}), context.setting(random.batches, (*around, batch) if own_draws else around):
                 out = whole(context.readable(fn)(*rebuild(tracked), **kwargs))
             ys, regroup = tree.flatten(out)
             if not ys:

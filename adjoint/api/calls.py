@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.api.batching import vmap
 from adjoint.api.grad import vjp
-from adjoint.core import context, rules, tree
+from adjoint.core import context, random, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
@@ -69,7 +69,8 @@ class CustomCall(Op):
         return leaves
 
     def eval(self, xp: Any, *xs: Any) -> Any:
-        with context.setting(context.open_tape, None):  # plain values: an open tape has seen the call as a whole
+        # Plain values: an open tape, and a batch, have seen the call as a whole.
+        with context.setting(context.open_tape, None), context.setting(random.batches, ()):
             leaves = self._leaves(xs)
         for y in leaves:
             if isinstance(y, Value) and y._trace is not EAGER and y._trace is not HALF:
@@ -87,7 +88,8 @@ class CustomCall(Op):
 
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         batched = self.batched(dims)
-        ys = batched(*xs)
+        with context.setting(random.batches, tuple(b for b in random.batches.get() if isinstance(b, random.InGraph))):
+            ys = batched(*xs)
         self.rebuild = batched.rebuild
         return ys
 

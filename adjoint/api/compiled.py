@@ -144,6 +144,6 @@ def in_order(tracer: Tracer, count: int, parameters: TracedParameters, drawing: 
     """The graph's inputs: arguments, Parameters, values from outside, the first ticket of its draws."""
     mine = {parameters[p]._value for p in parameters.order}
     arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
-    last = [] if drawing.first is None else [drawing.first._value]
+    last = [x._value for x in drawing.inputs]
     outside = (n for n in rest if n not in mine and n not in last)
     return (*arguments, *(n for n in rest if n in mine), *outside, *last)

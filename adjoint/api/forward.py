@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.batching import vmap
+from adjoint.api.batching import vmap_alike
 from adjoint.api.inputs import (
     Input,
     binding,
@@ -195,7 +195,7 @@ class ForwardModeAD:
         """The derivative of each output element by each input element: output.shape + input.shape."""
         value = wrap(check_input("ForwardModeAD", "the input", x))
         basis = np.eye(value.size, dtype=value.dtype).reshape(value.size, *value.shape)
-        columns = vmap(lambda t: jvp(self.primal_func, value, t)[1])(wrap(lift(basis)))
+        columns = vmap_alike(lambda t: jvp(self.primal_func, value, t)[1])(wrap(lift(basis)))
         return tree.map(lambda c: column_axes_last(c, value.shape), columns)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.batching import vmap
+from adjoint.api.batching import vmap_alike
 from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
 from adjoint.api.inputs import Call, binding, check_function, check_inputs, check_positions, name_of, output_leaves
@@ -75,7 +75,7 @@ def jacfwd(
         for i, xs in enumerate(leaves):
             parts = []
             for k, x in enumerate(xs):
-                columns = vmap(lambda t, i=i, k=k: along(i, k, leaves, t), out_axes=0)(_basis(x))
+                columns = vmap_alike(lambda t, i=i, k=k: along(i, k, leaves, t), out_axes=0)(_basis(x))
                 parts.append(tree.map(lambda c, x=x: column_axes_last(c, x.shape), columns))
             results.append(_nested(call.chosen[i], parts))
         return (_bare(grad_position, results), *aux) if has_aux else _bare(grad_position, results)
@@ -162,7 +162,7 @@ def jacrev(
 def _for_each(pull: Callable[[Any], Any], basis: Any) -> Any:
     """The rows of a Jacobian: a few one by one, each without the steps that others need, many at once."""
     if len(basis) > FEW or not len(basis):
-        return vmap(pull)(basis)
+        return vmap_alike(pull)(basis)
     rows = [tree.flatten(pull(g)) for g in basis]
     return rows[0][1]([stack(list(parts), 0) for parts in zip(*(leaves for leaves, _ in rows), strict=True)])
 

@@ -34,7 +34,7 @@ from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import resolve
-from adjoint.core.random import InGraph, source
+from adjoint.core.random import InGraph, batches, source
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert, leaks, loops
@@ -284,6 +284,7 @@ class Jitted:
                 context.setting(context.reader, self._read),
                 context.setting(context.cells, cells),
                 context.setting(source, drawing),
+                context.setting(batches, (drawing,)),
                 context.setting(context.tracer, tracer),
             ):
                 ys, rebuild = self._run(args, kwargs)

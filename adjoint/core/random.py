@@ -11,7 +11,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -89,9 +89,20 @@ PROGRAM = Program()
 source: ContextVar[Source] = ContextVar("source", default=PROGRAM)
 
 
-def at_once() -> AbstractContextManager[None]:
+#: The batches of the `vmap`s around: each example draws for itself.
+batches: ContextVar[tuple[Any, ...]] = ContextVar("batches", default=())
+
+
+@contextmanager
+def at_once() -> Iterator[None]:
     """Draw when the code runs, also while a graph is built: for what is kept, such as the first value of a Parameter."""
-    return context.setting(source, PROGRAM)
+    with context.setting(source, PROGRAM), context.setting(batches, ()):
+        yield
+
+
+def lanes() -> list[Any]:
+    """A zero for each example of every batch around: what a draw takes as a further input differs between the examples."""
+    return [batch.lane() for batch in batches.get()]
 
 
 def shared(ticket: Any) -> Any:
@@ -119,9 +130,10 @@ class Draws:
     count: int | None
 
     def begin(self) -> list[Any]:
-        """The first ticket of a run, which is an input of the graph."""
+        """The inputs of the graph for a run: its first ticket, and what differs between the examples of a batch."""
         giver = source.get()
-        return [giver.position() if self.count is None else giver.take(self.count)]
+        first = giver.position() if self.count is None else giver.take(self.count)
+        return [first, sum(lanes(), np.int64(0))]
 
     def finishing(self, rebuild: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
         """What puts the results of a run together; it takes note of the ticket that follows if that is one of them."""
@@ -143,6 +155,17 @@ class InGraph:
         self.tracer = tracer
         self.made = Made()
         self.first: Any = None  # made an input by the first draw
+        self._lane: Any = None
+
+    def lane(self) -> Any:
+        """A further input of every draw: where the graph is applied to a batch, each example draws for itself."""
+        self.position()
+        return self._lane
+
+    @property
+    def inputs(self) -> list[Any]:
+        """What `Draws.begin` gives."""
+        return [] if self.first is None else [self.first, self._lane]
 
     def take(self, count: int = 1) -> Any:
         ticket = self.position()
@@ -152,6 +175,7 @@ class InGraph:
     def position(self) -> Any:
         if self.first is None:
             self.first = self.tracer.param(Spec((), int64), "draws")
+            self._lane = self.tracer.param(Spec((), int64), "lane")
         count = self.made.count = shared(self.made.count)
         return self.first if isinstance(count, int) and count == 0 else self.first + count
 

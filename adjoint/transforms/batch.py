@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make
 from adjoint.core.errors import DtypeError, EndedTransformError, called_at
@@ -26,6 +28,10 @@ class Batch(Trace):
     def track(self, value: Any, axis: int) -> Any:
         """A Tensor for a value one level below, whose `axis` is the batch."""
         return make(value, self, axis)
+
+    def lane(self) -> Any:
+        """A zero for each example."""
+        return self.track(np.zeros(self.size, np.int64), 0)
 
     def shape(self, x: Any) -> tuple[int, ...]:
         shape = shape_of(x._value)

@@ -175,16 +175,65 @@ def test_what_is_shaped_like_an_input_differs_between_examples() -> None:
                 np.testing.assert_array_equal(found, first)
 
 
-def test_what_has_a_shape_of_its_own_is_the_same_for_all() -> None:
-    def f(x):
-        for _ in range(10):
-            x = x + ops.rand(6, dtype=ad.float64)
-        return x * ops.randn(6, dtype=ad.float64)
+DRAWS = {
+    "rand": lambda x: ops.rand(6), "randn": lambda x: ops.randn(6), "randint": lambda x: ops.randint(0, 10**6, (6,)),
+    "randperm": lambda x: ops.randperm(60)[:6], "normal": lambda x: ops.normal((6,), x, 1.0),
+    "uniform": lambda x: ops.uniform((6,), x, 3.0), "exponential": lambda x: ops.exponential((6,)),
+    "gumbel": lambda x: ops.gumbel((6,)), "shuffle": lambda x: ops.shuffle(np.arange(60.0))[:6],
+    "multinomial": lambda x: ops.multinomial(np.ones(1000), 6), "bernoulli": lambda x: ops.bernoulli(np.full((6, 60), 0.5)) @ np.arange(60.0),
+    "gumbel_softmax": lambda x: ops.gumbel_softmax(np.zeros(6)), "dropout": lambda x: ops.dropout(np.ones((6, 60))) @ np.arange(60.0),
+}  # fmt: skip
 
-    for way in ways(f):
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_each_example_draws_for_itself(name: str) -> None:
+    """Alike in every mode, nested too; the directions of a Jacobian belong to one draw."""
+
+    def f(x):
+        return x + DRAWS[name](x)
+
+    xs = np.ones((3, 6))
+    want = runs(ad.vmap(f), xs)
+    assert len(np.unique(want[0][:18].reshape(3, 6), axis=0)) == 3
+    for way in (*ways(f), ad.jit(ad.vmap(f)), ad.vmap(ad.jit(f)), ad.jit(ad.vmap(ad.jit(f)))):
+        np.testing.assert_allclose(runs(way, xs), want, rtol=1e-5)
+    nested = np.ones((2, 3, 6))
+    want = runs(ad.vmap(ad.vmap(f)), nested)
+    assert len(np.unique(want[0][:36].reshape(6, 6), axis=0)) == 6
+    for way in (ad.jit(ad.vmap(ad.vmap(f))), ad.vmap(ad.jit(ad.vmap(f))), ad.vmap(ad.vmap(ad.jit(f)))):
+        np.testing.assert_allclose(runs(way, nested), want, rtol=1e-5)
+    for jacobian in (ad.jacfwd, ad.jacrev):
+        columns = jacobian(lambda x: f(xs[0]) * x.sum())(np.ones(4)).asnumpy()
+        np.testing.assert_allclose(columns, columns[:, :1].repeat(4, 1))
+
+
+def test_draws_in_batches_inside_loops_branches_and_rules() -> None:
+    def in_branch(x):
+        if x.sum() > 0:
+            x = x + ops.rand(6, dtype=ad.float64)
+        return x
+
+    @ad.custom_vjp
+    def in_rule(x):
+        return x * ops.rand(6, dtype=ad.float64)
+
+    in_rule.defvjp(lambda x, out, dout: (dout,))
+
+    def in_loop(x):
+        for _ in range(20):
+            x = x + ops.rand(6, dtype=ad.float64)
+        return x
+
+    for f in (in_branch, in_loop):
+        for way in ways(f)[f is in_branch :]:
+            assert len(np.unique(way(np.ones((3, 6))).asnumpy(), axis=0)) == 3
+    assert len(np.unique(ad.vmap(in_rule)(np.ones((3, 6))).asnumpy(), axis=0)) == 3
+
+
+def test_a_draw_with_a_seed_is_the_same_for_all() -> None:
+    for way in ways(lambda x: x + ops.rand(6, seed=1, dtype=ad.float64)):
         y = way(np.ones((3, 6))).asnumpy()
         np.testing.assert_array_equal(y[0], y[1])
-        assert not np.array_equal(way(np.ones((3, 6))), y)
 
 
 def test_examples_with_loops_of_different_lengths() -> None:

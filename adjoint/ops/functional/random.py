@@ -4,8 +4,7 @@
 code. A compiled function draws anew in each call. Draws with parameters (`normal`, `uniform`, `gumbel_softmax`, ...) are
 differentiable in those parameters.
 
-Under `vmap`, a draw that is shaped like an input (`dropout(x)`, `rand_like(x)`, `bernoulli(x)`, ...) is another one for each example;
-a draw of a given shape (`rand(3)`, `normal((3,), mean)`, ...) is one for all of them.
+Under `vmap` each example draws for itself. A draw of a given shape with a seed of its own (`rand(3, seed=0)`) is one for all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import numpy as np
 
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.random import PROGRAM, first_ticket, source
+from adjoint.core.random import PROGRAM, first_ticket, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
@@ -50,9 +49,9 @@ def set_seed(seed: int) -> None:
 
 
 def _bits(shape: tuple[int, ...], seed: int | None, like: Any = None) -> Any:
-    """64 random bits for each element; for each example of a batch, if `like` is one."""
-    ticket = source.get().take() if seed is None else first_ticket(seed)
-    return card(Bits, shape)(ticket, like) if isinstance(like, Value) else card(Bits, shape)(ticket)
+    """64 random bits for each element and each example of a batch; with a seed, for each example only if `like` is a batch."""
+    ticket, around = (source.get().take(), lanes()) if seed is None else (first_ticket(seed), [])
+    return card(Bits, shape)(ticket, *around, *([like] if isinstance(like, Value) else []))
 
 
 def _top(bits: Any, count: int) -> Any:
