@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
-from adjoint.core.arrays import kept
+from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
@@ -97,8 +97,9 @@ def check_input(what: str, name: str, x: Any) -> Any:
     """One leaf of a differentiable input as a value one level below, or an error that says why it cannot be one."""
     if isinstance(x, Parameter):
         x = resolve(x, for_backward=False)
-    if isinstance(x, np.ndarray) and x.dtype == object:
-        x = verbs.array(x)
+    if isinstance(x, np.ndarray):
+        check_kind(x)
+        x = verbs.array(x)  # one Tensor of the Tensors that it may hold
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
         return held(x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
@@ -235,6 +236,8 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
         value = resolve(value, for_backward=False)
     if not isinstance(value, (Value, np.ndarray, np.generic, int, float, complex)):
         raise TypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
+    if isinstance(value, np.ndarray):
+        check_kind(value)
     if shape_of(value) != shape_of(y):
         raise ArgumentError(f"{what} has shape {shape_of(value)}, its value {shape_of(y)}{called_at()}")
     want = dtype_of(y)

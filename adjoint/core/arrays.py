@@ -10,6 +10,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from adjoint.core.errors import DtypeError, called_at
+
 
 @lru_cache(maxsize=8)
 def special(xp: Any) -> ModuleType:
@@ -27,11 +29,31 @@ def kept(x: Any) -> Any:
     >>> held, kept(held) is held
     (array([1., 1.]), True)
     """
-    if not isinstance(x, np.ndarray) or is_frozen(x):
+    if not isinstance(x, np.ndarray):
+        return x
+    check_kind(x)
+    if is_frozen(x):
         return x
     copy = np.array(x)
     copy.flags.writeable = False
     return copy
+
+
+def check_kind(x: np.ndarray) -> None:
+    """Raise for arrays that mean more than their numbers, or hold none."""
+    if type(x) is not np.ndarray:
+        if isinstance(x, np.ma.MaskedArray):
+            raise DtypeError(
+                "a masked array would lose its mask. Fill it (x.filled(0.0)), or pass its data and choose with "
+                f"ops.where(mask, 0.0, data){called_at()}"
+            )
+        if isinstance(x, np.matrix):
+            raise DtypeError(f"np.matrix multiplies by `*`, a Tensor by `@`: pass np.asarray(x){called_at()}")
+    if x.dtype.kind in "MmSU" or x.dtype.names is not None:
+        raise DtypeError(
+            f"an array of {x.dtype} holds no numbers that adjoint can compute with: pass numbers, or the fields of the "
+            f"array one by one{called_at()}"
+        )
 
 
 def is_frozen(x: np.ndarray) -> bool:
@@ -49,6 +71,7 @@ _constants: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()  # by t
 
 def constant(x: np.ndarray) -> np.ndarray:
     """A copy for a graph to hold: the same one each time, as long as the array holds the same numbers."""
+    check_kind(x)
     if is_frozen(x):
         return x
     known = _constants.get(id(x))

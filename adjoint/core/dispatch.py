@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core import context
+from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
 from adjoint.core.verbs import verbs
@@ -175,7 +176,10 @@ def lift(value: Any) -> Any:
     """Plain arrays stay plain, half-precision ones become Tensors: what stands one level below a transform."""
     if isinstance(value, Value):
         return value._value if value._trace is EAGER and context.open_tape.get() is None else value
-    return wrap(value) if isinstance(value, np.ndarray) and is_half(value.dtype) else value
+    if not isinstance(value, np.ndarray):
+        return value
+    check_kind(value)
+    return wrap(value) if is_half(value.dtype) else value
 
 
 def differentiable(x: Any) -> bool:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core import dispatch, tree
-from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, make
+from adjoint.core.arrays import check_kind
+from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.operators import Operators
 from adjoint.core.spec import dtype_of, is_half
@@ -243,14 +244,13 @@ class Tensor(Operators, Value):
 
     def copy(self) -> Any:
         """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
-        return make(self._value, self._trace, self._extra) if not verbs.is_leaf(self) else self + 0
+        return snapshot(self) if not verbs.is_leaf(self) else self + 0
 
     def __copy__(self) -> Any:
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> Any:
-        fresh = Tensor(self.asnumpy(), requires_grad=self.requires_grad)
-        memo[id(self)] = fresh
+        memo[id(self)] = fresh = Tensor(self.asnumpy(), requires_grad=True) if verbs.is_leaf(self) else snapshot(self)
         return fresh
 
     # ------------------------------------------------------------ derivatives, in PyTorch's manner
@@ -317,10 +317,12 @@ def _converted(data: Any, dtype: Any) -> Any:
     if isinstance(data, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(data)):
         stacked = dispatch.wrap(verbs.array(data))
         return stacked if dtype is None else verbs.cast(stacked, dtype)
+    if isinstance(data, np.ndarray):
+        check_kind(data)
     array = np.array(data, dtype=dtype)
     if dtype is None and array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
-    if array.dtype == object or array.dtype.kind in "SUMm":
+    if array.dtype == object or array.dtype.kind in "SUMm" or array.dtype.names is not None:
         raise DtypeError(f"Tensor() cannot hold {type(data).__name__} data {data!r:.80}: use numbers{called_at()}")
     return array
 

@@ -11,12 +11,16 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar
 
+import numpy as np
+
 from adjoint.core import context
+from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.spec import Spec
 
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
+_ARRAY = np.ndarray
 REGISTRY: dict[str, type[Op]] = {}
 
 
@@ -72,6 +76,8 @@ class Op(abc.ABC):
                 its = x._trace
                 if its is not trace and its.level > level:
                     trace, level = its, its.level
+            elif (kind := type(x)) is not _ARRAY and kind is not float and isinstance(x, _ARRAY):
+                check_kind(x)
         if level > 1 and (branch := context.branch.get()) is not None and branch.level > level:
             trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)

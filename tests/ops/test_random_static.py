@@ -224,7 +224,7 @@ def test_draws_in_batches_inside_loops_branches_and_rules() -> None:
             x = x + ops.rand(6, dtype=ad.float64)
         return x
 
-    for f in (in_branch, in_loop):
+    for f in (in_branch, in_loop, in_rule):
         for way in ways(f)[f is in_branch :]:
             assert len(np.unique(way(np.ones((3, 6))).asnumpy(), axis=0)) == 3
     assert len(np.unique(ad.vmap(in_rule)(np.ones((3, 6))).asnumpy(), axis=0)) == 3

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
+from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import EAGER, Value, located
 from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at
 from adjoint.core.spec import dtype_of, is_complex, shape_of, spec_of
@@ -123,6 +124,8 @@ def _item(i: Any) -> list[Any]:
     if isinstance(i, (int, np.integer)) and not isinstance(i, bool):
         return [int(i)]
     i = i if isinstance(i, (Value, np.ndarray)) else _listed(i)
+    if isinstance(i, np.ndarray):
+        check_kind(i)
     if i.dtype.kind == "b":
         mask = i.asnumpy() if isinstance(i, Value) else i
         if not mask.ndim:

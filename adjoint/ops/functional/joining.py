@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
@@ -233,6 +233,11 @@ def array(data: Any) -> Any:
     3.0
     """
     if isinstance(data, np.ndarray) and data.dtype == object:
+        for x in data.ravel():
+            if not isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)):
+                raise DtypeError(
+                    f"an array of objects must hold numbers and Tensors, not a {type(x).__name__}{called_at()}"
+                )
         return reshape(stack([array(x) for x in data.ravel()]), data.shape) if data.size else np.zeros(data.shape)
     if isinstance(data, (list, tuple)):
         parts = [array(x) for x in data]
