@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -149,6 +150,10 @@ class _Object:
 def _static_key(x: Any) -> Any:
     if isinstance(x, (float, complex)):
         return type(x), repr(x)  # 0.0 is not -0.0 here, and NaN is NaN
+    if isinstance(x, np.ndarray):
+        return type(x), (x.shape, x.dtype, x.tobytes() if not x.dtype.hasobject else repr(x.tolist()))
+    if isinstance(x, (set, deque, bytearray)):  # may change in place
+        return type(x), frozenset(map(_static_key, x)) if isinstance(x, set) else tuple(map(_static_key, x))
     try:
         hash(x)
         return type(x), x

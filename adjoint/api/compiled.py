@@ -7,23 +7,25 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import floor
-from types import CellType
 from typing import Any
 from weakref import WeakSet
 
 from adjoint import backends
 from adjoint.api.symbolic import Template
-from adjoint.core.dispatch import Value
+from adjoint.core import context
 from adjoint.core.parameter import Parameter
 from adjoint.core.random import Draws, InGraph
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
+from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
+from adjoint.frontend.reads import Reads, Source
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.fused import inlined
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import Ruled
 from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
+from adjoint.transforms.tape import AMBIENT
 
 RARE = 3  # calls of a batch size that the interpreter serves
 optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
@@ -77,28 +79,32 @@ class Entry:
     captured: list[Any]
     draws: Draws | None = None  # what it draws at random
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
-    around: Callable[[], dict[str, Any]] = dict  # the values that the function finds around it, by name
-    bound: dict[str, Any] = field(default_factory=dict)  # the names that stood for what was captured
+    guards: tuple[Guard, ...] = ()  # what it was built on besides
+    check: Callable[[], bool] = bool  # whether they hold
     template: Template | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
     calls: Counter[int | None] = field(default_factory=Counter)  # how often each batch size came
+    served: Counter[str] = field(default_factory=Counter)  # how many short ways there have been
 
-    def outdated(self) -> str | None:
-        """The attribute of a network that has changed since the graph was built."""
+    def change(self) -> Guard | str | None:
+        """What has changed since the graph was built: an attribute of a network, or what was found at a place."""
         for cell, version in self.cells.items():
             if cell._version != version:
                 return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
-        if self.bound:
-            now = self.around()
-            return next((f"`{name}` is another Tensor" for name, x in self.bound.items() if now.get(name) != x), None)
-        return None
+        return None if self.check() else first_change(self.guards)
+
+    def outdated(self) -> bool:
+        """Whether anything has changed since the graph was built."""
+        return any(cell._version != version for cell, version in self.cells.items()) or not self.check()
 
     def is_over(self) -> bool:
         """Whether a network has changed in more than being in training, so that the graph will not fit again."""
-        if self.bound and self.bound.items() - self.around().items():
-            return True
         return any(floor(cell._version) != floor(version) for cell, version in self.cells.items())
+
+    def inputs(self) -> list[Any]:
+        """What the graph takes behind its arguments and Parameters."""
+        return [x.value() if type(x) is Source else x for x in self.captured]
 
     def is_rare(self, size: int | None) -> bool:
         """Whether a batch size has not come often enough to be worth machine code of its own."""
@@ -115,15 +121,33 @@ class Entry:
         return graph
 
 
-def values_around(fn: Any) -> dict[str, Any]:
-    """What the variables around a function stand for, of those that it names and that hold Tensors."""
-    code = getattr(fn, "__code__", None)
-    if code is None:
-        return {}
-    cells = zip(code.co_freevars, fn.__closure__ or (), strict=True)
-    found = {name: fn.__globals__.get(name) for name in code.co_names}
-    found |= {name: cell.cell_contents for name, cell in cells if cell != CellType()}
-    return {name: identity(x) for name, x in found.items() if isinstance(x, Value)}
+def guards_of(reads: Reads, captured: list[Any], cells: dict[Any, float]) -> tuple[list[Any], tuple[Guard, ...]]:
+    """The captured values, read anew in each run where it is known where they were, and what must hold for the graph."""
+    guards = reads.settled()
+    live: list[Any] = []
+    for x in captured:
+        place = None if type(x) is Source else reads.tensors.get(identity(x))
+        if place is not None and x._trace is AMBIENT:
+            guards[place.key, "kind"] = Guard(place, Kind(Kind.of(place.get())))
+            x = Source(place)
+        live.append(x)
+    for cls in {type(cell) for cell in cells}:
+        if not cls.__module__.startswith("adjoint."):
+            place = AttributeOf(cls, "construct", f"`{cls.__name__}.construct`")
+            guards.setdefault((place.key, False), Guard(place, image(cls.construct)))
+    return live, tuple(guards.values())
+
+
+def taken_over(entry: Entry, outer: Reads | None) -> list[Any]:
+    """What a graph captured; a graph being built around it depends on the same places."""
+    if outer is None:
+        return entry.inputs()
+    for guard in entry.guards:
+        if type(guard.image) is not Kind:
+            outer.guards.setdefault((guard.place.key, type(guard.image) is Items), guard)
+    for cell, version in entry.cells.items():
+        (context.cells.get() or {}).setdefault(cell, version)
+    return [outer.see(x.place, x.place.get()) if type(x) is Source else x for x in entry.captured]
 
 
 def opened(spec: Spec) -> Spec:

@@ -4,58 +4,58 @@ from __future__ import annotations
 
 import functools
 import time
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from adjoint import backends
 from adjoint import derive as derive  # fills the verbs that control flow speaks
-from adjoint.api.arguments import NUMBERS, Call, Key, Signature
+from adjoint.api.arguments import Call, Key, Signature
 from adjoint.api.compiled import (
     Compilation,
     Entry,
-    TracedParameters,
     executable,
-    in_order,
     opened,
     optimised,
-    put_together,
-    values_around,
+    taken_over,
 )
 from adjoint.api.donate import give_up, set_free
 from adjoint.api.inputs import check_function, name_of
-from adjoint.api.quick import bound_quick, plain_key, plain_quick, whole_quick
+from adjoint.api.methods import Methods
+from adjoint.api.quick import bound_quick, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
+from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.parameter import resolve
-from adjoint.core.random import InGraph, batches, source
-from adjoint.core.spec import Spec, spec_of
+from adjoint.core.spec import spec_of
 from adjoint.core.verbs import verbs
-from adjoint.frontend import SourceError, convert, leaks, loops
-from adjoint.frontend.calls import call, is_users
+from adjoint.frontend import loops
+from adjoint.frontend.guards import Guard
+from adjoint.frontend.reads import Source, recorder
 from adjoint.graph.call import GraphCall
 from adjoint.graph.indices import indices
 from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
-from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
+from adjoint.graph.trace import is_graph_value
 from adjoint.graph.walk import replay
 from adjoint.passes import PASSES, Report, groups, optimise, schedule
-from adjoint.transforms.tape import AMBIENT
 
 backends.load(backends.chosen())  # with `jit` itself, so that the first call need not wait for it
 
 MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
+KEPT = 4  # graphs for one kind of call, for things around it that change to and fro
+
 
 _open_tape, _set_backend = context.open_tape.get, context.backend.get
 
 
-class Jitted:
+class Jitted(Methods, Traced):
     """A function that runs as a graph. Made by `jit`."""
 
     def __init__(
@@ -67,7 +67,8 @@ class Jitted:
         off: Iterable[str],
         backend: str | None,
     ) -> None:
-        self._fn = fn
+        Traced.__init__(self, fn)
+        self._methods: dict[int, tuple[Any, Any]] = {}
         self._static, self._dynamic, self._donate = frozenset(static), frozenset(dynamic), frozenset(donate)
         self._off = tuple(off)
         self._backend = None if backend is None else backends.checked(backend)
@@ -79,9 +80,8 @@ class Jitted:
         ] = {}  # more than one for a key if a network is in training and in use by turns
         self.exclusive = False  # whether donated arrays are known to have no other holders than their owner
         self.compilations: list[Compilation] = []
-        self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
         self._last: Key | None = None
-        self._change: str | None = None  # what made the last graph useless
+        self._unreadable = False  # whether it runs op by op, for want of source
         self._whole: tuple[Callable[[tuple[Any, ...], dict[str, Any]], Any], ...] = ()  # calls that C functions do
         self._quick: dict[Any, Callable[[list[Any]], Any]] = {}  # calls of plain arrays and floats, by key and backend
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
@@ -110,8 +110,15 @@ class Jitted:
 
     @boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        made, entry, size = self._prepared(args, kwargs)
-        inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *entry.captured]
+        if self._unreadable:
+            return self._target()(*args, **kwargs)
+        try:
+            made, entry, size = self._prepared(args, kwargs)
+        except UnreadableError as error:
+            if recorder.get() is not None:  # the graph around it cannot be built either
+                raise
+            return self._op_by_op(error)(*args, **kwargs)
+        inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *taken_over(entry, recorder.get())]
         if entry.draws is not None:
             inputs += entry.draws.begin()
         graph = entry.at(size)
@@ -125,7 +132,8 @@ class Jitted:
         given = any(isinstance(n.op, Param) for n in graph.outputs)
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
-        if entry.calls[size] > 1 and not (rare or entry.captured or entry.draws or given):
+        fixed = any(type(x) is not Source for x in entry.captured)
+        if entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -140,16 +148,22 @@ class Jitted:
             return
         run, wanted = executable(graph, self.backend), self._backend or _set_backend()
         key, _ = plain_key(args, kwargs)
-        alone = not (entry.cells or entry.parameters)
+        alone = not (entry.cells or entry.parameters or entry.captured)
         if key is not None and not self._static:
             self._quick[key, wanted] = plain_quick(run, entry) if alone else bound_quick(graph, self.backend, entry)
-        if alone and len(self._whole) < MANY:
-            guards = [(context.open_tape, None)] + [(context.backend, wanted)] * (self._backend is None)
+        entry.served["whole"] += 1
+        if alone and entry.served["whole"] <= MANY:
+            outside = watched(entry, by_value=entry.served["whole"] > FEW)
+            guards = [(context.open_tape, None), *[(context.backend, wanted)] * (self._backend is None), *outside]
             if whole := whole_quick(run, graph, (args, kwargs), made.numeric, entry.rebuild, guards):
-                self._whole = (*self._whole, whole)
+                kept = self._whole[-MANY + 1 :]
+                self._whole = (*kept, whole)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else functools.partial(self, instance)
+    def _op_by_op(self, error: Exception) -> Any:
+        """The function as Python runs it, from now on, with a word on why."""
+        self._unreadable = True
+        warnings.warn(f"{self!r} runs op by op, without a graph: {error}", stacklevel=6)
+        return self._target()
 
     def __repr__(self) -> str:
         return f"jit({name_of(self._fn)})"
@@ -179,13 +193,13 @@ class Jitted:
     def _current(self, key: Key) -> Entry | None:
         """The graph for a key, unless a network in it has changed."""
         known = self._entries.get(key, [])
-        for entry in known:
-            change = entry.outdated()
-            if not change:
+        for entry in reversed(known):
+            change = entry.change()
+            if change is None:
                 self._change = None
                 return entry
-            self._change = change
-        known[:] = [entry for entry in known if not entry.is_over()]
+            self._change = self._change or change
+        known[:] = [entry for entry in known if not entry.is_over()][1 - KEPT :]
         return None
 
     def _batch_size(self, made: Call, batched: list[bool]) -> int:
@@ -223,12 +237,14 @@ class Jitted:
 
     def _compile(self, made: Call, key: Key) -> Entry:
         start = time.perf_counter()
+        self._count_change()
         entry, reports = self._better(self._traced(made, [spec_of(x) for x in made.numbers]))
         return self._kept(entry, reports, made, key, start)
 
     def _symbolic(self, made: Call, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
+        self._count_change()
         size = made.numbers[batched.index(True)].shape[0]
         raw = [self._at_size(made, batched, n) for n in (*PROBES, size)]
         found = [self._better(entry) for entry in raw[:-1]]
@@ -262,61 +278,16 @@ class Jitted:
         return True
 
     def _kept(self, entry: Entry, reports: list[Report], made: Call, key: Key, start: float) -> Entry:
-        reason = self._change or self._signature.reason(made, key, self._last)
+        change = self._change
+        reason = change.reason() if isinstance(change, Guard) else change
+        reason = reason or self._signature.reason(made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
         # A value of another transform belongs to this call alone, and so does one that comes from we know not where.
-        if all(x._trace is AMBIENT and identity(x) in entry.bound.values() for x in entry.captured):
+        if all(type(x) is Source for x in entry.captured):
             self._entries.setdefault(key, []).append(entry)
         self._last = key
         return entry
-
-    def _traced(self, made: Call, specs: Sequence[Spec]) -> Entry:
-        """The graph of the function for such inputs, before any pass."""
-        tracer = Tracer("jit")
-        parameters = TracedParameters(context.bindings.get(), tracer)
-        drawing = InGraph(tracer)
-        try:
-            args, kwargs = made.filled([tracer.param(s) for s in specs])
-            cells: dict[Any, float] = {}
-            with (
-                context.setting(context.bindings, parameters),
-                context.setting(context.reader, self._read),
-                context.setting(context.cells, cells),
-                context.setting(source, drawing),
-                context.setting(batches, (drawing,)),
-                context.setting(context.tracer, tracer),
-            ):
-                ys, rebuild = self._run(args, kwargs)
-            if not ys:
-                raise ArgumentError(
-                    f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
-                )
-            numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
-            if not any(numeric):
-                raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
-            results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
-            outputs = tuple([tracer.node(y) for y in (*results, *drawing.ends())])
-        finally:
-            tracer.ended = True
-        params = in_order(tracer, len(specs), parameters, drawing)
-        graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
-        still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        together, draws = put_together(rebuild, numeric, still), drawing.draws()
-        together = together if draws is None else draws.finishing(together)
-        around = functools.partial(values_around, self._fn)
-        captured = {identity(x) for x in tracer.captured}
-        bound = {name: x for name, x in around().items() if x in captured}
-        return Entry(graph, parameters.order, together, tracer.captured, draws, cells, around, bound)
-
-    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The function on graph values."""
-        try:
-            return leaks.run(context.readable(self._fn), args, kwargs)
-        except NeedsNumberError as error:
-            if not self.notes:
-                raise
-            raise NeedsNumberError(f"{error}\n    {self.notes[-1]}") from None
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
         """The same with its graph optimised; as it is where a rule from outside must find the ops that it is for."""
@@ -325,17 +296,6 @@ class Jitted:
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)
         return replace(entry, graph=graph), reports
-
-    def _read(self, fn: Any) -> Any:
-        """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""
-        if isinstance(fn, FunctionType) and is_users(fn.__code__.co_filename):
-            try:
-                return convert(fn)
-            except SourceError as error:
-                if str(error) not in self.notes:
-                    self.notes.append(str(error))
-                return fn
-        return functools.partial(call, fn)
 
     # ------------------------------------------------------------ looking inside
 

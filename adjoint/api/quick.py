@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
+from adjoint.frontend.guards import AttributeOf, Equal, Free, Global, Guard, Same, compiled
+from adjoint.frontend.reads import recorder
 from adjoint.graph.call import GraphCall
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Graph
@@ -62,23 +64,51 @@ def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
 
 
 def plain_quick(run: Any, entry: Entry) -> Callable[[list[Any]], Any]:
-    """A function of the plain arrays and floats of a call."""
-    rebuild = entry.rebuild
+    """A function of the plain arrays and floats of a call; NotImplemented if something around it is not as it was."""
+    rebuild, check = entry.rebuild, entry.check
     if len(entry.graph.outputs) == 1 and rebuild([run]) is run:  # the result is one Tensor, in no container
-        return lambda values: wrap(run(*values)[0])
-    return lambda values: rebuild([wrap(y) for y in run(*values)])
+        return lambda values: wrap(run(*values)[0]) if check() else NotImplemented
+    return lambda values: rebuild([wrap(y) for y in run(*values)]) if check() else NotImplemented
 
 
 def bound_quick(graph: Graph, backend: str, entry: Entry) -> Callable[[list[Any]], Any]:
-    """The same for a graph with Parameters or networks in it; NotImplemented if these are not as they were."""
+    """The same for a graph with Parameters or networks in it, or with inputs that are found around it."""
     apply, parameters, rebuild = GraphCall(graph, backend), entry.parameters, entry.rebuild
 
     def quick(values: list[Any]) -> Any:
-        if entry.outdated() or context.bindings.get() is not None:
+        if entry.outdated() or context.bindings.get() is not None or recorder.get() is not None:
             return NotImplemented
-        return rebuild([wrap(y) for y in apply(*values, *map(resolve, parameters))])
+        return rebuild([wrap(y) for y in apply(*values, *map(resolve, parameters), *entry.inputs())])
 
     return boundary(quick)
+
+
+def watched(entry: Entry, by_value: bool) -> list[tuple[Any, ...]]:
+    """The guards of a graph as compiled code checks them; those of other kinds are one test that Python makes.
+
+    Compiled code asks for the very object. A number that is replaced by an equal one again and again is compared `by_value`.
+    """
+    found: list[tuple[Any, ...]] = []
+    others: list[Guard] = []
+    for guard in entry.guards:
+        place, now = guard.place, guard.place.get()
+        fixed = type(guard.image) is Same or (type(guard.image) is Equal and not by_value)
+        array = type(now) is np.ndarray and now.flags.c_contiguous and not now.dtype.hasobject
+        if (fixed or array) and isinstance(place, (Global, Free)):
+            found.append((place.namespace, place.name, now) if isinstance(place, Global) else (place.cell, now))
+            found += [(now,)] * array
+        elif type(place) is AttributeOf and type(place.owner) is FunctionType and _is_part(place.name, now):
+            found.append((place.owner, place.name, now))
+        else:
+            others.append(guard)
+    return [*found, *([(compiled(others),)] if others else [])]
+
+
+def _is_part(name: str, now: Any) -> bool:
+    """Whether compiled code can watch this part of a function."""
+    if name == "__defaults__":
+        return now is None or all(x is None or isinstance(x, (bool, int, float, complex, str, bytes)) for x in now)
+    return name == "__code__" or (name == "__kwdefaults__" and now is None)
 
 
 def whole_quick(
@@ -87,7 +117,7 @@ def whole_quick(
     arguments: tuple[tuple[Any, ...], dict[str, Any]],
     numeric: Sequence[bool],
     rebuild: Callable[[list[Any]], Any],
-    guards: Sequence[tuple[ContextVar, Any]],
+    guards: Sequence[tuple[Any, ...]],
 ) -> Callable[..., Any] | None:
     """A C function for calls with such arguments; None if there is no machine code, or not of the whole graph."""
     kernel = getattr(run, "whole", None)

@@ -69,5 +69,5 @@ def no_grad() -> Iterator[None]:
 
 
 #: The networks that a function being traced has called, with their versions; None outside of a trace.
-cells: ContextVar[dict[Any, int] | None] = ContextVar("cells", default=None)
+cells: ContextVar[dict[Any, float] | None] = ContextVar("cells", default=None)
 tracer: ContextVar[Any] = ContextVar("tracer", default=None)  # what records effects that show no graph value

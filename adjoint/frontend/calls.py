@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
-import os
-import site as python_site
-import sysconfig
 from collections.abc import Callable, Iterator
-from functools import cache
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -16,28 +12,16 @@ import numpy as np
 
 from adjoint.core.errors import PACKAGE
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import state
+from adjoint.frontend import reading, state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, truth
 from adjoint.ops.functional import logical_and, maximum, minimum
 
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
-
-#: Libraries that know nothing of graph values, or all of them.
-_FOREIGN = {
-    "numpy", "scipy", "jax", "jaxlib", "torch", "pandas", "sympy", "matplotlib", "llvmlite", "numba", "hypothesis",
-    "_hypothesis_pytestplugin", "pytest", "_pytest", "pluggy", "IPython", "ipykernel", "tqdm", "safetensors", "onnx",
-}  # fmt: skip
-_STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
-_INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
-_OWN_CONVERTED = (
-    PACKAGE + "nn" + os.sep,
-    PACKAGE + "testing" + os.sep,
-    os.path.join(PACKAGE, "ops", "functional", "ctc.py"),
-)
 
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -46,11 +30,11 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is FunctionType:
         if fn.__code__.co_filename.startswith(PACKAGE):
             args, kwargs = tuple(map(_function_too, args)), {k: _function_too(v) for k, v in kwargs.items()}
-        return followed(fn)(*args, **kwargs)
+        return _ready(fn, args)(*args, **kwargs)
     if kind is MethodType:
         inner = fn.__func__
         if type(inner) is FunctionType:
-            return followed(inner)(fn.__self__, *args, **kwargs)
+            return _ready(inner, (fn.__self__, *args))(fn.__self__, *args, **kwargs)
         return fn(*args, **kwargs)
     special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None
     if special is not None:
@@ -58,11 +42,26 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is functools.partial:
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
     if isinstance(fn, type):
-        return _instance(fn, args, kwargs)
+        return reading.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
         return followed(of_class)(fn, *args, **kwargs)
-    return fn(*args, **kwargs)
+    reading.handed(args)
+    return reading.made(fn(*args, **kwargs))
+
+
+def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
+    """A function to be called, converted if it is the user's; what it may read is noted if it stays as it is."""
+    ready = followed(fn)
+    recorded = reading.recorder.get()
+    if recorded is None or ready is not fn or is_converted(fn):
+        return ready
+    if is_users(fn.__code__.co_filename):
+        recorded.sweep(fn, args)
+    elif not fn.__code__.co_filename.startswith(PACKAGE):
+        reading.handed(args)
+        return lambda *xs, **options: reading.made(fn(*xs, **options))
+    return fn
 
 
 def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -72,6 +71,8 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
         return cls(*args, **kwargs)
     made: Any = object.__new__(cls)
+    if (recorded := reading.recorder.get()) is not None:
+        recorded.made(made)
     if type(post) is FunctionType and hasattr(made, "__dict__"):  # a dataclass, whose own `__init__` calls it
         vars(made)["__post_init__"] = MethodType(followed(post), made)
     followed(init)(made, *args, **kwargs)
@@ -82,27 +83,22 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 def followed(fn: FunctionType) -> Callable[..., Any]:
     """The converted function, or the function itself where its source is not the user's or not to be had."""
     code = fn.__code__
-    if code.co_flags & _SUSPENDS or is_converted(fn) or not is_users(code.co_filename):
+    if is_converted(fn) or not is_users(code.co_filename):
         return fn
+    if (recorded := reading.recorder.get()) is not None:
+        recorded.visit(fn)
+    if code.co_flags & _SUSPENDS or (code.co_filename == "<string>" and code.co_name.startswith("__")):
+        return fn  # the latter is what `dataclass` writes
     try:
         return convert_function(fn)
-    except SourceError:
+    except SourceError as error:
+        if recorded is not None:
+            recorded.unread.append(str(error))
         return fn
     except UnsupportedSyntaxError:
-        if code.co_filename.startswith(_INSTALLED):
+        if code.co_filename.startswith(INSTALLED):
             return fn
         raise
-
-
-@cache
-def is_users(filename: str) -> bool:
-    """Whether a file holds code to be converted: all but Python's library, adjoint, and libraries of compiled kernels."""
-    if filename.startswith(PACKAGE):
-        return filename.startswith(_OWN_CONVERTED)
-    for root in _INSTALLED:
-        if filename.startswith(root):
-            return filename[len(root) :].split(os.sep)[0].removesuffix(".py") not in _FOREIGN
-    return not filename.startswith((*_STDLIB, "<frozen", "<__array_function__"))
 
 
 def _function_too(argument: Any) -> Any:
@@ -114,11 +110,11 @@ def _function_too(argument: Any) -> Any:
     return argument
 
 
-def item(container: Any, index: Any) -> Any:
-    """`container[index]`; a NumPy array can be indexed by a graph value too."""
+def item(container: Any, index: Any, text: str = "") -> Any:
+    """`container[index]`; a NumPy array can be indexed by a graph value too. `text` names a container from outside."""
     if type(container) is np.ndarray and _any_graph(index if type(index) is tuple else (index,)):
         container = Tensor(container)
-    return container[index]
+    return reading.items(container, index, text) if text else container[index]
 
 
 # ---------------------------------------------------------------- builtins
@@ -214,4 +210,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     filter: _with_functions(filter),
     builtins.sorted: _with_functions(sorted),
     functools.reduce: _with_functions(functools.reduce),
+    getattr: reading.getattr_,
+    hasattr: reading.hasattr_,
+    vars: reading.vars_,
 }

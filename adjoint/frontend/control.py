@@ -66,6 +66,7 @@ class Control(Expressions):
         self.shared = shared(self.lowered.body) & own
         self.captured = captured(self.lowered.body)
         self.scope = Scope(own, globals_, nonlocals, visible | own, positional[0].arg if positional else None, in_class)
+        self.scope.owned = outer[4].owned | own
         self.caught = False
         before = len(self.sites)
         body = self._visit_block(self.lowered.body)
@@ -103,13 +104,17 @@ class Control(Expressions):
         own, self.parts = local(node), None
         positional = [*node.args.posonlyargs, *node.args.args]
         self.scope = Scope(own, visible=outer.visible | own, first_argument=positional[0].arg if positional else None)
+        self.scope.owned = outer.owned | own
         node.body = self.visit(node.body)
         self.scope, self.parts = outer, parts
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.bases = [self.visit(b) for b in node.bases]
+        owner, self.owner = self.owner, None
         methods = {s: self.visit_FunctionDef(s, in_class=True) for s in node.body if isinstance(s, ast.FunctionDef)}
         node.body = [methods.get(s, s) for s in node.body]  # type: ignore[call-overload, misc]
+        self.owner = owner
         return node
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:

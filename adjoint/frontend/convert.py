@@ -21,8 +21,8 @@ runtime_cell = CellType()
 
 _ROOT = "_ad_converted"
 _FUTURE_FLAGS = 0x1FF0000  # `from __future__ import annotations` and its kin, in co_flags
-_converted: weakref.WeakKeyDictionary[FunctionType, FunctionType] = weakref.WeakKeyDictionary()
-_compiled: dict[int, tuple[CodeType, _Compiled]] = {}
+_KEPT = "_ad_converted"  # where a function keeps what became of it: so that both are let go together
+_compiled: dict[int, tuple[weakref.ref[CodeType], _Compiled]] = {}  # by code, as long as that lives
 
 
 @dataclass(frozen=True)
@@ -43,19 +43,19 @@ def convert_function(fn: FunctionType) -> FunctionType:
     """
     if is_converted(fn):
         return fn
-    known = _converted.get(fn)
-    if known is None or known.__defaults__ is not fn.__defaults__:
-        known = _converted[fn] = _build(fn)
-    return known
+    parts = (fn.__code__, fn.__defaults__, fn.__kwdefaults__, fn.__closure__)
+    kept = fn.__dict__.get(_KEPT)
+    if kept is None or any(a is not b for a, b in zip(kept[0], parts, strict=True)):
+        kept = fn.__dict__[_KEPT] = (parts, _build(fn))
+    return kept[1]
 
 
 def _build(fn: FunctionType) -> FunctionType:
-    held = _compiled.get(id(fn.__code__))
-    if held is None:
-        held = _compiled[id(fn.__code__)] = (
-            fn.__code__,
-            _compile(fn),
-        )  # the code is kept, so that its id stays its own
+    code = fn.__code__
+    held = _compiled.get(id(code))
+    if held is None or held[0]() is not code:
+        number = id(code)
+        held = _compiled[number] = (weakref.ref(code, lambda _: _compiled.pop(number, None)), _compile(fn))
     compiled = held[1]
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     cells |= {RUNTIME: runtime_cell, SITES: CellType(compiled.sites)}
@@ -64,7 +64,7 @@ def _build(fn: FunctionType) -> FunctionType:
     made.__kwdefaults__ = fn.__kwdefaults__
     made.__annotations__ = fn.__annotations__
     made.__qualname__, made.__module__, made.__doc__ = fn.__qualname__, fn.__module__, fn.__doc__
-    made.__dict__.update({k: v for k, v in fn.__dict__.items() if k != "__wrapped__"})
+    made.__dict__.update({k: v for k, v in fn.__dict__.items() if k not in ("__wrapped__", _KEPT)})
     return made
 
 
@@ -82,6 +82,7 @@ def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site,
     """A module that defines the converted function inside a function of its free variables."""
     node = _definition(copied(source.node))
     rewriter = Control(source.filename)
+    rewriter.outer, rewriter.owner = frozenset(code.co_freevars) - {"__class__"}, source.owner
     rewriter.function(node, set(code.co_freevars) | local(node), "__class__" in code.co_freevars)
     node.name, node.decorator_list, node.returns = _ROOT, [], None
     node.args.defaults = []

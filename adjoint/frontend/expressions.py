@@ -59,6 +59,17 @@ def _is_path(node: ast.AST) -> bool:
     return isinstance(node, ast.Name)
 
 
+def _text_of(node: ast.AST) -> str:
+    """A path of names and attributes as text; empty for anything else."""
+    if isinstance(node, ast.Attribute):
+        inside = _text_of(node.value)
+        return f"{inside}.{node.attr}" if inside else ""
+    if isinstance(node, ast.Subscript):
+        inside = _text_of(node.value)
+        return f"{inside}[{ast.unparse(node.slice)}]" if inside and isinstance(node.slice, ast.Constant) else ""
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 @dataclass
 class Scope:
     """The user's function whose body is being rewritten."""
@@ -69,6 +80,7 @@ class Scope:
     visible: set[str] = field(default_factory=set)
     first_argument: str | None = None
     in_class: bool = False
+    owned: set[str] = field(default_factory=set)  # names of this function and of those of the conversion around it
 
 
 class Expressions(ast.NodeTransformer):
@@ -79,6 +91,8 @@ class Expressions(ast.NodeTransformer):
         self.sites: list[Site] = []
         self.scope = Scope(set())
         self.caught = False  # whether a `try` of this function may catch what is raised here
+        self.outer: frozenset[str] = frozenset()  # variables of functions around the one that is converted
+        self.owner: str | None = None  # the class around it, for names like `__x`
 
     def site(self, kind: str, at: ast.AST, **facts: object) -> ast.expr:
         """A new Site, and the expression by which the source refers to it."""
@@ -88,7 +102,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Name) and node.func.id not in self.scope.visible:
-            if node.func.id in _FRAME_BUILTINS:
+            if node.func.id in _FRAME_BUILTINS and not (node.func.id == "vars" and node.args):
                 return self.generic_visit(node)
             if node.func.id == "super":
                 return self._super(node)
@@ -97,7 +111,11 @@ class Expressions(ast.NodeTransformer):
         stores = isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS
         if stores or (isinstance(node.func, ast.Name) and node.func.id == "setattr"):
             site = self.site("store", node, text=ast.unparse(node))
-            self.generic_visit(node)
+            if stores and isinstance(node.func, ast.Attribute):  # what the container holds is not read
+                node.func.value = self.base(node.func.value)
+                node.args, node.keywords = [self.visit(a) for a in node.args], [self.visit(k) for k in node.keywords]
+            else:
+                self.generic_visit(node)
             return runtime_call("mutate", [site, node.func, *node.args], node.keywords, node)
         self.generic_visit(node)
         return runtime_call("call", [node.func, *node.args], node.keywords, node)
@@ -154,10 +172,52 @@ class Expressions(ast.NodeTransformer):
         """`array[i]`, where i may be a graph value and the array one of NumPy's."""
         sliced = any(isinstance(n, (ast.Slice, ast.Starred)) for n in (node.slice, *getattr(node.slice, "elts", ())))
         fixed = isinstance(node.slice, (ast.Constant, ast.UnaryOp))
-        self.generic_visit(node)
-        if sliced or fixed or not isinstance(node.ctx, ast.Load):
+        text = _text_of(node.value)
+        quiet = text and not sliced  # the one item is read, not the whole container
+        node.value = self.base(node.value) if quiet or not isinstance(node.ctx, ast.Load) else self.visit(node.value)
+        node.slice = self.visit(node.slice)
+        if sliced or not isinstance(node.ctx, ast.Load) or (fixed and not text):
             return node
-        return runtime_call("item", [node.value, node.slice], [], node)
+        path = [ast.Constant(f"{text}[{ast.unparse(node.slice)}]" if fixed else f"{text}[...]")] if text else []
+        return runtime_call("item", [node.value, node.slice, *path], [], node)
+
+    def visit_Name(self, node: ast.Name, deep: bool = True) -> ast.AST:
+        """A variable from outside is read: the graph holds as long as it stays what it is."""
+        if not isinstance(node.ctx, ast.Load) or node.id in self.scope.owned or node.id.startswith("_ad"):
+            return node
+        how: list[ast.expr] = [] if deep else [ast.Constant(False)]
+        if node.id in self.outer:
+            return runtime_call("free", [thunk(node), *how], [], node)
+        return runtime_call("variable", [node, ast.Constant(node.id), *how], [], node)
+
+    def visit_Attribute(self, node: ast.Attribute, deep: bool = True) -> ast.AST:
+        """An attribute is read, perhaps of an object from outside."""
+        text = _text_of(node)
+        self.generic_visit(node)
+        private = node.attr.startswith("__") and not node.attr.endswith("__")
+        if not isinstance(node.ctx, ast.Load) or (private and self.owner is None):
+            return node
+        name = f"_{self.owner.lstrip('_')}{node.attr}" if private and self.owner else node.attr
+        how: list[ast.expr] = [] if deep else [ast.Constant(False)]
+        return runtime_call("attr", [node.value, ast.Constant(name), ast.Constant(text), *how], [], node)
+
+    def base(self, node: ast.expr) -> Any:
+        """A container of which an item is read or written, or to which something is added: its contents are not read."""
+        if isinstance(node, ast.Name):
+            return self.visit_Name(node, deep=False)
+        return self.visit_Attribute(node, deep=False) if isinstance(node, ast.Attribute) else self.visit(node)
+
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        return node  # a pattern names what it compares with
+
+    def visit_MatchClass(self, node: ast.MatchClass) -> ast.AST:
+        node.patterns = [self.visit(p) for p in node.patterns]
+        node.kwd_patterns = [self.visit(p) for p in node.kwd_patterns]
+        return node
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        node.patterns = [self.visit(p) for p in node.patterns]
+        return node
 
     def visit_Assign(self, node: Any) -> list[ast.stmt]:
         """The assignment, and for each attribute or item that it stores to a note of that."""
@@ -172,8 +232,13 @@ class Expressions(ast.NodeTransformer):
                     args.append(ast.Constant(target.attr))
                 note = ast.Expr(runtime_call("stored", args, [], target))
                 notes.append(ast.copy_location(note, target))
+        before: list[ast.stmt] = []
+        if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name) and _is_path(node.target):
+            read = copied(node.target)  # what is there is read first
+            read.ctx = ast.Load()
+            before.append(ast.copy_location(ast.Expr(self.visit(read)), node))
         self.generic_visit(node)
-        return [node, *notes]
+        return [*before, node, *notes]
 
     visit_AugAssign = visit_Assign
 

@@ -21,6 +21,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.frontend import state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import LeakError
+from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
 from adjoint.graph.trace import Tracer
 
@@ -47,6 +48,8 @@ def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
     """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
     for watch in _watches.get():
         watch.note(site, holder, attribute)
+    if (reads := recorder.get()) is not None:
+        reads.written(holder, attribute)
 
 
 def mutate(site: Site, method: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -8,8 +8,9 @@ from adjoint.frontend.effects import holds, print_, raised, text
 from adjoint.frontend.leaks import mutate, stored
 from adjoint.frontend.logic import compare, matched, not_
 from adjoint.frontend.loops import for_, while_
+from adjoint.frontend.reading import attr, free, variable
 
 __all__ = [
-    "and_", "call", "choose", "compare", "for_", "holds", "if_", "item", "matched", "mutate", "not_", "or_", "print_", "raised",
-    "stored", "text", "while_",
+    "and_", "attr", "call", "choose", "compare", "for_", "free", "holds", "if_", "item", "matched", "mutate", "not_", "or_",
+    "print_", "raised", "stored", "text", "variable", "while_",
 ]  # fmt: skip

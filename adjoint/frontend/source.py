@@ -35,8 +35,8 @@ class _Found:
     owner: str | None
 
 
-#: filename -> (its lines, the definitions in them by first line)
-_parsed: dict[str, tuple[tuple[str, ...], dict[int, list[_Found]]]] = {}
+#: filename -> (its text, parsed or compiled; its lines; the definitions in them by first line)
+_parsed: dict[str, tuple[ast.Module | CodeType, tuple[str, ...], dict[int, list[_Found]]]] = {}
 
 
 def find_source(fn: FunctionType) -> Source:
@@ -55,10 +55,10 @@ def find_source(fn: FunctionType) -> Source:
         found = [d for d in found if _same_place(d.node, code)] or found
     if len(found) > 1:
         found = [d for d in found if _same_instructions(d, code)] or found
-    if not found:
+    if not found or not (_is_rewritten(code) or _is_loaded(fn)):
         raise SourceError(
             f"the source of `{fn.__qualname__}` is not at {code.co_filename}:{code.co_firstlineno}: the file has changed since it "
-            f"was loaded. Load it again."
+            f"was loaded, or something has rewritten the function. What is loaded runs. Load the file again."
         )
     return Source(found[0].node, code.co_filename, found[0].owner)
 
@@ -69,7 +69,7 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
     if not lines:
         raise _not_available(fn)
     known = _parsed.get(filename)
-    if known is None or known[0] != lines:
+    if known is None or known[1] != lines:
         try:
             tree = ast.parse("".join(lines), filename)
         except SyntaxError as error:
@@ -77,8 +77,8 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
         table: dict[int, list[_Found]] = {}
         for found in _walk(tree, None):
             table.setdefault(_first_line(found.node), []).append(found)
-        known = _parsed[filename] = (lines, table)
-    return known[1]
+        known = _parsed[filename] = (tree, lines, table)
+    return known[2]
 
 
 def _not_available(fn: FunctionType) -> SourceError:
@@ -133,20 +133,53 @@ def _same_place(node: Definition, code: CodeType) -> bool:
     return inside and (not spots or (min(s for s, _ in spots), max(e for _, e in spots)) == (begin, end))
 
 
+def _is_rewritten(code: CodeType) -> bool:
+    """Whether pytest has written another code for the asserts of a function."""
+    return any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames))
+
+
+def _is_loaded(fn: FunctionType) -> bool:
+    """Whether the text, compiled, gives the function's code."""
+    code = fn.__code__
+    module, lines, _ = _parsed[code.co_filename]
+    if isinstance(module, ast.Module):
+        flags = code.co_flags & 0x1FF0000
+        module = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
+        _parsed[code.co_filename] = (module, lines, _)
+    wanted = _signature(code)
+    here = (code.co_name, code.co_firstlineno)
+    return any((c.co_name, c.co_firstlineno) == here and _signature(c) == wanted for c in _codes(module))
+
+
 def _same_instructions(found: _Found, code: CodeType) -> bool:
     """Whether the definition, compiled alone, gives the same instructions."""
     args = ast.arguments(
         posonlyargs=[], args=[ast.arg(n) for n in code.co_freevars], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
     inner: Any = found.node if isinstance(found.node, ast.stmt) else ast.Expr(found.node)
-    outer = ast.FunctionDef("outer", args, [inner], [])
+    outer: Any = ast.FunctionDef("outer", args, [inner], [])
+    outer.type_params = []
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1FF0000, dont_inherit=True)
-    (inside,) = (c for c in compiled.co_consts if isinstance(c, CodeType))
-    return any(_signature(c) == _signature(code) for c in inside.co_consts if isinstance(c, CodeType))
+    wanted = _signature(code)
+    return any(c.co_name == code.co_name and _signature(c) == wanted for c in _codes(compiled))
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield inner
+            yield from _codes(inner)
 
 
 def _signature(code: CodeType) -> tuple[Any, ...]:
-    consts = tuple(_signature(c) if isinstance(c, CodeType) else repr(c) for c in code.co_consts)
+    consts = tuple(_signature(c) if isinstance(c, CodeType) else _text(c) for c in code.co_consts)
     here = tuple(c for c in consts if "<locals>" not in c)  # without the qualified names that Python 3.10 keeps there
-    return code.co_code, here, code.co_names, code.co_varnames, code.co_freevars
+    free = tuple(n for n in code.co_freevars if not n.startswith("__class"))
+    return code.co_code, here, code.co_names, code.co_varnames, free
+
+
+def _text(constant: Any) -> str:
+    if isinstance(constant, frozenset):
+        return f"frozenset {sorted(map(repr, constant))}"
+    return repr(constant)

@@ -348,6 +348,7 @@ def compiled(text: str, symbol: str) -> Library:
     externals |= {f"adj_{name}": id(kind) for name, kind in kinds.items()}
     externals |= {"adj_new_array": layout.numpy_api()[layout.NEW_FROM_DESCR], "adj_none": id(None)}
     externals["adj_not_implemented"] = id(NotImplemented)
+    externals["memcmp"] = layout.address_of(ctypes.CDLL(None).memcmp)
     return compile_ir(filled, [symbol], externals)
 
 

@@ -26,7 +26,7 @@ ARRAY_TYPE, NEW_FROM_DESCR = 2, 94  # places in NumPy's table of C functions; th
 PYTHON = (
     "Py_IncRef", "Py_DecRef", "PyList_New", "PyList_SetItem", "PyTuple_New", "PyDict_New", "PyDict_Size", "PyDict_Next",
     "PyDict_SetItem", "PyErr_NoMemory", "PyObject_VectorcallDict", "PyContextVar_Get", "PyType_GenericAlloc",
-    "PyEval_SaveThread", "PyEval_RestoreThread", "PyMem_RawMalloc", "PyMem_RawFree",
+    "PyDict_GetItemWithError", "PyErr_Occurred", "PyEval_SaveThread", "PyEval_RestoreThread", "PyMem_RawMalloc", "PyMem_RawFree",
 )  # fmt: skip
 
 

@@ -8,30 +8,63 @@ TAKE = """
 declare i64 @PyDict_Size(ptr)
 declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare i32 @PyContextVar_Get(ptr, ptr, ptr)
+declare ptr @PyDict_GetItemWithError(ptr, ptr)
+declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
+declare ptr @PyErr_Occurred()
+declare i32 @memcmp(ptr, ptr, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
-; Whether the context variables have the values they must have.
+; Whether everything around the call is as it must be: see `around.py`.
 define internal i1 @adj_guards(ptr %first, i64 %guards) {{
 entry:
   %value.at = alloca ptr
   br label %guard
 guard:
-  %g = phi i64 [ 0, %entry ], [ %g.next, %ask ]
-  %guard.at = phi ptr [ %first, %entry ], [ %guard.next, %ask ]
-  %guard.next = getelementptr i64, ptr %guard.at, i64 2
+  %g = phi i64 [ 0, %entry ], [ %g.next, %checked ]
+  %guard.at = phi ptr [ %first, %entry ], [ %guard.next, %checked ]
+  %guard.next = getelementptr i64, ptr %guard.at, i64 4
   %g.next = add i64 %g, 1
   %g.more = icmp slt i64 %g, %guards
   br i1 %g.more, label %ask, label %yes
 ask:
-  %variable = load ptr, ptr %guard.at
-  %wanted.at = getelementptr ptr, ptr %guard.at, i64 1
+  %kind = load i64, ptr %guard.at
+  %subject.at = getelementptr ptr, ptr %guard.at, i64 1
+  %subject = load ptr, ptr %subject.at
+  %detail.at = getelementptr ptr, ptr %guard.at, i64 2
+  %detail = load ptr, ptr %detail.at
+  %wanted.at = getelementptr ptr, ptr %guard.at, i64 3
   %wanted = load ptr, ptr %wanted.at
+  switch i64 %kind, label %no [ i64 0, label %variable  i64 1, label %key  i64 2, label %word  i64 3, label %memory  i64 4, label %test ]
+variable:
   store ptr null, ptr %value.at
-  %asked = call i32 @PyContextVar_Get(ptr %variable, ptr null, ptr %value.at)
+  %asked = call i32 @PyContextVar_Get(ptr %subject, ptr null, ptr %value.at)
   %value = load ptr, ptr %value.at
   call void @Py_DecRef(ptr %value)
-  %as.wanted = icmp eq ptr %value, %wanted
-  br i1 %as.wanted, label %guard, label %no
+  br label %checked.for
+key:
+  %item = call ptr @PyDict_GetItemWithError(ptr %subject, ptr %detail)
+  br label %checked.for
+word:
+  %field = load ptr, ptr %subject
+  br label %checked.for
+memory:
+  %bytes = ptrtoint ptr %wanted to i64
+  %difference = call i32 @memcmp(ptr %subject, ptr %detail, i64 %bytes)
+  %equal = icmp eq i32 %difference, 0
+  br i1 %equal, label %checked, label %no
+test:
+  %answer = call ptr @PyObject_VectorcallDict(ptr %subject, ptr null, i64 0, ptr null)
+  %raised = icmp eq ptr %answer, null
+  br i1 %raised, label %no, label %answered
+answered:
+  call void @Py_DecRef(ptr %answer)
+  br label %checked.for
+checked.for:
+  %found = phi ptr [ %value, %variable ], [ %item, %key ], [ %field, %word ], [ %answer, %answered ]
+  %as.wanted = icmp eq ptr %found, %wanted
+  br i1 %as.wanted, label %checked, label %no
+checked:
+  br label %guard
 yes:
   ret i1 true
 no:

@@ -4,7 +4,7 @@ It is the same code for every function, compiled once a process. What differs is
 in a second one of 64-bit integers:
 
     release the GIL, guards, takes, makes,
-    for each guard: context variable, the value it must have,
+    for each guard four words (see `around.py`),
     for each take and make a step of four: kind, number, detail, and one more
 
 The takes say what the arguments must be: what is inside a container comes after all that stands beside it. The makes say in
@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from contextvars import ContextVar
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.backends.native.around import Guard, words
 from adjoint.backends.native.call import State, state_of
 from adjoint.backends.native.entry import PARTS, builtin, compiled
 from adjoint.backends.native.jit import Library
@@ -57,7 +57,7 @@ entry:
   %makes.at = getelementptr i64, ptr %head, i64 3
   %makes = load i64, ptr %makes.at
   %first.guard = getelementptr i64, ptr %head, i64 4
-  %guards.words = shl i64 %guards, 1
+  %guards.words = shl i64 %guards, 2
   %first.take = getelementptr i64, ptr %first.guard, i64 %guards.words
   %takes.words = shl i64 %takes, 2
   %first.make = getelementptr i64, ptr %first.take, i64 %takes.words
@@ -82,6 +82,12 @@ unpack:
   %expected = call i1 @adj_take(ptr %table, ptr %first.take, i64 %takes, ptr %objects, ptr %buffers, ptr %numbers, ptr %held)
   br i1 %expected, label %hold, label %other
 other:
+  %error = call ptr @PyErr_Occurred()
+  %interrupted = icmp ne ptr %error, null
+  br i1 %interrupted, label %fail, label %decline
+fail:
+  ret ptr null
+decline:
   call void @Py_IncRef(ptr @adj_not_implemented)
   ret ptr @adj_not_implemented
 
@@ -156,14 +162,14 @@ def whole_call(
     arguments: tuple[tuple[Any, ...], dict[str, Any]],
     numeric: Sequence[bool],
     rebuild: Callable[[list[Any]], Any],
-    guards: Sequence[tuple[ContextVar, Any]],
+    guards: Sequence[Guard],
     release_gil: bool,
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
     """A function of `(args, kwargs)` for calls like this one; None where there can be none.
 
     `run` is what `make_callable` gave for the kernel, whose inputs are the leaves of the arguments that are `numeric`; other
     leaves must be the very same objects. `rebuild` puts the results together. The call is as expected only where each of the
-    context variables has its value.
+    guards holds.
     """
     state = state_of(run)
     if state is None:
@@ -176,9 +182,8 @@ def whole_call(
     makes = _in_order([rebuild(outputs)], keep)
     if takes is None or makes is None or len(takes) + len(makes) > MOST:
         return None
-    numbers = [int(release_gil), len(guards), len(takes), len(makes)]
-    for variable, value in guards:
-        numbers += [id(variable), id(value)]
+    watched = words(guards, keep)
+    numbers = [int(release_gil), len(watched) // 4, len(takes), len(makes), *watched]
     for step in (*takes, *makes):
         numbers += step
     return builtin("call", entry(), "adj_whole", (state.table, np.array(numbers, np.int64)), (keep, run))
@@ -191,7 +196,7 @@ def _takes(state: State, arguments: Any, numeric: Sequence[bool], keep: list[Any
     steps: list[Any] = []
     for leaf, yes in zip(leaves, numeric, strict=True):
         if not yes:
-            if not (type(leaf) in CONSTANT or type(leaf).__hash__ in (object.__hash__, None)):
+            if not (type(leaf) in CONSTANT or type(leaf).__hash__ is object.__hash__):
                 return None
             steps.append(_same(leaf, keep))
             continue

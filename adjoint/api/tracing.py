@@ -1,0 +1,157 @@
+"""From a function to its graph, before any pass: run it once on graph values, and take note of all that it reads."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+import weakref
+from collections import Counter
+from collections.abc import Callable, Sequence
+from types import FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.arguments import NUMBERS, Call
+from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
+from adjoint.api.inputs import name_of
+from adjoint.core import context
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.random import InGraph, batches, source
+from adjoint.core.spec import Spec
+from adjoint.frontend import SourceError, convert, leaks
+from adjoint.frontend.calls import call
+from adjoint.frontend.files import is_users
+from adjoint.frontend.guards import Guard, Held, compiled
+from adjoint.frontend.reads import Reads, Source, recorder
+from adjoint.graph.node import Graph
+from adjoint.graph.trace import NeedsNumberError, Tracer
+
+FEW = 3  # changes of one place after which a number there becomes an input of the graph
+
+
+class UnreadableError(NeedsNumberError):
+    """Control flow that depends on numbers, in a function whose source cannot be read."""
+
+
+class Traced:
+    """A function that can be traced; the part of `Jitted` that makes graphs."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self._fn = fn
+        self._self: weakref.ref[Any] | None = None  # the object whose method this is
+        self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
+        self._change: Guard | str | None = None  # what made the last graph useless
+        self._changes: Counter[str] = Counter()  # how often each place has changed
+        self._inputs: set[str] = set()  # the places whose numbers are inputs of the graph
+        self._lifting = True  # whether they may be
+
+    def _target(self) -> Any:
+        """The function, or the method of its object."""
+        return self._fn if self._self is None else MethodType(self._fn, self._self())
+
+    def _traced(self, made: Call, specs: Sequence[Spec]) -> Entry:
+        """The graph of the function for such inputs, before any pass."""
+        reads = Reads(Tracer("jit"), frozenset(self._inputs), self._lifting)
+        try:
+            return self._trace(made, specs, reads)
+        except Exception:
+            if not any(type(x) is Source for x in reads.tracer.captured):
+                raise
+        self._lifting = False  # Python needs the numbers of what was made an input: they are part of the program
+        return self._trace(made, specs, Reads(Tracer("jit"), lifting=False))
+
+    def _trace(self, made: Call, specs: Sequence[Spec], reads: Reads) -> Entry:
+        tracer = reads.tracer
+        parameters = TracedParameters(context.bindings.get(), tracer)
+        drawing = InGraph(tracer)
+        reads.weakly = None if self._self is None else self._self()
+        for leaf in made.statics:
+            reads.instance(leaf)
+        try:
+            args, kwargs = made.filled([tracer.param(s) for s in specs])
+            cells: dict[Any, float] = {}
+            with (
+                context.setting(context.bindings, parameters),
+                context.setting(context.reader, functools.partial(self._read, reads)),
+                context.setting(context.cells, cells),
+                context.setting(source, drawing),
+                context.setting(batches, (drawing,)),
+                context.setting(context.tracer, tracer),
+                context.setting(recorder, reads),
+            ):
+                ys, rebuild = self._run(args, kwargs, reads)
+            if not ys:
+                raise ArgumentError(
+                    f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
+                )
+            numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
+            if not any(numeric):
+                raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
+            results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
+            outputs = tuple([tracer.node(y) for y in (*results, *drawing.ends())])
+        finally:
+            tracer.ended = True
+        params = in_order(tracer, len(specs), parameters, drawing)
+        graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
+        still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
+        together, draws = put_together(rebuild, numeric, still), drawing.draws()
+        together = together if draws is None else draws.finishing(together)
+        captured, guards = guards_of(reads, tracer.captured, cells)
+        reads.weakly = None
+        return Entry(graph, parameters.order, together, captured, draws, cells, guards, compiled(guards))
+
+    def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
+        """The function on graph values."""
+        try:
+            return leaks.run(context.readable(self._target()), args, kwargs)
+        except NeedsNumberError as error:
+            if not reads.unread:
+                raise
+            raise UnreadableError(f"{error}\n    {reads.unread[-1]}") from None
+        except RecursionError as error:
+            raise RecursionError(
+                f"jit: {name_of(self._fn)} calls itself, or others, too deeply to be traced ({error}): write the recursion as "
+                f"a loop, or raise `sys.setrecursionlimit`{called_at()}"
+            ) from None
+        finally:
+            for note in reads.unread:
+                if note not in self.notes:
+                    self.notes.append(note)
+                    if "has changed since" in note:
+                        warnings.warn(note, stacklevel=8)
+
+    def _read(self, reads: Reads, fn: Any) -> Any:
+        """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""
+        if isinstance(fn, FunctionType) and is_users(fn.__code__.co_filename):
+            reads.visit(fn)
+            try:
+                return convert(fn)
+            except SourceError as error:
+                reads.unread.append(str(error))
+                reads.sweep(fn)
+                return fn
+        return functools.partial(call, fn)
+
+    def _count_change(self) -> None:
+        """A place that changes again and again: a number there becomes an input, of anything else there is a warning."""
+        change = self._change
+        if not isinstance(change, Guard):
+            return
+        label = change.place.label
+        self._changes[label] += 1
+        if self._changes[label] < FEW:
+            return
+        number = isinstance(change.image, Held) or type(getattr(change.image, "value", None)) in (
+            float,
+            np.ndarray,
+            tuple,
+        )
+        if self._lifting and number and label not in self._inputs:
+            self._inputs.add(label)
+        elif self._changes[label] == 2 * FEW:
+            warnings.warn(
+                f"{self!r} has been compiled {2 * FEW} times because {label} changes: pass it as an argument, or let it be what it "
+                f"is between calls{called_at()}",
+                stacklevel=6,
+            )

@@ -1,0 +1,34 @@
+"""Whose code it is: the user's, which is converted, or a library's."""
+
+from __future__ import annotations
+
+import os
+import site as python_site
+import sysconfig
+from functools import cache
+
+from adjoint.core.errors import PACKAGE
+
+#: Libraries that know nothing of graph values, or all of them.
+_FOREIGN = {
+    "numpy", "scipy", "jax", "jaxlib", "torch", "pandas", "sympy", "matplotlib", "llvmlite", "numba", "hypothesis",
+    "_hypothesis_pytestplugin", "pytest", "_pytest", "pluggy", "IPython", "ipykernel", "tqdm", "safetensors", "onnx",
+}  # fmt: skip
+_STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
+INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
+_OWN_CONVERTED = (
+    PACKAGE + "nn" + os.sep,
+    PACKAGE + "testing" + os.sep,
+    os.path.join(PACKAGE, "ops", "functional", "ctc.py"),
+)
+
+
+@cache
+def is_users(filename: str) -> bool:
+    """Whether a file holds code to be converted: all but Python's library, adjoint, and libraries of compiled kernels."""
+    if filename.startswith(PACKAGE):
+        return filename.startswith(_OWN_CONVERTED)
+    for root in INSTALLED:
+        if filename.startswith(root):
+            return filename[len(root) :].split(os.sep)[0].removesuffix(".py") not in _FOREIGN
+    return not filename.startswith((*_STDLIB, "<frozen", "<__array_function__"))

@@ -1,0 +1,319 @@
+"""What a graph was built on besides its arguments: places that were read, what was found there, and whether it still is there."""
+
+from __future__ import annotations
+
+import reprlib
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import count
+from types import CellType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import EAGER, HALF, Value
+from adjoint.core.parameter import Parameter
+
+MISSING: Any = type("Missing", (), {"__repr__": lambda self: "missing"})()
+MUTABLE = (list, dict, set, deque, bytearray)
+_CONSTANT = (bool, int, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
+
+
+# ---------------------------------------------------------------- places
+
+
+@dataclass(frozen=True, eq=False)
+class Global:
+    """A global variable, of a function's module or any other."""
+
+    namespace: dict[str, Any]
+    name: str
+    label: str
+
+    @property
+    def key(self) -> Any:
+        return id(self.namespace), self.name
+
+    def get(self) -> Any:
+        return self.namespace.get(self.name, MISSING)
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.namespace)}[{self.name!r}]"
+
+
+@dataclass(frozen=True, eq=False)
+class Free:
+    """A variable of a function around."""
+
+    cell: CellType
+    label: str
+
+    @property
+    def key(self) -> Any:
+        return (id(self.cell),)
+
+    def get(self) -> Any:
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return MISSING
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.cell)}.cell_contents"
+
+
+@dataclass(frozen=True, eq=False)
+class AttributeOf:
+    """An attribute. The owner may be held weakly: a graph does not keep the object alive whose method it is."""
+
+    owner: Any
+    name: str
+    label: str
+    weak: bool = False
+
+    @property
+    def key(self) -> Any:
+        return id(self.owner() if self.weak else self.owner), "." + self.name
+
+    def get(self) -> Any:
+        return getattr(self.owner() if self.weak else self.owner, self.name, MISSING)
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        owner = hold(self.owner) + ("()" if self.weak else "")
+        return f"{owner}.{self.name}" if self.name.isidentifier() else f"getattr({owner}, {self.name!r}, MISSING)"
+
+
+@dataclass(frozen=True, eq=False)
+class ItemOf:
+    """An item of a list or dict."""
+
+    container: Any
+    index: Any
+    label: str
+
+    @property
+    def key(self) -> Any:
+        return id(self.container), ("item", type(self.index), self.index)
+
+    def get(self) -> Any:
+        try:
+            return self.container[self.index]
+        except (LookupError, TypeError):
+            return MISSING
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.container)}[{hold(self.index)}]"
+
+
+Place = Global | Free | AttributeOf | ItemOf
+
+
+# ---------------------------------------------------------------- what was found there
+
+
+@dataclass(frozen=True, eq=False)
+class Same:
+    """This very object."""
+
+    value: Any
+
+    def fits(self, now: Any) -> bool:
+        return now is self.value
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"{now} is {hold(self.value)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Equal:
+    """A number or text: the same value of the same type will do."""
+
+    value: Any
+
+    def fits(self, now: Any) -> bool:
+        return now is self.value or (type(now) is type(self.value) and repr(now) == repr(self.value))
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        kind, value = hold(type(self.value)), hold(self.value)
+        if type(self.value) in (int, bool, str) or (type(self.value) is float and self.value * 0 == 0 != self.value):
+            return f"((now := {now}) is {value} or now.__class__ is {kind} and now == {value})"
+        return f"{hold(self.fits)}({now})"
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A method of the place's owner, made anew by each access."""
+
+    value: Any
+
+    def fits(self, now: Any) -> bool:
+        return type(now) is MethodType and now.__func__ is self.value
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"{now}.__func__ is {hold(self.value)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """A list, tuple, dict, set or deque with these items."""
+
+    kind: Any
+    keys: Any
+    images: list[Image]
+    value: str
+
+    def fits(self, now: Any) -> bool:
+        if type(now) is not self.kind or len(now) != len(self.images):
+            return False
+        if isinstance(now, dict):
+            return list(now) == self.keys and all(i.fits(x) for i, x in zip(self.images, now.values(), strict=True))
+        return all(i.fits(x) for i, x in zip(self.images, now, strict=True))
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.fits)}({now})"
+
+
+@dataclass(frozen=True, eq=False)
+class Contents:
+    """A set or an array with this in it."""
+
+    kind: type
+    value: Any
+
+    @staticmethod
+    def of(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return x.shape, x.dtype, x.tolist() if x.dtype.hasobject else x.tobytes()
+        return x.tobytes() if isinstance(x, np.generic) else type(x)(x)
+
+    def fits(self, now: Any) -> bool:
+        return type(now) is self.kind and bool(self.of(now) == self.value)
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.fits)}({now})"
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """A Tensor that holds this value."""
+
+    value: Value
+    inside: Any
+
+    def fits(self, now: Any) -> bool:
+        return now is self.value and now._value is self.inside
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"(now := {now}) is {hold(self.value)} and now._value is {hold(self.inside)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """A number or array of this kind: its value is an input of the graph."""
+
+    value: Any
+
+    @staticmethod
+    def of(x: Any) -> Any:
+        return (type(x), x.shape, x.dtype) if isinstance(x, (np.ndarray, Value)) else type(x)
+
+    def fits(self, now: Any) -> bool:
+        return bool(self.of(now) == self.value)
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.fits)}({now})"
+
+
+Image = Same | Equal | Method | Items | Contents | Held | Kind
+
+
+def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
+    """What to compare with later: with `deep`, a container by its contents."""
+    kind = type(x)
+    if kind in (float, complex, *_CONSTANT):
+        return Equal(x)
+    if isinstance(x, Value):  # what Parameters, and Tensors that record themselves, hold is an input of the graph
+        fixed = x._trace is EAGER or x._trace is HALF
+        return Held(x, x._value) if fixed and not isinstance(x, Parameter) else Same(x)
+    if kind is MethodType:
+        return Method(x.__func__)
+    if isinstance(x, np.generic):
+        return Contents(kind, Contents.of(x))
+    if id(x) in around or not (deep or isinstance(x, (tuple, frozenset))):
+        return Same(x)
+    around = (*around, id(x))
+    if isinstance(x, (list, tuple, dict, deque)):
+        values = x.values() if isinstance(x, dict) else x
+        keys = list(x) if isinstance(x, dict) else None
+        return Items(kind, keys, [image(y, True, around) for y in values], reprlib.repr(x))
+    if isinstance(x, (set, frozenset, bytearray, np.ndarray)):
+        return Contents(kind, Contents.of(x))
+    return Same(x)
+
+
+def shown(x: Any) -> str:
+    """A value in a message."""
+    if x is MISSING:
+        return "nothing"
+    if isinstance(x, (np.ndarray, Value)):
+        return f"another {type(x).__name__}"
+    return reprlib.repr(x)
+
+
+# ---------------------------------------------------------------- both together
+
+
+@dataclass(frozen=True, eq=False)
+class Guard:
+    """A place and what was found there."""
+
+    place: Place
+    image: Image
+
+    def holds(self) -> bool:
+        return self.image.fits(self.place.get())
+
+    def reason(self) -> str:
+        """What has changed, in words."""
+        now = self.place.get()
+        if isinstance(self.image, Items):
+            return f"{self.place.label} changed from {self.image.value} to {shown(now)}"
+        if isinstance(self.image, (Equal, Same, Method)):
+            return f"{self.place.label} changed from {shown(self.image.value)} to {shown(now)}"
+        return f"{self.place.label} changed: it is {shown(now)}, or has other contents"
+
+
+def first_change(guards: Iterable[Guard]) -> Guard | None:
+    """The first guard that does not hold any more."""
+    return next((g for g in guards if not g.holds()), None)
+
+
+def compiled(guards: Iterable[Guard]) -> Callable[[], bool]:
+    """One function that tells whether all of them hold.
+
+    >>> space = {"k": 2.0}
+    >>> check = compiled([Guard(Global(space, "k", "`k`"), image(2.0))])
+    >>> first = check()
+    >>> space["k"] = 3.0
+    >>> first, check()
+    (True, False)
+    """
+    held: dict[str, Any] = {"MISSING": MISSING}
+    names: dict[int, str] = {}
+    number = count()
+
+    def hold(x: Any) -> str:
+        name = names.get(id(x))
+        if name is None:
+            name = names[id(x)] = f"_{next(number)}"
+            held[name] = x
+        return name
+
+    terms = [g.image.code(g.place.code(hold), hold) for g in guards] or ["True"]
+    lines = ["def check():", "  now = None", "  try:"]
+    for at in range(0, len(terms), 50):  # an expression of a thousand terms is too deep for Python's compiler
+        lines.append(f"    if not ({' and '.join(terms[at : at + 50])}): return False")
+    lines += ["    return True", "  except (AttributeError, LookupError, TypeError, ValueError): return False"]
+    exec("\n".join(lines), held)
+    return held["check"]

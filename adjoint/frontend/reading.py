@@ -1,0 +1,144 @@
+"""What converted code calls where it reads a variable from outside, an attribute or an item: see `reads.py`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value
+from adjoint.core.parameter import Parameter
+from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf
+from adjoint.frontend.reads import (
+    PLAIN,
+    WRAPPER,
+    Reads,
+    is_ours,
+    note_network,
+    recorder,
+    static_attribute,
+    users_class,
+    users_module,
+)
+from adjoint.graph.trace import is_graph_value
+
+#: Attributes of Cells that change only with their version.
+_OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
+
+
+def variable(value: Any, name: str, deep: bool = True) -> Any:
+    """A global variable, or a builtin."""
+    reads = recorder.get()
+    if reads is None:
+        return value
+    namespace = sys._getframe(1).f_globals
+    if namespace.get(name, MISSING) is not value or (type(value) is ModuleType and not users_module(value)):
+        return value
+    note_network(value)
+    return reads.see(Global(namespace, name, f"`{name}`"), value, deep)
+
+
+def free(thunk: Callable[[], Any], deep: bool = True) -> Any:
+    """A variable of a function around."""
+    value = thunk()
+    reads = recorder.get()
+    cell = (thunk.__closure__ or (None,))[0]
+    if reads is None or cell is None or not reads.knows(cell):
+        return value
+    note_network(value)
+    return reads.see(Free(cell, f"`{thunk.__code__.co_freevars[0]}`"), value, deep)
+
+
+def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
+    """`owner.name`."""
+    value = getattr(owner, name)
+    reads = recorder.get()
+    if reads is None or isinstance(owner, PLAIN) or not reads.is_outside(owner):
+        return value
+    return _attribute(reads, owner, name, value, text, deep)
+
+
+def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool) -> Any:
+    if isinstance(owner, ModuleType):
+        return reads.see(Global(vars(owner), name, f"`{text}`"), value, deep) if users_module(owner) else value
+    reads.instance(owner)
+    if type(value) in (BuiltinFunctionType, WRAPPER):
+        return value
+    if note_network(owner):
+        note_network(value)
+        own = type(value) is MethodType and value.__self__ is owner
+        covered = name in _OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, tuple, np.ndarray, Value)))
+        if covered or isinstance(value, Parameter) or (own and is_ours(value)):
+            return value
+        return reads.see(reads.attribute(owner, name, text), value, deep)
+    static = static_attribute(owner, name)
+    if isinstance(static, property):
+        if type(static.fget) is FunctionType:
+            reads.sweep(static.fget, (owner,))
+        return value
+    note_network(value)
+    return reads.see(reads.attribute(owner, name, text), value, deep)
+
+
+def items(container: Any, index: Any, text: str = "") -> Any:
+    """`container[index]` where the container comes from outside."""
+    value = container[index]
+    reads = recorder.get()
+    if reads is None or not isinstance(container, (list, dict)) or is_graph_value(index) or not reads.holds(container):
+        return value
+    if type(index) not in (int, str, bool, tuple, type(None)):
+        reads.see(ItemOf([container], 0, f"`{text}`"), container)
+        return value
+    note_network(value)
+    return reads.see(ItemOf(container, index, f"`{text}`"), value)
+
+
+def getattr_(owner: Any, name: str, *default: Any) -> Any:
+    """`getattr`, which may be told what to give where there is nothing."""
+    value = getattr(owner, name, MISSING)
+    if value is not MISSING:
+        return attr(owner, name)
+    reads = recorder.get()
+    if reads is not None and reads.is_outside(owner):
+        reads.see(reads.attribute(owner, name), MISSING)
+    return getattr(owner, name, *default)
+
+
+def hasattr_(owner: Any, name: str) -> bool:
+    """`hasattr`."""
+    return getattr_(owner, name, MISSING) is not MISSING
+
+
+def vars_(owner: Any) -> Any:
+    """`vars` of an object."""
+    return attr(owner, "__dict__") if hasattr(owner, "__dict__") else vars(owner)
+
+
+def handed(args: tuple[Any, ...]) -> None:
+    """Objects are handed to code that knows nothing of graphs: it may read all of their attributes."""
+    reads = recorder.get()
+    if reads is None:
+        return
+    for x in args:
+        if isinstance(x, (*PLAIN, type, ModuleType, FunctionType, MethodType)) or not users_class(x):
+            continue
+        if reads.is_outside(x) and not note_network(x) and hasattr(x, "__dict__"):
+            reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)
+
+
+def made(x: Any) -> Any:
+    """A result of code that knows nothing of graphs: new if nobody else has it."""
+    reads = recorder.get()
+    if reads is not None and sys.getrefcount(x) <= _NEW:
+        reads.made(x)
+    return x
+
+
+def _count(x: Any) -> int:
+    return sys.getrefcount(x)
+
+
+_NEW = _count(object())  # references to an object that only its caller and the function called know

@@ -1,0 +1,338 @@
+"""Take note of what a traced function reads from outside: variables around it, attributes, items of containers.
+
+Converted code reports its reads here; what code that stays Python may read is found by the names in it. A graph is used again
+only while every place it was built on holds what it held.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Iterator
+from contextvars import ContextVar
+from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.dispatch import EAGER, HALF, Value, lift
+from adjoint.core.errors import PACKAGE
+from adjoint.core.parameter import Parameter
+from adjoint.core.spec import spec_of
+from adjoint.frontend.files import is_users
+from adjoint.frontend.guards import (
+    MISSING,
+    MUTABLE,
+    AttributeOf,
+    Free,
+    Global,
+    Guard,
+    Held,
+    ItemOf,
+    Kind,
+    Method,
+    Place,
+    Same,
+    image,
+)
+from adjoint.graph.trace import Tracer, identity, is_graph_value
+
+LARGE = 32_768  # bytes of an array that is an input of the graph rather than compared in each call
+WRAPPER = type([].__len__)
+PLAIN = (
+    bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, bytearray, np.ndarray,
+    np.generic, np.dtype, type(None), Value, super, BuiltinFunctionType, WRAPPER, CellType, CodeType,
+)  # fmt: skip
+#: Methods that run when a function is made or shown, or that converted code calls itself.
+_NOT_IMPLICIT = {
+    "__init__", "__new__", "__call__", "__repr__", "__str__", "__init_subclass__", "__class_getitem__", "__del__",
+    "__post_init__", "__setattr__", "__reduce__", "__getstate__", "__setstate__", "__set_name__",
+}  # fmt: skip
+
+
+class Reads:
+    """What has been read in one trace."""
+
+    def __init__(self, tracer: Tracer, inputs: frozenset[str] = frozenset(), lifting: bool = True) -> None:
+        self.tracer = tracer
+        self.inputs = inputs  # labels of numbers that change so often that they are inputs of the graph
+        self.lifting = lifting  # whether large arrays are inputs too
+        self.guards: dict[Any, Guard] = {}
+        self.sources: dict[Any, tuple[Place, Any]] = {}  # places whose values are inputs, and the graph values for them
+        self.tensors: dict[Any, Place] = {}  # where the Tensors that record themselves were found
+        self.weakly: Any = None  # the object whose method is compiled, which no guard is to keep alive
+        self.unread: list[str] = []  # why functions stay as they are
+        self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
+        self._containers: dict[int, Any] = {}  # lists and dicts from outside
+        self._cells: dict[int, CellType] = {}
+        self._written: set[Any] = set()
+        self._swept: set[Any] = set()
+
+    # ------------------------------------------------------------ places
+
+    def see(self, place: Place, value: Any, deep: bool = True, lift_it: bool = True) -> Any:
+        """A value found at a place: itself, or what stands for it in the graph."""
+        key = (place.key, deep and isinstance(value, (*MUTABLE, np.ndarray)))
+        self._contains(value)
+        known = self.sources.get(place.key)
+        if known is not None:
+            return known[1]
+        if key in self.guards or place.key in self._written or is_graph_value(value):
+            return value
+        if isinstance(value, Value):
+            if isinstance(value, Parameter):
+                self.guards[key] = Guard(place, Same(value))
+                return value
+            if value._trace is not EAGER and value._trace is not HALF:
+                self.tensors[identity(value)] = place
+                self.guards[key] = Guard(place, Same(value))
+                return value
+        if lift_it and self.lifting and self._becomes_input(place, value):
+            return self._input(place, value)
+        found = image(value, deep)
+        self._tensors_in(value)
+        if isinstance(found, (Held, Method)) or found.fits(place.get()):  # what each access makes anew says nothing
+            self.guards[key] = Guard(place, found)
+            self.instance(value)
+        return value
+
+    def _contains(self, value: Any) -> None:
+        """Take note of a container from outside, and of those in it."""
+        if isinstance(value, (list, tuple, dict)) and id(value) not in self._containers:
+            self._containers[id(value)] = value
+            for x in value.values() if isinstance(value, dict) else value:
+                self._contains(x)
+
+    def holds(self, container: Any) -> bool:
+        """Whether a container is from outside."""
+        return id(container) in self._containers
+
+    def _tensors_in(self, value: Any) -> None:
+        """Take note of where a container holds Tensors that record themselves."""
+        if type(value) in (list, tuple, dict):
+            for index, x in value.items() if isinstance(value, dict) else enumerate(value):
+                if (
+                    isinstance(x, Value)
+                    and not isinstance(x, Parameter)
+                    and x._trace is not EAGER
+                    and x._trace is not HALF
+                ):
+                    self.tensors[identity(x)] = ItemOf(value, index, "an item")
+                self._tensors_in(x)
+
+    def _becomes_input(self, place: Place, value: Any) -> bool:
+        if isinstance(value, np.ndarray):
+            large = value.nbytes > LARGE and type(value) is np.ndarray and value.dtype.kind in "fciub"
+            return large or (place.label in self.inputs and value.dtype.kind in "fc")
+        return place.label in self.inputs and isinstance(value, (float, np.floating, Value))
+
+    def _input(self, place: Place, value: Any) -> Any:
+        inside = self.tracer.param(spec_of(lift(value)))
+        self.tracer.captured.append(Source(place))
+        self.sources[place.key] = place, inside
+        self.guards[place.key, True] = Guard(place, Kind(Kind.of(value)))
+        return inside
+
+    def attribute(self, owner: Any, name: str, text: str | None = None) -> AttributeOf:
+        label = f"`{text}`" if text else f"attribute `{name}` of {_named(owner)}"
+        weak = type(owner).__weakrefoffset__ != 0 and not isinstance(owner, (type, FunctionType))
+        return AttributeOf(weakref.ref(owner) if weak else owner, name, label, weak)
+
+    def settled(self) -> dict[Any, Guard]:
+        """The guards, less those of objects that the trace has made and dropped."""
+        return {key: g for key, guard in self.guards.items() if (g := self._settled(guard)) is not None}
+
+    def _settled(self, guard: Guard) -> Guard | None:
+        place = guard.place
+        if type(place) is not AttributeOf or not place.weak:
+            return guard
+        owner = place.owner()
+        if owner is None or owner is self.weakly:
+            return None if owner is None else guard
+        return Guard(AttributeOf(owner, place.name, place.label), guard.image)
+
+    # ------------------------------------------------------------ objects
+
+    def is_outside(self, x: Any) -> bool:
+        """Whether an object has been there before the trace, as far as one can tell."""
+        return not isinstance(x, PLAIN) and id(x) not in self._inside
+
+    def made(self, x: Any) -> None:
+        """Take note of an object that the traced function has made."""
+        if not isinstance(x, PLAIN):
+            self._inside.add(id(x))
+
+    def written(self, holder: Any, attribute: str | None) -> None:
+        """Take note of an attribute that the traced function has set: what it reads there later is its own."""
+        if attribute is not None and not isinstance(holder, PLAIN):
+            place = self.attribute(holder, attribute)
+            if (place.key, False) not in self.guards and (place.key, True) not in self.guards:
+                self._written.add(place.key)
+
+    def visit(self, fn: FunctionType) -> None:
+        """A function of the user's is called: its code and defaults are part of the program."""
+        if id(fn) in self._swept or fn.__code__.co_filename.startswith(PACKAGE):
+            return
+        self._swept.add(id(fn))
+        for cell in fn.__closure__ or ():
+            self._cells[id(cell)] = cell
+        for name in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.see(self.attribute(fn, name), getattr(fn, name), name == "__kwdefaults__", False)
+
+    def knows(self, cell: CellType) -> bool:
+        """Whether a variable belongs to a function outside the trace."""
+        return id(cell) in self._cells
+
+    def instance(self, x: Any) -> None:
+        """An object of the user's has come in: methods that Python calls by itself may read it."""
+        if not self.is_outside(x) or isinstance(x, (type, ModuleType, FunctionType, MethodType)):
+            return
+        if id(x) in self._swept:
+            return
+        self._swept.add(id(x))
+        if network_version(x):
+            return
+        for cls in type(x).__mro__:
+            for name, method in vars(cls).items():
+                implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
+                if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
+                    self.sweep(method, (x,))
+
+    # ------------------------------------------------------------ code that stays Python
+
+    def sweep(self, fn: FunctionType, owners: tuple[Any, ...] = ()) -> None:
+        """All that a function which is not converted may read, by the names in it."""
+        key = (id(fn.__code__), *map(id, owners))
+        if key in self._swept:
+            return
+        self._swept.add(key)
+        self.visit(fn)
+        names = set(_names(fn.__code__))
+        for name in names & fn.__globals__.keys():
+            value = fn.__globals__[name]
+            if not (isinstance(value, ModuleType) and not users_module(value)):
+                self.see(Global(fn.__globals__, name, f"`{name}`"), value, lift_it=False)
+                self._follow(value, names)
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True):
+            place = Free(cell, f"`{name}`")
+            if (value := place.get()) is not MISSING:
+                self.see(place, value, lift_it=False)
+                self._follow(value, names)
+        for owner in owners:
+            self._follow(owner, names)
+
+    def _follow(self, x: Any, names: set[str]) -> None:
+        """What code with these names may read of an object."""
+        if type(x) is FunctionType:
+            if is_users(x.__code__.co_filename):
+                self.sweep(x)
+        elif type(x) is MethodType:
+            if type(x.__func__) is FunctionType and is_users(x.__func__.__code__.co_filename):
+                self.sweep(x.__func__, (x.__self__,))
+        elif isinstance(x, (list, tuple, dict)):
+            for y in list(x.values()) if isinstance(x, dict) else x:
+                self._follow(y, names)
+        elif self.is_outside(x) and not (isinstance(x, ModuleType) and not users_module(x)):
+            self._attributes(x, names)
+
+    def _attributes(self, x: Any, names: set[str]) -> None:
+        key = (id(x), frozenset(names))
+        if key in self._swept:
+            return
+        self._swept.add(key)
+        note_network(x)
+        dynamic = names & {"getattr", "vars", "__dict__", "asdict", "astuple", "attrgetter", "hasattr"}
+        for name in (names | set(getattr(x, "__dict__", ()))) if dynamic else names:
+            static = static_attribute(x, name)
+            if static is MISSING:
+                continue
+            if isinstance(static, property):
+                if type(static.fget) is FunctionType:
+                    self.sweep(static.fget, (x,))
+            elif type(static) is FunctionType and not isinstance(x, ModuleType) and name not in vars_of(x):
+                if is_users(static.__code__.co_filename):
+                    self.see(self.attribute(x, name), getattr(x, name))
+                    self.sweep(static, (x,))
+            elif not isinstance(static, (staticmethod, classmethod)) or users_class(x):
+                value = getattr(x, name, MISSING)
+                self.see(self.attribute(x, name), value, lift_it=False)
+                self._follow(value, names)
+
+
+class Source:
+    """A captured value that is read anew for each run."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+
+    def value(self) -> Any:
+        """What is there now."""
+        return lift(self.place.get())
+
+
+#: What is being recorded; None outside of a trace.
+recorder: ContextVar[Reads | None] = ContextVar("reads", default=None)
+
+# ---------------------------------------------------------------- what things are
+
+
+def network_version(x: Any) -> bool:
+    """Whether an object counts the changes of its attributes, as Cells do."""
+    return "_version" in getattr(x, "__dict__", ()) and hasattr(type(x), "construct")
+
+
+def note_network(x: Any) -> bool:
+    """Take note of a Cell's version, if it is one."""
+    if isinstance(x, PLAIN) or not network_version(x):
+        return False
+    used = context.cells.get()
+    if used is not None:
+        used.setdefault(x, x.__dict__["_version"])
+    return True
+
+
+def users_module(module: ModuleType) -> bool:
+    """Whether a module is the user's."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return module.__name__ not in sys.stdlib_module_names and module.__name__ not in sys.builtin_module_names
+    return is_users(file) and not file.startswith(PACKAGE)
+
+
+def users_class(x: Any) -> bool:
+    """Whether an object's class is the user's."""
+    module = sys.modules.get(type(x).__module__)
+    return module is None or users_module(module)
+
+
+def vars_of(x: Any) -> Any:
+    return getattr(x, "__dict__", ())
+
+
+def is_ours(method: MethodType) -> bool:
+    code = getattr(method.__func__, "__code__", None)
+    return code is not None and code.co_filename.startswith(PACKAGE)
+
+
+def static_attribute(x: Any, name: str) -> Any:
+    """An attribute as it stands in the object or its class, without calling anything."""
+    for cls in x.__mro__ if isinstance(x, type) else type(x).__mro__:
+        if name in vars(cls):
+            found = vars(cls)[name]
+            return found if isinstance(found, property) else vars_of(x).get(name, found) if vars_of(x) else found
+    return (vars_of(x) or {}).get(name, MISSING)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a function and those inside it."""
+    yield from code.co_names
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from _names(inner)
+
+
+def _named(x: Any) -> str:
+    if isinstance(x, (type, FunctionType)):
+        return x.__qualname__
+    return type(x).__name__
