@@ -55,7 +55,8 @@ def _build(fn: FunctionType) -> FunctionType:
     held = _compiled.get(id(code))
     if held is None or held[0]() is not code:
         number = id(code)
-        held = _compiled[number] = (weakref.ref(code, lambda _: _compiled.pop(number, None)), _compile(fn))
+        dropped = weakref.ref(code, lambda _, table=_compiled: table.pop(number, None))  # type: ignore[misc]
+        held = _compiled[number] = (dropped, _compile(fn))
     compiled = held[1]
     cells = dict(zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=True))
     cells |= {RUNTIME: runtime_cell, SITES: CellType(compiled.sites)}

@@ -136,7 +136,7 @@ class Reads:
 
     def attribute(self, owner: Any, name: str, text: str | None = None) -> AttributeOf:
         label = f"`{text}`" if text else f"attribute `{name}` of {_named(owner)}"
-        weak = type(owner).__weakrefoffset__ != 0 and not isinstance(owner, (type, FunctionType))
+        weak = type(owner).__weakrefoffset__ != 0 and not isinstance(owner, type)
         return AttributeOf(weakref.ref(owner) if weak else owner, name, label, weak)
 
     def settled(self) -> dict[Any, Guard]:
@@ -172,7 +172,8 @@ class Reads:
 
     def visit(self, fn: FunctionType) -> None:
         """A function of the user's is called: its code and defaults are part of the program."""
-        if id(fn) in self._swept or fn.__code__.co_filename.startswith(PACKAGE):
+        made_here = "_ad" in fn.__code__.co_freevars  # converted along with the function around it
+        if made_here or id(fn) in self._swept or fn.__code__.co_filename.startswith(PACKAGE):
             return
         self._swept.add(id(fn))
         for cell in fn.__closure__ or ():
