@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,16 +14,12 @@ from adjoint.core import tree
 from adjoint.passes import PASSES
 from adjoint.testing.corpus import PROGRAMS, Program
 
-#: Whether `jit` reads the source of a function; until then it follows programs without control flow on tensors only.
-STATIC_READY = importlib.util.find_spec("adjoint.frontend") is not None and getattr(
-    importlib.import_module("adjoint.api.jit"), "SOURCE", False
-)
 SWITCHED_OFF = [(), *[(name,) for name, _ in PASSES], tuple(name for name, _ in PASSES)]
 Arrays = list[np.ndarray]
 
 
 def static_programs() -> list[str]:
-    return [p.name for p in PROGRAMS.values() if p.static and (p.traced or STATIC_READY)]
+    return [p.name for p in PROGRAMS.values() if p.static]
 
 
 # ---------------------------------------------------------------- the function of a flat list of arrays
