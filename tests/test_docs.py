@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.core import context
 from adjoint.ops.card import REGISTRY
 
 ROOT = Path(__file__).parent.parent
@@ -18,15 +17,6 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", re.DOTALL)
 
 
-@pytest.fixture
-def as_users_run_it():
-    """The backend that a user has, not the one of the tests."""
-    token = context.backend.set(None)
-    yield
-    context.backend.reset(token)
-
-
-@pytest.mark.usefixtures("as_users_run_it")
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_code_blocks(page):
     namespace = {"__name__": "documentation"}

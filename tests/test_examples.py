@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 
 import adjoint as ad
-from adjoint.core import context
 
 FOLDER = Path(__file__).parent.parent / "examples"
 
 
 @pytest.fixture
 def run(monkeypatch):
-    """Run the `main` of an example with these arguments, on the backend that a user has; gives its exit status."""
-    token = context.backend.set(None)
+    """Run the `main` of an example with these arguments; gives its exit status."""
     monkeypatch.syspath_prepend(FOLDER)  # as for a script that lies there
 
     def run(name, *arguments):
@@ -30,11 +28,9 @@ def run(monkeypatch):
 
     yield run
     ad.set_context(mode=ad.PYNATIVE_MODE)
-    context.backend.reset(token)
 
 
 def test_lenet(run, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
     picture = tmp_path / "lenet.png"
     arguments = ("--epochs", 3, "--compare", 1, "--goal", 0.8, "--picture", picture)
     assert run("lenet", *arguments) == 0
@@ -61,7 +57,6 @@ def test_without_matplotlib(run, capsys, monkeypatch):
     ],
 )
 def test_examples_with_a_picture(run, name, arguments, said, tmp_path, capsys):
-    pytest.importorskip("matplotlib")
     picture = tmp_path / "picture.png"
     assert run(name, *arguments, "--picture", picture) == 0
     assert said in capsys.readouterr().out

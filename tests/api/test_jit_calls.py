@@ -18,7 +18,6 @@ from adjoint.api.quick import is_brief, whole_quick
 from adjoint.backends.native import call, layout
 from adjoint.core import context, tree
 
-pytest.importorskip("llvmlite")
 pytestmark = pytest.mark.skipif(layout.problem() is not None, reason=str(layout.problem()))
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])

@@ -32,7 +32,6 @@ def test_modes_agree_on_random_programs(block):
 
 @pytest.mark.parametrize("seed", range(NATIVE))
 def test_machine_code_agrees_on_random_programs(seed):
-    pytest.importorskip("llvmlite")
     agrees(seed, fuzz.MACHINE_CODE)
 
 

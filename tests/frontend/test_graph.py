@@ -243,8 +243,7 @@ PROGRAMS = [
 @pytest.mark.parametrize("x", [0.5, 2.0, 7.5, 11.0, -3.0])
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_the_graph_gives_what_the_original_gives(f: Any, x: float) -> None:
-    if x < 0 and "newton" in f.__name__:
-        pytest.skip("no root")
+    x = abs(x) if "newton" in f.__name__ else x  # which looks for a root
     _, got = traced(f, np.float64(x))
     wanted = f(ad.Tensor(np.float64(x)))
     a, b = tree.leaves(wanted), tree.leaves(got)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -85,7 +86,6 @@ def test_a_number_repeated_is_written_once():
 
 
 def test_bfloat16():
-    ml_dtypes = pytest.importorskip("ml_dtypes")
     x = np.array([1.5, -2.0, np.inf], ml_dtypes.bfloat16)
     graph, _ = trace(
         lambda x: [x * ad.Tensor(x_) + 1.0, x.astype("float32"), x.astype(ml_dtypes.bfloat16)], [Spec((3,), x.dtype)]

@@ -65,7 +65,7 @@ class Reference:
         named = [(n, p) for n, p in cell.parameters_and_names() if n.split(".")[-1] not in SKIPPED]
         weights = [p for _, p in named]
         run = lambda *xs: ad.value_and_grad(loss, spots or None, weights=weights or None, has_aux=True)(*xs)
-        for mode in (run, ad.jit(run, backend="interpreter")):
+        for mode in (run, ad.jit(run)):
             value, grads = mode(*xs)
             by_input, by_weight = grads if spots and weights else (grads, ()) if spots else ((), grads)
             by_input = by_input if isinstance(by_input, tuple) else (by_input,)

@@ -17,7 +17,7 @@ def tensors(*shape, seed=0):
 
 
 def both(fn):
-    return fn, ad.jit(fn, backend="interpreter")
+    return fn, ad.jit(fn)
 
 
 # ---------------------------------------------------------------- hooks
@@ -65,7 +65,7 @@ def test_a_backward_hook_runs_where_only_weights_are_differentiated():
 
 def test_a_hook_makes_a_new_graph():
     net = nn.ReLU()
-    run = ad.jit(lambda x: net(x), backend="interpreter")
+    run = ad.jit(lambda x: net(x))
     assert float(run(ad.Tensor(2.0))) == 2
     handle = net.register_forward_hook(lambda cell, inputs, output: output * 3)
     assert float(run(ad.Tensor(2.0))) == 6
@@ -160,7 +160,7 @@ def test_recomputing_against_the_plain_derivative():
     for a, b in zip(again[1], plain[1], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
     np.testing.assert_allclose(ad.hvp(loss, x, x), second, rtol=1e-10)
-    compiled = ad.jit(ad.grad(loss, 0, weights=weights), backend="interpreter")(x)
+    compiled = ad.jit(ad.grad(loss, 0, weights=weights))(x)
     np.testing.assert_allclose(compiled[0].asnumpy(), plain[0].asnumpy(), rtol=1e-12)
 
 

@@ -77,7 +77,7 @@ def test_a_cell_used_twice_has_one_set_of_parameters():
 
 def test_a_change_makes_a_new_graph():
     net = nn.SequentialCell(nn.ReLU())
-    run = ad.jit(lambda x: net(x), backend="interpreter")
+    run = ad.jit(lambda x: net(x))
     assert float(run(ad.Tensor(-1.0))) == 0
     net.insert(0, nn.HShrink(9.0))
     net[0] = nn.LeakyReLU(-1.0)

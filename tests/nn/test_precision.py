@@ -41,7 +41,7 @@ def test_products_are_rounded_and_the_rest_is_not(mode):
             return x @ self.w + self.w * x
 
     net = amp.auto_mixed_precision(Sums(), "O1")
-    run = net if mode == "dynamic" else ad.jit(net, backend="interpreter")
+    run = net if mode == "dynamic" else ad.jit(net)
     y = run(np.full((1, 1), THIRD))
     assert y.dtype == "float32"
     product = rounded(rounded(THIRD) * rounded(THIRD))
@@ -59,10 +59,10 @@ def test_in_branches_and_loops_of_a_compiled_graph():
     amp.auto_mixed_precision(net, "O1")
     run = ad.value_and_grad(net, None, weights=weights)
     value, grads = run(X)
-    compiled = ad.jit(run, backend="interpreter")
+    compiled = ad.jit(run)
     again, same = compiled(X)
     assert 0 < abs(value.item() - exact.item()) < 1e-2 * abs(exact.item())
-    assert again.item() == value.item()
+    np.testing.assert_allclose(again.item(), value.item(), rtol=1e-6)  # rounded in another order
     for a, b in zip(grads, same, strict=True):
         np.testing.assert_allclose(
             a.asnumpy(), b.asnumpy(), rtol=2e-3, atol=1e-4

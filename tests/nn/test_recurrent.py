@@ -30,8 +30,8 @@ def loops(graph):
 def test_a_pass_is_one_loop_and_its_gradient_two(name):
     net = LAYERS[name]()
     passes = 4 if name == "both ways" else 1
-    run = ad.jit(lambda x: net(x)[0], backend="interpreter")
-    gradient = ad.jit(ad.grad(lambda x: ops.sum(net(x)[0] ** 2), None, net.trainable_params()), backend="interpreter")
+    run = ad.jit(lambda x: net(x)[0])
+    gradient = ad.jit(ad.grad(lambda x: ops.sum(net(x)[0] ** 2), None, net.trainable_params()))
     sizes = []
     for count in (12, 32):
         forward, back = run.graph(steps(count)), gradient.graph(steps(count))
@@ -56,7 +56,7 @@ def test_loops_compute_what_dynamic_mode_does(name, backend):
 def test_dropout_between_layers_draws_the_same_in_both_modes(name):
     net = getattr(nn, name)(3, 4, num_layers=2, dropout=0.5, dtype=np.float64).set_train()
     found = []
-    for run in (net, ad.jit(lambda x: net(x)[0], backend="interpreter")):
+    for run in (net, ad.jit(lambda x: net(x)[0])):
         ad.set_seed(6)
         y = run(steps(12))
         found.append((y if isinstance(y, ad.Tensor) else y[0]).asnumpy())

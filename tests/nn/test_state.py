@@ -29,9 +29,9 @@ def trained(way):
     run = {
         "call": loss,
         "grad": ad.value_and_grad(loss, None, weights=weights),
-        "jit": ad.jit(loss, backend="interpreter"),
-        "jit of grad": ad.jit(ad.value_and_grad(loss, None, weights=weights), backend="interpreter"),
-        "grad of jit": ad.value_and_grad(ad.jit(loss, backend="interpreter"), None, weights=weights),
+        "jit": ad.jit(loss),
+        "jit of grad": ad.jit(ad.value_and_grad(loss, None, weights=weights)),
+        "grad of jit": ad.value_and_grad(ad.jit(loss), None, weights=weights),
     }[way]
     values = [run(x) for x in BATCHES]
     return np.array([(v[0] if isinstance(v, tuple) else v).asnumpy() for v in values]), moving(net)
@@ -60,7 +60,7 @@ def test_in_a_batch_of_batches_the_averages_move_for_each():
 def test_one_graph_for_every_batch_size():
     net, twin = network(), network()
     net.append(nn.Dropout(p=0.5)).set_train()
-    run = ad.jit(lambda x: net(x), dynamic="x", backend="interpreter")
+    run = ad.jit(lambda x: net(x), dynamic="x")
     for n in (3, 5, 8):
         y = run(BATCHES[0][:n]).asnumpy()
         assert y.shape == (n, 4)
@@ -73,7 +73,7 @@ def test_one_graph_for_every_batch_size():
 def test_out_of_training_nothing_moves():
     net = network().set_train(False)
     before = moving(net)
-    for run in (net, ad.jit(lambda x: net(x), backend="interpreter")):
+    for run in (net, ad.jit(lambda x: net(x))):
         run(BATCHES[0])
         assert (moving(net) == before).all()
     always = nn.BatchNorm1d(3, use_batch_statistics=False).set_train()
@@ -84,7 +84,7 @@ def test_out_of_training_nothing_moves():
 def test_a_branch_not_taken_moves_nothing():
     norm = nn.BatchNorm1d(3).set_train()
 
-    @ad.jit(backend="interpreter")
+    @ad.jit
     def sometimes(x, limit):
         y = x
         if ops.sum(x) > limit:
@@ -103,7 +103,7 @@ def test_a_branch_not_taken_moves_nothing():
 @pytest.mark.parametrize("static", [False, True])
 def test_dropout_draws_each_time_with_the_right_share(static):
     layer = nn.Dropout(p=0.25).set_train()
-    run = ad.jit(lambda x: layer(x), backend="interpreter") if static else layer
+    run = ad.jit(lambda x: layer(x)) if static else layer
     x = ad.ops.ones(4000)
     first, second = (run(x).asnumpy() for _ in range(2))
     assert (first != second).any()
@@ -127,14 +127,14 @@ def test_the_gradient_of_dropout_has_its_mask(static):
         (_, y), g = ad.value_and_grad(loss, has_aux=True)(x)
         return y, g
 
-    run = ad.jit(mask_and_gradient, backend="interpreter") if static else mask_and_gradient
+    run = ad.jit(mask_and_gradient) if static else mask_and_gradient
     y, g = run(ops.ones(100))
     np.testing.assert_allclose(g.asnumpy(), 4 * y.asnumpy())
 
 
 def test_each_example_of_a_batch_has_a_mask_of_its_own():
     layer = nn.Dropout(p=0.5).set_train()
-    for run in (ad.vmap(layer), ad.jit(ad.vmap(lambda x: layer(x)), backend="interpreter")):
+    for run in (ad.vmap(layer), ad.jit(ad.vmap(lambda x: layer(x)))):
         y = run(ops.ones((2, 100))).asnumpy()
         assert (y[0] != y[1]).any()
 
@@ -174,7 +174,7 @@ def test_dropout_in_a_branch_and_a_loop_of_a_graph():
 
     x = np.linspace(-1.0, 2.0, 7)
     found = []
-    for run in (sometimes, ad.jit(sometimes, backend="interpreter")):
+    for run in (sometimes, ad.jit(sometimes)):
         ad.set_seed(4)
         found.append([*(run(x).asnumpy() for _ in range(2)), ad.grad(lambda x, run=run: ops.sum(run(x)))(x).asnumpy()])
     np.testing.assert_allclose(found[0], found[1], rtol=1e-12)
@@ -182,7 +182,6 @@ def test_dropout_in_a_branch_and_a_loop_of_a_graph():
 
 
 def test_machine_code_moves_averages_and_draws_too():
-    pytest.importorskip("llvmlite")
     net, twin = network(), network()
     for cell in (net, twin):
         cell.append(nn.Dropout(p=0.5)).set_train()

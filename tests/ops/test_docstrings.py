@@ -7,7 +7,6 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 import pytest
@@ -15,7 +14,6 @@ import pytest
 import adjoint
 from adjoint import ops
 
-OPTIONAL = set("cupy jax jaxlib llvmlite matplotlib ml_dtypes mpi4py onnx safetensors sympy tqdm".split())  # noqa: SIM905
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -24,15 +22,6 @@ def modules() -> Iterator[str]:
     for module in pkgutil.walk_packages(adjoint.__path__, "adjoint.", onerror=lambda name: None):
         if not module.name.endswith("__main__"):
             yield module.name
-
-
-def imported(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if (error.name or "").split(".")[0] not in OPTIONAL:
-            raise
-        pytest.skip(f"{name} needs {error.name}")
 
 
 def public() -> dict[str, Any]:
@@ -52,7 +41,7 @@ FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction
 
 @pytest.mark.parametrize("name", list(modules()))
 def test_examples_of_a_module(name: str) -> None:
-    found = doctest.testmod(imported(name), optionflags=FLAGS)
+    found = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert not found.failed
 
 

@@ -101,13 +101,13 @@ def test_gradients_against_differences(f: Callable[..., Any]) -> None:
     x, h = X.asnumpy() + 0.05, 1e-6
     want = [(at(x + h * e) - at(x - h * e)) / (2 * h) for e in np.eye(6)]
     ad.set_seed(5)
-    np.testing.assert_allclose(ad.jit(ad.grad(loss), backend="interpreter")(x), want, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(ad.jit(ad.grad(loss))(x), want, rtol=1e-6, atol=1e-7)
 
 
 def test_a_compiled_function_in_a_compiled_function() -> None:
     """Each call of the inner one draws anew, in a row and in a loop, and the outer one goes on behind it."""
-    inner = ad.jit(lambda x: ops.rand_like(x) + ops.rand(6, dtype=ad.float64), backend="interpreter")
-    walk = ad.jit(until, backend="interpreter")
+    inner = ad.jit(lambda x: ops.rand_like(x) + ops.rand(6, dtype=ad.float64))
+    walk = ad.jit(until)
 
     def outer(x):
         a, b = ops.rand_like(x), inner(x)
@@ -116,13 +116,13 @@ def test_a_compiled_function_in_a_compiled_function() -> None:
         return walk(b) + inner(x)
 
     want = runs(outer, X)
-    np.testing.assert_allclose(runs(ad.jit(outer, backend="interpreter"), X), want, rtol=1e-12)
+    np.testing.assert_allclose(runs(ad.jit(outer), X), want, rtol=1e-12)
     assert not np.allclose(inner(X), inner(X))
 
 
 def test_one_graph_for_every_batch_size() -> None:
     f = lambda x: ops.dropout(x, 0.5)
-    run = ad.jit(f, dynamic="x", backend="interpreter")
+    run = ad.jit(f, dynamic="x")
     for n in (3, 5, 8):
         np.testing.assert_array_equal(runs(run, np.ones((n, 4))), runs(f, np.ones((n, 4))))
     assert len(run.compilations) == 1
@@ -160,7 +160,7 @@ def test_native_code_makes_the_draws_itself() -> None:
 
 
 def ways(f: Callable[..., Any]) -> list[Callable[..., Any]]:
-    jit = lambda f: ad.jit(f, backend="interpreter")
+    jit = lambda f: ad.jit(f)
     return [ad.vmap(f), jit(ad.vmap(f)), ad.vmap(jit(f))]
 
 
@@ -248,7 +248,7 @@ def test_examples_with_loops_of_different_lengths() -> None:
 
 
 def test_threads_get_different_draws_from_one_compiled_function() -> None:
-    run = ad.jit(lambda x: x + ops.rand(50, dtype=ad.float64), backend="interpreter")
+    run = ad.jit(lambda x: x + ops.rand(50, dtype=ad.float64))
     ad.set_seed(1)
     alone = np.sort(np.concatenate([run(np.zeros(50)).asnumpy() for _ in range(32)]))
     ad.set_seed(1)
@@ -263,7 +263,7 @@ def test_computing_again_repeats_the_draws() -> None:
     class Noisy(nn.Cell):
         def __init__(self) -> None:
             super().__init__()
-            self.part = ad.jit(until, backend="interpreter")
+            self.part = ad.jit(until)
 
         def construct(self, x: Any) -> Any:
             return ops.dropout(x, 0.5) * self.part(x) + ops.randn_like(x)
@@ -275,17 +275,17 @@ def test_computing_again_repeats_the_draws() -> None:
 
 
 def test_first_values_of_parameters_are_drawn_at_once() -> None:
-    run = ad.jit(lambda x: nn.Dense(6, 2, dtype=np.float64)(x), backend="interpreter")
+    run = ad.jit(lambda x: nn.Dense(6, 2, dtype=np.float64)(x))
     assert run(X).shape == (2,)
 
 
 def test_a_draw_in_a_graph_has_no_number_yet() -> None:
     with pytest.raises(TypeError, match="known only when the graph runs"):
-        ad.jit(lambda x: x * ops.rand(()).item(), backend="interpreter")(X)
+        ad.jit(lambda x: x * ops.rand(()).item())(X)
 
 
 def test_a_seed_of_its_own_is_part_of_the_program() -> None:
-    run = ad.jit(lambda x: x + ops.rand(6, seed=3, dtype=ad.float64), backend="interpreter")
+    run = ad.jit(lambda x: x + ops.rand(6, seed=3, dtype=ad.float64))
     np.testing.assert_array_equal(run(X), run(X))
     np.testing.assert_array_equal(run(X), X + ops.rand(6, seed=3, dtype=ad.float64))
 
@@ -296,7 +296,7 @@ def test_threads_never_share_numbers_even_if_their_count_is_unknown() -> None:
             x = x + ops.uniform((4,), 0.0, 1.0)
         return x
 
-    run = ad.jit(f, backend="interpreter")
+    run = ad.jit(f)
     run(ad.Tensor(np.zeros(4)))
 
     def work(_: int) -> list[tuple[float, ...]]:

@@ -11,17 +11,8 @@ import adjoint as ad
 from adjoint import nn, ops, optim
 from adjoint.optim import memory
 
-pytest.importorskip("llvmlite")
-
 RNG = np.random.default_rng(0)
 X, Y = RNG.standard_normal((4, 3)), RNG.standard_normal((4, 2))
-
-
-@pytest.fixture(autouse=True)
-def native():
-    ad.set_context(backend="native")
-    yield
-    ad.set_context(backend="interpreter")
 
 
 @pytest.fixture

@@ -69,8 +69,6 @@ def same(one, other, rtol=1e-9):
 @pytest.mark.parametrize("backend", ["interpreter", "native"])
 @pytest.mark.parametrize("name", RULES)
 def test_a_compiled_step_is_an_eager_step(name, backend):
-    if backend == "native":
-        pytest.importorskip("llvmlite")
     net, twin = Net(), Net()
     reference, optimiser = RULES[name](twin.trainable_params(), jit=False), RULES[name](net.trainable_params())
     step = optim.compiled_step(loss_of(net), net.trainable_params(), optimiser, backend=backend)

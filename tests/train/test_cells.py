@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops, optim
+from adjoint.core import context
 from adjoint.train import (
     DynamicLossScaleManager,
     DynamicLossScaler,
@@ -22,14 +23,13 @@ from adjoint.train import (
 )
 
 
-@pytest.fixture(params=["dynamic", "static", "native"])
+@pytest.fixture(params=["dynamic", "native", "interpreter"])
 def mode(request):
-    if request.param == "native":
-        pytest.importorskip("llvmlite")
-        ad.set_context(backend="native")
-    ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
-    yield request.param
-    ad.set_context(mode=ad.PYNATIVE_MODE, backend="interpreter")
+    backend = "interpreter" if request.param == "interpreter" else None
+    with context.setting(context.backend, backend):
+        ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
+        yield request.param
+        ad.set_context(mode=ad.PYNATIVE_MODE)
 
 
 class Line(nn.Cell):
@@ -183,8 +183,6 @@ def test_scales():
 @pytest.mark.usefixtures("mode")
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_trains_with_parameters_in_float32(dtype):
-    if dtype == "bfloat16":
-        pytest.importorskip("ml_dtypes")
     ad.set_seed(0)
     net = nn.SequentialCell(nn.Dense(2, 8), nn.LayerNorm((8,)), nn.Tanh(), nn.Dense(8, 1))
     half = auto_mixed_precision(net, "O2", getattr(ad, dtype))

@@ -46,7 +46,6 @@ DTYPES = "bool uint8 int8 uint16 int16 uint32 int32 uint64 int64 float16 float32
 
 
 def test_every_dtype_and_shape_comes_back(tmp_path):
-    pytest.importorskip("ml_dtypes")
     saved = {
         f"{name} {shape}": np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(ad.bfloat16 if name == "bfloat16" else name)
         for name in DTYPES

@@ -11,6 +11,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops, optim
+from adjoint.core import context
 from adjoint.data import ArrayDataset
 from adjoint.train import (
     Accuracy,
@@ -32,14 +33,13 @@ from adjoint.train.callbacks import RunContext, RunParams
 MODES = [ad.PYNATIVE_MODE, ad.GRAPH_MODE]
 
 
-@pytest.fixture(params=["dynamic", "static", "native"])
+@pytest.fixture(params=["dynamic", "native", "interpreter"])
 def mode(request):
-    if request.param == "native":
-        pytest.importorskip("llvmlite")
-        ad.set_context(backend="native")
-    ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
-    yield request.param
-    ad.set_context(mode=ad.PYNATIVE_MODE, backend="interpreter")
+    backend = "interpreter" if request.param == "interpreter" else None
+    with context.setting(context.backend, backend):
+        ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
+        yield request.param
+        ad.set_context(mode=ad.PYNATIVE_MODE)
 
 
 def clusters(n=48, seed=0):

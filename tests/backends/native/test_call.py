@@ -11,6 +11,7 @@ import time
 import weakref
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -140,7 +141,7 @@ def test_a_dtype_out_of_a_pickle(path: str) -> None:
 
 
 def test_a_dtype_of_another_package(path: str) -> None:
-    bfloat16 = np.dtype(pytest.importorskip("ml_dtypes").bfloat16)
+    bfloat16 = np.dtype(ml_dtypes.bfloat16)
     spec = Spec((2,), bfloat16)
     same(copier([spec], path, single=True)(np.array([1, 2], bfloat16)), np.array([1, 2], bfloat16), spec)
     with pytest.raises(DtypeError):

@@ -6,13 +6,12 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
 import scipy.special
 
 from adjoint.backends.native import vecmath
-
-llvm = pytest.importorskip("llvmlite.binding")
 
 DTYPES = {"float": np.float32, "double": np.float64}
 WIDTHS = (1, 8)

@@ -52,7 +52,7 @@ def test_labels_one_behind_the_other_are_labels_side_by_side() -> None:
     row = np.array([1, 1, 2, 2, 1])
     found = ops.ctc_loss(logs, row, STEPS, COUNTS, reduction="none")[0]
     np.testing.assert_allclose(found, costs(logs), rtol=1e-12)
-    whole = ad.jit(lambda x, y, t, s: ops.ctc_loss(x, y, t, s, reduction="none")[0], backend="interpreter")
+    whole = ad.jit(lambda x, y, t, s: ops.ctc_loss(x, y, t, s, reduction="none")[0])
     for labels in (row, TARGETS):  # lengths that are known only when the graph runs
         np.testing.assert_allclose(whole(logs, labels, STEPS, COUNTS), costs(logs), rtol=1e-12)
 
@@ -69,7 +69,7 @@ def test_labels_that_no_alignment_gives(mode: str) -> None:
     logs = np.zeros((2, 2, 3))
     call = lambda x, zero: ops.ctc_loss(x, [[1, 1], [1, 2]], [2, 2], [2, 2], 0, "sum", zero)[0]
     run = lambda zero: ad.value_and_grad(lambda x: call(x, zero))
-    run = run if mode == "dynamic" else lambda zero, run=run: ad.jit(run(zero), backend="interpreter")
+    run = run if mode == "dynamic" else lambda zero, run=run: ad.jit(run(zero))
     assert run(False)(logs)[0] == np.inf
     value, grad = run(True)(logs)
     assert value == 0  # one alignment of certain steps
@@ -89,7 +89,7 @@ def test_a_long_loop_against_differences_twice() -> None:
     y = rng.integers(1, 4, size=(2, 5))
     f = lambda x: ops.ctc_loss(ops.log_softmax(x, -1), y, [20, 15], [5, 3], reduction="sum")[0]
     g = ad.grad(f)
-    run = ad.jit(lambda x, v: (f(x), g(x), ad.jvp(g, (x,), (v,))[1]), backend="interpreter")
+    run = ad.jit(lambda x, v: (f(x), g(x), ad.jvp(g, (x,), (v,))[1]))
     value, grad, push = run(x, v)
     h = 1e-5
     sides = [(f(x + s * h * v), g(x + s * h * v).asnumpy()) for s in (1, -1)]
@@ -136,6 +136,6 @@ def test_every_public_function_has_a_row(without_a_row: list[str]) -> None:
 def test_a_compiled_graph_does_not_grow_with_time() -> None:
     sizes = []
     for steps in (20, 200):
-        run = ad.jit(ad.grad(lambda x, n=steps: ops.ctc_loss(x, [[1, 2]], [n], [2])[0]), backend="interpreter")
+        run = ad.jit(ad.grad(lambda x, n=steps: ops.ctc_loss(x, [[1, 2]], [n], [2])[0]))
         sizes.append(len(run.graph(np.zeros((steps, 1, 3))).nodes))
     assert sizes[0] == sizes[1]
