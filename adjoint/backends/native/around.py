@@ -69,7 +69,9 @@ def _cell_offset() -> int:
 def _function_offset(part: str) -> int:
     def sample() -> None: ...
 
-    mark: Any = sample.__code__.replace(co_name="mark") if part == "__code__" else {} if part == "__kwdefaults__" else (1, 2)
+    mark: Any = (
+        sample.__code__.replace(co_name="mark") if part == "__code__" else {} if part == "__kwdefaults__" else (1, 2)
+    )
     setattr(sample, part, mark)
     return _offset(sample, mark)
 

@@ -80,8 +80,12 @@ def portable_callable(
             arena = arenas.pop()
         except IndexError:
             arena = aligned_arena(arena_bytes)
-        kernel(pointers(*(a.ctypes.data for a in (*arrays, *fresh)), arena[1]))
-        arenas.append(arena)
+        try:
+            kernel(pointers(*(a.ctypes.data for a in (*arrays, *fresh)), arena[1]))
+        except SystemError as error:  # what Python makes of an exception that ctypes does not look for
+            raise (error.__cause__ or error) from None
+        finally:
+            arenas.append(arena)
         return fresh[0] if single else fresh
 
     call.library = library  # type: ignore[attr-defined]  # the code lives as long as the function

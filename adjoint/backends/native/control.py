@@ -8,6 +8,7 @@ from functools import partial
 from math import prod
 from typing import Any
 
+from adjoint.backends.native import interrupt
 from adjoint.backends.native.code import in_register, is_known, literal
 from adjoint.backends.native.plan import has_code, same_memory
 from adjoint.backends.native.recurrence import quick
@@ -169,6 +170,9 @@ def write_loop(frame: Any, node: Node) -> list[str]:
     code.branch(going, inside, after)
 
     code.begin(inside)
+    one = interrupt.weight(body)
+    interrupt.poll_in_loop(frame, count, one)
+    frame.shared.polls.depth += 1
     if capacity is not None:
         _grow(frame, stacks, capacity, count)
     at = count
@@ -225,6 +229,9 @@ def write_loop(frame: Any, node: Node) -> list[str]:
     for k in arrays:
         code.arrive(spares_at[k], new_spare[k], end)
     code.begin(after)
+    frame.shared.polls.depth -= 1
+    if frame.shared.polls.depth:
+        interrupt.poll_after_loop(frame, count, one)
     for k in arrays:
         for place in places[k]:
             frame.keep(node, k, place)

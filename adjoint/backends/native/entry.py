@@ -30,6 +30,7 @@ declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyList_New(i64)
 declare ptr @PyErr_NoMemory()
+declare ptr @PyErr_Occurred()
 declare ptr @PyEval_SaveThread()
 declare void @PyEval_RestoreThread(ptr)
 declare ptr @PyMem_RawMalloc(i64)
@@ -137,7 +138,7 @@ done:
   ret ptr %fresh
 }}
 
-; Run the kernel; false, with an exception, if there is no memory for its arena.
+; Run the kernel; false, with an exception, if there is no memory for its arena or it was interrupted.
 define internal i1 @adj_execute(ptr %table, ptr %buffers, i64 %arrays, i1 %release) {{
 reserve:
   %arena.at = getelementptr i64, ptr %table, i64 4
@@ -175,14 +176,16 @@ run.freely:
   call void @PyEval_RestoreThread(ptr %thread)
   br label %clean
 clean:
+  %raised = call ptr @PyErr_Occurred()
+  %ran = icmp eq ptr %raised, null
   %borrowed = icmp ne ptr %own, null
   br i1 %borrowed, label %give.back, label %unmark
 give.back:
   call void @PyMem_RawFree(ptr %own)
-  ret i1 true
+  ret i1 %ran
 unmark:
   store i64 0, ptr %used.at
-  ret i1 true
+  ret i1 %ran
 exhausted:
   %error = call ptr @PyErr_NoMemory()
   ret i1 false

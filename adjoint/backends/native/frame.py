@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import epilogue, kernels, matmul, threads
+from adjoint.backends.native import epilogue, interrupt, kernels, matmul, threads
 from adjoint.backends.native.axes import loads_of
 from adjoint.backends.native.band import banded
 from adjoint.backends.native.code import Code, Module, literal
@@ -172,6 +172,7 @@ class Frame:
             self._temporary: list[tuple[int, int]] = []
             if self.shared.module.checked:
                 self.code.do(f"; {_described(group)}")
+            self._before(group)
             if isinstance(unit, Nest):
                 self._nest(group, lead)  # type: ignore[arg-type]
             elif isinstance(unit, epilogue.Fused):
@@ -200,6 +201,18 @@ class Frame:
         ):
             self.shared.arena.give(where)
         return found
+
+    def _before(self, group: Sequence[Unit]) -> None:
+        """Ask whether to go on before much work; once donated memory is overwritten there is no stopping."""
+        nodes = [n for unit in group for n in _computed(unit)]
+        if sum(map(interrupt.step_weight, nodes)) > interrupt.LARGE:
+            interrupt.poll(self)
+        if self.shared.polls.donated and any(self._overwrites(n) for n in nodes):
+            self.shared.polls.committed = True
+
+    def _overwrites(self, node: Node) -> bool:
+        over = isinstance(node.op, InPlace) and same_memory(node.inputs[0]) in self.shared.polls.donated
+        return over or self.targets.get(same_memory(node)) in self.shared.polls.given
 
     def may_overwrite(self, node: Node, param: Node) -> bool:
         """Whether a nest may store a node over an input: nothing else reads it then or later, and the nest element by element."""
@@ -325,8 +338,15 @@ class Frame:
 
 def _described(group: Sequence[Unit]) -> str:
     """What some units compute, on one line."""
-    nodes = [n for unit in group for n in (unit.roots if isinstance(unit, Nest) else [unit.node])]
+    nodes = [n for unit in group for n in _computed(unit)]
     return ", ".join(f"{n.op} {n.spec}" for n in nodes).replace("\n", " ")[:200]
+
+
+def _computed(unit: Unit) -> list[Node]:
+    """The nodes whose results a unit stores."""
+    if isinstance(unit, Nest):
+        return list(unit.roots)
+    return [unit.node, *unit.roots] if isinstance(unit, epilogue.Fused) else [unit.node]
 
 
 class Shared:
@@ -341,6 +361,7 @@ class Shared:
         self.checks = False  # whether an index may be out of range
         self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
         self.heap: list[str] = []  # slots that hold memory to free at the end
+        self.polls = interrupt.Polls(self)
 
     def alloca(self, kind: str) -> str:
         """A place on the stack, made once at the beginning of the function."""

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import bounds, call, checked, jit, kernels, threads, vecmath
-from adjoint.backends.native.code import Module
+from adjoint.backends.native import bounds, call, checked, interrupt, jit, kernels, threads, vecmath
+from adjoint.backends.native.code import Code, Module
 from adjoint.backends.native.draws import bits_in_steps
 from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
@@ -266,6 +266,7 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
     frame = Frame(shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape))
     same = _written_over(frame, graph, donated, inputs)
+    shared.polls.donated, shared.polls.given = frame.owned, {inputs[j] for j in same.values()}
     found = frame.run()
     own = [k for k in range(len(graph.outputs)) if k not in same]
     for place, k in enumerate(own):
@@ -382,8 +383,9 @@ def module_text(
     ]
     if checker is not None:
         head += checker.rubbish({**targets, "%arena": arena})
+    left = _left_early(module, shared) if shared.polls.asked else []
     main = "\n".join(
-        ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", "}"]
+        ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", *left, "}"]
     )
     more, definitions = vecmath.parts(module.maths)
     functions, declarations = [*module.functions, main], [*module.declarations, *more]
@@ -393,6 +395,18 @@ def module_text(
     return split(declarations, [*definitions, *functions])
 
 
+def _left_early(module: Module, shared: Shared) -> list[str]:
+    """The way out of a kernel that is interrupted."""
+    code = Code(module)
+    code.begin("interrupted")
+    for slot in shared.heap:
+        held = f"%held{slot[1:]}"
+        code.do(f"{held} = load ptr, ptr {slot}")
+        code.do(f"call void @free(ptr {held})")
+    return [*code.lines, "  ret void"]
+
+
 def _externals(module: Module, shared: Shared) -> dict[str, int]:
     found = {**module.externals, **(threads.externals() if shared.parallel else {})}
+    found |= interrupt.externals() if shared.polls.asked else {}
     return found | checked.externals() if module.checked else found

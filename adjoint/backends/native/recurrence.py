@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native import interrupt
 from adjoint.backends.native.code import Code, in_register, literal
 from adjoint.backends.native.lanes import Lanes, can_lower
 from adjoint.core.spec import bool_
@@ -241,6 +242,7 @@ class Quick:
         code.branch(code.put(f"icmp sge i64 {left}, {width}"), block, after)
 
         code.begin(block)
+        interrupt.poll_in_loop(self.frame, done, len(self.steps.factors.calls) + len(self.steps.values), BLOCK)
         whole = code.put(f"and i64 {left}, {-width}")
         size = code.put(f"select i1 {code.put(f'icmp slt i64 {whole}, {BLOCK}')}, i64 {whole}, i64 {BLOCK}")
         low = code.put(f"sub i64 {left}, {size}") if self.loop.backwards else done  # the first slice of this block

@@ -10,7 +10,6 @@ declare i32 @PyDict_Next(ptr, ptr, ptr, ptr)
 declare i32 @PyContextVar_Get(ptr, ptr, ptr)
 declare ptr @PyDict_GetItemWithError(ptr, ptr)
 declare ptr @PyObject_VectorcallDict(ptr, ptr, i64, ptr)
-declare ptr @PyErr_Occurred()
 declare i32 @memcmp(ptr, ptr, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
