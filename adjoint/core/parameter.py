@@ -49,6 +49,8 @@ class Parameter(Tensor):
     [3.]
     """
 
+    __hash__ = object.__hash__
+
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True) -> None:
         array = Tensor(default_input).asnumpy()
         self._value, self._trace, self._extra = array, PARAMETERS, None

@@ -12,7 +12,7 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.operators import Operators
-from adjoint.core.spec import dtype_of, is_half
+from adjoint.core.spec import Number, dtype_of, is_half
 from adjoint.core.verbs import verbs
 
 
@@ -30,8 +30,6 @@ class Tensor(Operators, Value):
 
     __slots__ = ()
     __array_priority__ = 1000
-    __hash__ = object.__hash__  # by identity; `==` compares elements
-
     def __init__(self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> None:
         value = _converted(input_data, dtype)
         if isinstance(value, Value):
@@ -45,9 +43,15 @@ class Tensor(Operators, Value):
     def _rebind(self, other: Any) -> None:
         self._value, self._trace, self._extra = other._value, other._trace, other._extra
 
-    if TYPE_CHECKING:  # the methods that ops/functional attaches: sin, sum, reshape, ...
+    def __getattr__(self, name: str) -> Any:
+        """Nothing; but what stands for a Python number might have had it."""
+        if name[:1] != "_" and type(self._extra) is Number:
+            self._trace.below(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
-        def __getattr__(self, name: str) -> Any: ...
+    def __hash__(self) -> int:
+        """By identity; `==` compares elements. What stands for a Python number would have the number's, which is not known."""
+        return self._trace.below(self) if type(self._extra) is Number else object.__hash__(self)
 
     # ------------------------------------------------------------ what it is
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core.errors import PACKAGE
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import reading, state
+from adjoint.frontend import numbers, reading, state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.files import INSTALLED, is_users
@@ -197,6 +197,7 @@ def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _SPECIAL: dict[Any, Callable[..., Any]] = {
+    **numbers.BUILTINS,
     range: _range,
     enumerate: _enumerate,
     zip: _zip,
@@ -210,7 +211,5 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     filter: _with_functions(filter),
     builtins.sorted: _with_functions(sorted),
     functools.reduce: _with_functions(functools.reduce),
-    getattr: reading.getattr_,
-    hasattr: reading.hasattr_,
     vars: reading.vars_,
 }

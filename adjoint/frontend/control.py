@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from adjoint.frontend.expressions import Expressions, Scope, arguments, function_definition, runtime_call, thunk
+from adjoint.frontend.expressions import RUNTIME, Expressions, Scope, arguments, function_definition, runtime_call, thunk
 from adjoint.frontend.liveness import Liveness
 from adjoint.frontend.names import appended, bound, captured, declared, local, own_nodes, read, shared
 from adjoint.frontend.returns import Lowered, is_converted, lower
@@ -164,7 +164,8 @@ class Control(Expressions):
 
     def visit_Match(self, node: ast.Match) -> ast.AST:
         site = self.site("match", node)
-        values = any(isinstance(n, ast.MatchValue) for c in node.cases for n in _alternatives(c.pattern))
+        asks = (ast.MatchValue, ast.MatchClass, ast.MatchSingleton)
+        values = any(isinstance(n, asks) for c in node.cases for n in ast.walk(c.pattern))
         self.generic_visit(node)
         if values:
             node.subject = runtime_call("matched", [node.subject, site], [], node.subject)
@@ -174,11 +175,23 @@ class Control(Expressions):
         outer, self.caught = self.caught, self.caught or bool(node.handlers)
         node.body = self._visit_block(node.body)
         self.caught = outer
-        node.handlers = [self.generic_visit(h) for h in node.handlers]
+        node.handlers = [*self._not_caught(node), *(self.generic_visit(h) for h in node.handlers)]
         node.orelse, node.finalbody = self._visit_block(node.orelse), self._visit_block(node.finalbody)
         return node
 
-    visit_TryStar = visit_Try
+    def visit_TryStar(self, node: Any) -> ast.AST:
+        outer, self.caught = self.caught, True
+        self.generic_visit(node)
+        self.caught = outer
+        return node
+
+    def _not_caught(self, node: Any) -> list[ast.ExceptHandler]:
+        """A handler before the user's: what tracing itself raises is not for them."""
+        if not node.handlers:
+            return []
+        ours = ast.Attribute(ast.Name(RUNTIME, ast.Load()), "OURS", ast.Load())
+        handler = ast.ExceptHandler(ours, None, [ast.Raise(None, None)])
+        return [ast.copy_location(handler, node.handlers[0])]
 
     def visit_While(self, node: ast.While) -> ast.AST | list[ast.stmt]:
         k = self.number()
@@ -271,8 +284,3 @@ class Control(Expressions):
         made = function_definition(name, arguments(*params), [*head, *body])
         return ast.copy_location(made, at)
 
-
-def _alternatives(pattern: ast.pattern) -> list[ast.pattern]:
-    """The patterns that the subject itself is compared with."""
-    inner = pattern.patterns if isinstance(pattern, ast.MatchOr) else [getattr(pattern, "pattern", None)]
-    return [pattern, *(p for i in inner if i is not None for p in _alternatives(i))]

@@ -19,6 +19,8 @@ _OPERATORS = {
 }  # fmt: skip
 #: Methods of Python's containers that store their arguments.
 _MUTATORS = {"append", "appendleft", "extend", "insert", "add", "update", "setdefault"}
+#: Comparisons of objects rather than numbers.
+_ASKS = (ast.Is, ast.IsNot, ast.In, ast.NotIn)
 _NO_ARGUMENTS: dict = {"posonlyargs": [], "kwonlyargs": [], "kw_defaults": [], "defaults": []}
 
 
@@ -48,6 +50,11 @@ def runtime_call(name: str, args: list[ast.expr], keywords: list[ast.keyword], a
 def suspends(node: ast.AST) -> bool:
     """Whether an expression cannot move into a function: it has a `yield` or `await`."""
     return any(isinstance(n, (ast.Yield, ast.YieldFrom, ast.Await)) for n in every(node))
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    """Whether an expression is `None` or `...`, which no number is."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is ...)
 
 
 def _is_path(node: ast.AST) -> bool:
@@ -161,8 +168,9 @@ class Expressions(ast.NodeTransformer):
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         later = node.comparators[1:]
         lazy = later and not any(isinstance(n, ast.NamedExpr) or suspends(n) for c in later for n in ast.walk(c))
+        asks = not later and isinstance(node.ops[0], _ASKS) and not _is_nothing(node.comparators[0])
         self.generic_visit(node)
-        if not lazy:
+        if not lazy and not asks:
             return node
         signs: Any = ast.Constant(tuple(_OPERATORS[type(op)] for op in node.ops))  # type: ignore[arg-type]
         first, *rest = node.comparators
@@ -199,7 +207,8 @@ class Expressions(ast.NodeTransformer):
             return node
         name = f"_{self.owner.lstrip('_')}{node.attr}" if private and self.owner else node.attr
         how: list[ast.expr] = [] if deep else [ast.Constant(False)]
-        return runtime_call("attr", [node.value, ast.Constant(name), ast.Constant(text), *how], [], node)
+        read = "attribute" if self.caught else "attr"
+        return runtime_call(read, [node.value, ast.Constant(name), ast.Constant(text), *how], [], node)
 
     def base(self, node: ast.expr) -> Any:
         """A container of which an item is read or written, or to which something is added: its contents are not read."""

@@ -6,9 +6,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.core import tree
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.frontend import state
+from adjoint.frontend import numbers, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.site import Site
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
@@ -17,8 +18,7 @@ Thunk = Callable[[], Any]
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-    "is": operator.is_, "is not": operator.is_not,
-    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+    "is": numbers.is_, "is not": numbers.is_not, "in": numbers.in_, "not in": numbers.not_in,
 }  # fmt: skip
 
 
@@ -35,8 +35,8 @@ def truth(x: Any) -> Any:
 
 
 def matched(subject: Any, site: Site) -> Any:
-    """What a `match` compares with numbers and texts."""
-    if state.is_graph_value(subject):
+    """What a `match` compares with numbers, texts and classes."""
+    if any(map(state.is_graph_value, tree.leaves(subject))):
         raise ControlFlowError(
             f"the `match` at {site.place} compares {state.described(subject)} with values, but it is known only when the graph "
             f"runs. Write it as a chain of `if` and `elif`"

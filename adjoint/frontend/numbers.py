@@ -1,0 +1,196 @@
+"""What Python asks of a number, where a graph value stands for one: `is`, `in`, `isinstance`, attributes, conversions.
+
+Where the answer is known it is given: the counter of a loop is an int. Where it is a matter of the number it becomes part of the
+graph (`k in {3}` is `k == 3`). Otherwise NeedsNumberError says that Python must run the loop.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections import deque
+from collections.abc import Callable, ItemsView, KeysView, Mapping, Set, ValuesView
+from numbers import Number as AnyNumber
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.dispatch import Value
+from adjoint.core.tensor import Tensor
+from adjoint.frontend import reading, state
+from adjoint.graph.node import Param, Pick
+from adjoint.graph.numbers import is_number, kind_of, needs
+from adjoint.ops.functional import logical_not
+
+_MANY = 64  # a container of more elements is not compared one by one
+
+
+def _example(x: Any) -> Any:
+    """Some Python number of the type that a graph value stands for."""
+    return kind_of(x)(0)
+
+
+# ---------------------------------------------------------------- operators
+
+
+def is_(a: Any, b: Any) -> Any:
+    """`a is b`."""
+    if a is b or not (isinstance(a, Value) or isinstance(b, Value)):
+        return a is b
+    if is_number(b):
+        a, b = b, a
+    if is_number(a):
+        if isinstance(b, bool):
+            return (a if b else logical_not(a)) if kind_of(a) is bool else False
+        if isinstance(b, (int, float, complex)) or is_number(b):
+            raise needs("whether two numbers are one object is a matter of Python's memory: compare them with ==")
+        return False
+    if state.is_graph_value(a) and state.is_graph_value(b) and (_passed(a) or _passed(b)):
+        raise needs("whether two Tensors are one object was lost in a branch or a loop: compare them with ==")
+    return False
+
+
+def _passed(x: Any) -> bool:
+    """Whether a value came through a branch or a loop, which hand on values and not objects."""
+    while isinstance(x, Value):
+        x = x._value
+    return isinstance(getattr(x, "op", None), (Param, Pick))
+
+
+def is_not(a: Any, b: Any) -> Any:
+    """`a is not b`."""
+    answer = is_(a, b)
+    return logical_not(answer) if isinstance(answer, Value) else not answer
+
+
+def in_(x: Any, container: Any) -> Any:
+    """`x in container`."""
+    graph = state.is_graph_value(x)
+    if isinstance(container, (Value, np.ndarray)):
+        if not graph and not state.is_graph_value(container):
+            return x in container
+        return (Tensor(container) == x).any()
+    if isinstance(container, (list, tuple, deque, ValuesView)):
+        return _among(x, list(container)) if graph or any(map(state.is_graph_value, container)) else x in container
+    if not is_number(x):
+        return x in container
+    if type(container) is range:
+        return _in_range(x, container)
+    if isinstance(container, (Set, KeysView, Mapping)) and not isinstance(container, ItemsView):
+        return _among(x, [y for y in container if isinstance(y, AnyNumber)])
+    return x in container  # what it asks of x raises, if it is a number that is not known
+
+
+def _among(x: Any, elements: list[Any]) -> Any:
+    """Whether a value is one of some, or equal to one."""
+    if len(elements) > _MANY:
+        raise needs(f"this looks for a number among {len(elements)}")
+    found: Any = False
+    for y in elements:
+        if y is x:
+            return True
+        if (is_number(x) and not isinstance(y, (AnyNumber, *state.ARRAYS))) or (
+            is_number(y) and not isinstance(x, (AnyNumber, *state.ARRAYS))
+        ):
+            continue
+        same = x == y
+        if not state.is_graph_value(same):
+            if same:
+                return True
+            continue
+        if same.size != 1:
+            return x in elements  # Python's own complaint
+        same = same if same.shape == () else same.reshape(())
+        found = same if found is False else found | same
+    return found
+
+
+def _in_range(x: Any, numbers: range) -> Any:
+    if kind_of(x) is float and len(numbers) > _MANY:
+        raise needs("this looks for a float in a range")
+    if len(numbers) <= _MANY:
+        return _among(x, list(numbers))
+    up = numbers if numbers.step > 0 else numbers[::-1]
+    return (x >= up.start) & (x < up.stop) & ((x - up.start) % up.step == 0)
+
+
+def not_in(x: Any, container: Any) -> Any:
+    """`x not in container`."""
+    answer = in_(x, container)
+    return logical_not(answer) if isinstance(answer, Value) else not answer
+
+
+def attribute(x: Any, name: str, *how: Any) -> Any:
+    """`x.name` where a `try` may catch that there is none."""
+    if is_number(x) and not hasattr(_example(x), name):
+        raise AttributeError(f"{kind_of(x).__name__!r} object has no attribute {name!r}")
+    return reading.attr(x, name, *how)
+
+
+# ---------------------------------------------------------------- builtins
+
+
+def _isinstance(x: Any, classes: Any) -> bool:
+    return issubclass(kind_of(x), classes) if is_number(x) else isinstance(x, classes)
+
+
+def _type(*args: Any, **options: Any) -> Any:
+    return kind_of(args[0]) if len(args) == 1 and is_number(args[0]) else type(*args, **options)
+
+
+def _hasattr(x: Any, name: str) -> bool:
+    return hasattr(_example(x), name) if is_number(x) else reading.hasattr_(x, name)
+
+
+def _getattr(x: Any, name: str, *default: Any) -> Any:
+    if is_number(x) and default and not hasattr(_example(x), name):
+        return default[0]
+    return reading.getattr_(x, name, *default)
+
+
+def _id(x: Any) -> int:
+    if is_number(x):
+        raise needs("this asks for the identity of a number")
+    return id(x)
+
+
+def _int(*args: Any, **options: Any) -> Any:
+    """`int(k)` of an integer is the integer."""
+    if len(args) == 1 and not options and is_number(args[0]) and kind_of(args[0]) in (bool, int):
+        return args[0] + 0
+    return int(*args, **options)
+
+
+def _float(*args: Any) -> Any:
+    """`float(k)` of an integer is a conversion."""
+    if len(args) == 1 and is_number(args[0]) and kind_of(args[0]) in (bool, int):
+        return args[0] * 1.0
+    return float(*args)
+
+
+def _kept(python: Callable[..., Any]) -> Callable[..., Any]:
+    """A rounding, which leaves an integer as it is."""
+
+    def rounded(x: Any, *rest: Any, **options: Any) -> Any:
+        if is_number(x) and kind_of(x) in (bool, int):
+            if rest or options:
+                raise needs("this rounds an integer to digits")
+            return x + 0
+        return python(x, *rest, **options)
+
+    return rounded
+
+
+BUILTINS: dict[Any, Callable[..., Any]] = {
+    builtins.isinstance: _isinstance,
+    type: _type,
+    builtins.hasattr: _hasattr,
+    builtins.getattr: _getattr,
+    builtins.id: _id,
+    int: _int,
+    float: _float,
+    builtins.round: _kept(round),
+    math.floor: _kept(math.floor),
+    math.ceil: _kept(math.ceil),
+    math.trunc: _kept(math.trunc),
+}
