@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
-from adjoint.core.spec import dtype_of, is_half
+from adjoint.core.spec import NUMBERS, dtype_of, is_half
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace, updates_last
@@ -64,7 +64,7 @@ class Steps:
     def _filled(self, arrays: Sequence[Any]) -> list[Any]:
         values = list(self.template)
         for slot, array in zip(self.inputs, arrays, strict=True):
-            values[slot] = array
+            values[slot] = np.asarray(array)[()] if type(array) in NUMBERS else array  # its dtype stays
         return values
 
     def run(self, values: list[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
 float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
-_SCALARS = {bool: bool_, int: int64, float: float64, complex: complex128}
+NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
 _SAMPLES = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 
@@ -64,7 +64,7 @@ def spec_of(x: Any) -> Spec:
     >>> str(spec_of(np.zeros((2, 3), "float32")))
     'float32[2, 3]'
     """
-    if type(x) in _SCALARS:
+    if type(x) in NUMBERS:
         return Spec((), dtype_of(x), weak=True)
     return Spec(tuple(x.shape), x.dtype, number_of(x) is not None)
 
@@ -75,7 +75,7 @@ def number_of(x: Any) -> Number | None:
         if type(x._extra) is Number:
             return x._extra
         x = inner
-    if type(x) not in _SCALARS:
+    if type(x) not in NUMBERS:
         return None
     return Number(int(x), int(x)) if isinstance(x, int) else Number()
 
@@ -96,13 +96,13 @@ def dtype_of(x: Any) -> np.dtype:
         pass
     if type(x) is int and not -(2**63) <= x < 2**63:
         return float64
-    return _SCALARS.get(type(x)) or np.asarray(x).dtype
+    return NUMBERS.get(type(x)) or np.asarray(x).dtype
 
 
 def sample(spec: Spec, shape: Shape = ()) -> Any:
     """A harmless value of this dtype: ones, or a Python number where the dtype is weak."""
     if spec.weak:
-        return next(value for kind, value in _SAMPLES.items() if _SCALARS[kind] == spec.dtype)
+        return next(value for kind, value in _SAMPLES.items() if NUMBERS[kind] == spec.dtype)
     return np.ones(shape, spec.dtype)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.operators import Operators
-from adjoint.core.spec import Number, dtype_of, is_half
+from adjoint.core.spec import Number, dtype_of, is_half, number_of
 from adjoint.core.verbs import verbs
 
 
@@ -30,6 +30,7 @@ class Tensor(Operators, Value):
 
     __slots__ = ()
     __array_priority__ = 1000
+
     def __init__(self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> None:
         value = _converted(input_data, dtype)
         if isinstance(value, Value):
@@ -317,6 +318,9 @@ def _converted(data: Any, dtype: Any) -> Any:
     """The array to hold, or the Tensor to stand for."""
     if isinstance(data, Value):
         fresh: Any = data.copy() if isinstance(data, Tensor) else data
+        if dtype is None and number_of(data) is not None:  # as `Tensor(1.0)`
+            dtype = np.float32 if data.dtype == np.float64 else data.dtype
+            return verbs.cast(fresh, np.dtype(dtype))
         return fresh if dtype is None or fresh.dtype == dtype else verbs.cast(fresh, dtype)
     if isinstance(data, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(data)):
         stacked = dispatch.wrap(verbs.array(data))

@@ -6,14 +6,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend import effects, state
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
-from adjoint.frontend.logic import both, either, truth
+from adjoint.frontend.logic import both, compared, either, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Flat, Frame, Place, Snapshot
 from adjoint.graph import flow
+from adjoint.graph.numbers import marked
+from adjoint.graph.trace import traced
+from adjoint.graph.walk import replay
 from adjoint.ops.functional import logical_not
 
 Block = Callable[[], Any]
@@ -46,7 +50,8 @@ def and_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value and ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            value = both(value, following()) if names is None else choose(value, site, names, following, _known(value))
+            found = at_once(following, names) if not site.names else []
+            value = both(value, *found) if found else choose(value, site, names, following, _known(value))
         elif value:
             value = following()
         else:
@@ -58,9 +63,8 @@ def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value or ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            value = (
-                either(value, following()) if names is None else choose(value, site, names, _known(value), following)
-            )
+            found = at_once(following, names) if not site.names else []
+            value = either(value, *found) if found else choose(value, site, names, _known(value), following)
         elif value:
             return value
         else:
@@ -70,6 +74,38 @@ def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
 
 def _known(value: Any) -> Block:
     return lambda: value
+
+
+def at_once(following: Block, names: Block | None) -> list[Any]:
+    """[what a function gives], computed whether or not it is wanted; [] if that might fail or do something."""
+    found: list[Any] = []
+
+    def run() -> list[Any]:
+        y = following()
+        found[:] = [resolve(y) if isinstance(y, Parameter) else y]
+        return [x for x in found if state.is_dynamic(x)]
+
+    snapshot = Snapshot(Frame(names), [])
+    graph, outside, marks = traced(run, [], branch=True)
+    if snapshot.changed([]):
+        snapshot.restore()
+        return []
+    if not graph.outputs or not flow.harmless(graph):
+        return []
+    return [marked(replay(graph, outside)[0], marks[0])] if state.is_graph_value(found[0]) else found
+
+
+def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
+    """`left < right < b`: each value is computed once, and only as long as the outcome is open."""
+    value = compared(signs[0], left, right)
+    if not rest or not (state.is_graph_value(value) or value):
+        return value
+    if not state.is_graph_value(value):
+        return compare(signs[1:], right, rest[0](), *rest[1:])
+    following = at_once(lambda: compare(signs[1:], right, rest[0](), *rest[1:]), None)
+    if following:
+        return both(value, *following)
+    return flow.cond(truth(value), lambda: [truth(compare(signs[1:], right, rest[0](), *rest[1:]))], lambda: [False])[0]
 
 
 class Branches:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Callable, Iterator, Set, ValuesView
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
@@ -17,8 +18,9 @@ from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
-from adjoint.frontend.logic import not_, truth
-from adjoint.ops.functional import logical_and, maximum, minimum
+from adjoint.frontend.logic import not_, picked, truth
+from adjoint.graph.numbers import as_number
+from adjoint.ops.functional import logical_and
 
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
@@ -148,21 +150,32 @@ def _reversed(iterable: Any) -> Any:
 
 
 def _bool(*args: Any) -> Any:
-    return truth(args[0]) if _any_graph(args[:1]) else bool(*args)
+    return as_number(truth(args[0]), 0, 1) if _any_graph(args[:1]) else bool(*args)
 
 
-def _extreme(python: Callable[..., Any], pick: Callable[[Any, Any], Any]) -> Callable[..., Any]:
-    """`min` or `max`, which compare their arguments."""
+def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    """`min` or `max`: the first of the values that no other one is better than, as Python has it."""
 
-    def chosen(*args: Any, **options: Any) -> Any:
-        values: Any = list(args) if len(args) > 1 else args[0]
-        if isinstance(values, Iterator):
+    def chosen(*args: Any, key: Any = None, **options: Any) -> Any:
+        values: Any = list(args) if len(args) != 1 else args[0]
+        if len(args) == 1 and (isinstance(values, (Iterator, Items, Set, ValuesView)) or state.is_graph_value(values)):
             values = list(values)
-            args = (values,)
-        if options or not (isinstance(values, (list, tuple)) and _any_graph(values)):
-            single = len(args) == 1 and state.is_graph_value(values) and not options and len(values.shape) == 1
-            return functools.reduce(pick, values) if single else python(*args, **options)
-        return functools.reduce(pick, values)
+        if not (isinstance(values, (list, tuple)) and (key is not None or _any_graph(values))):
+            return python(*args, **({} if key is None else {"key": key}), **options)
+        keys = list(values) if key is None else [call(key, v) for v in values]
+        if not _any_graph(keys):
+            places = list(range(len(values)))
+            if not places:
+                return python(values, **options)
+            return values[python(places, key=keys.__getitem__)]
+        best, value = keys[0], values[0]
+        for k, v in zip(keys[1:], values[1:], strict=True):
+            wins = truth(better(k, best))
+            if state.is_graph_value(wins):
+                best, value = picked(wins, k, best), picked(wins, v, value)
+            elif wins:
+                best, value = k, v
+        return value
 
     return chosen
 
@@ -175,7 +188,7 @@ def _all(values: Any) -> Any:
             return False
         if state.is_graph_value(value):
             result = truth(value) if result is True else logical_and(result, truth(value))
-    return result
+    return as_number(result, 0, 1)
 
 
 def _any(values: Any) -> Any:
@@ -205,8 +218,8 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     bool: _bool,
     builtins.all: _all,
     builtins.any: _any,
-    builtins.min: _extreme(min, minimum),
-    builtins.max: _extreme(max, maximum),
+    builtins.min: _extreme(min, operator.lt),
+    builtins.max: _extreme(max, operator.gt),
     map: _with_functions(map),
     filter: _with_functions(filter),
     builtins.sorted: _with_functions(sorted),

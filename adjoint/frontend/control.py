@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
-from adjoint.frontend.expressions import RUNTIME, Expressions, Scope, arguments, function_definition, runtime_call, thunk
+from adjoint.frontend.expressions import (
+    RUNTIME,
+    Expressions,
+    Scope,
+    arguments,
+    function_definition,
+    runtime_call,
+    thunk,
+)
 from adjoint.frontend.liveness import Liveness
 from adjoint.frontend.names import appended, bound, captured, declared, local, own_nodes, read, shared
 from adjoint.frontend.returns import Lowered, is_converted, lower
@@ -131,9 +139,8 @@ class Control(Expressions):
 
     visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
 
-    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr | None]:
-        names = bound(parts)
-        return names, self._cells(parts) if names and self.parts is not None else None
+    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr]:
+        return bound(parts), self._cells(parts)
 
     def part(self, node: ast.expr) -> ast.expr:
         assert self.parts is not None
@@ -283,4 +290,3 @@ class Control(Expressions):
         body = self._visit_block(nodes)
         made = function_definition(name, arguments(*params), [*head, *body])
         return ast.copy_location(made, at)
-

@@ -144,17 +144,19 @@ class Expressions(ast.NodeTransformer):
     def _lazy(self, name: str, kind: str, first: ast.expr, rest: list[ast.expr], node: ast.expr) -> ast.AST:
         """A call that gets what may not be evaluated as functions: lambdas, or functions of ours if there is a walrus in it."""
         bound, cells = self.walrus(rest)
-        if any(map(suspends, rest)) or (bound and cells is None):
+        if any(map(suspends, rest)) or (bound and self.parts is None):
             return self.generic_visit(node)
         site = self.site(
             kind, first if kind == "ternary" else node, names=tuple(sorted(bound)), optional=frozenset(bound)
         )
         parts = [self.part(e) if bound else thunk(self.visit(e)) for e in rest]
-        args = [self.visit(first), site, cells or ast.Constant(None), *parts]
+        args = [self.visit(first), site, cells, *parts]
         return runtime_call(name, args, [], node)
 
-    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr | None]:
-        """The variables that a walrus in the expressions binds, and the way to them; None where there is none."""
+    parts: list[ast.stmt] | None
+
+    def walrus(self, parts: list[ast.expr]) -> tuple[set[str], ast.expr]:
+        """The variables that a walrus in the expressions binds, and the way to all that they use."""
         raise NotImplementedError
 
     def part(self, node: ast.expr) -> ast.expr:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.spec import int64
 from adjoint.frontend import state
-from adjoint.graph.trace import NeedsNumberError
-from adjoint.ops.functional import maximum, minimum, where
+from adjoint.graph.numbers import MANY, NeedsNumberError, as_number
+from adjoint.ops.functional import cast, maximum, minimum, where
 
 
 @dataclass(frozen=True)
@@ -60,11 +62,17 @@ def graph_range(*bounds: Any) -> Items:
             raise ArgumentError(
                 f"range() needs whole numbers, this is {state.described(bound)}: cast it first{called_at()}"
             )
+    start, stop = (as_number(_wide(b), 1 - MANY, MANY - 1) for b in (start, stop))
     if isinstance(step, int):
         rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
     else:
         rounds = where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
     return Items(maximum(rounds, 0), lambda i: _affine(start, step, i))
+
+
+def _wide(bound: Any) -> Any:
+    """A bound of a range as an integer of 64 bits."""
+    return cast(bound, int64) if isinstance(bound, Value) and bound.dtype != int64 else bound
 
 
 def zipped(parts: tuple[Any, ...]) -> Items | None:

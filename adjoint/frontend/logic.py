@@ -9,12 +9,13 @@ from typing import Any
 from adjoint.core import tree
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.spec import Number, number_of
 from adjoint.frontend import numbers, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.site import Site
+from adjoint.graph.bounds import joined
+from adjoint.graph.numbers import as_number, marked
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
-
-Thunk = Callable[[], Any]
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -46,19 +47,12 @@ def matched(subject: Any, site: Site) -> Any:
 
 def not_(x: Any) -> Any:
     """`not x`."""
-    return logical_not(truth(x)) if state.is_graph_value(x) else not x
+    return as_number(logical_not(truth(x)), 0, 1) if state.is_graph_value(x) else not x
 
 
-def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Thunk) -> Any:
-    """`left < right < b`: each value is computed once, and only as long as the outcome is open."""
-    value = _OPERATORS[signs[0]](left, right)
-    for sign, following in zip(signs[1:], rest, strict=True):
-        if not state.is_graph_value(value) and not value:
-            return value
-        left, right = right, following()
-        here = _OPERATORS[sign](left, right)
-        value = both(value, here) if state.is_graph_value(value) else here
-    return value
+def compared(sign: str, left: Any, right: Any) -> Any:
+    """One comparison."""
+    return _OPERATORS[sign](left, right)
 
 
 def _is_truth(x: Any) -> bool:
@@ -66,12 +60,25 @@ def _is_truth(x: Any) -> bool:
 
 
 def both(a: Any, b: Any) -> Any:
+    """`a and b`."""
     if _is_truth(a) and _is_truth(b):
-        return logical_and(truth(a), truth(b))
-    return where(truth(a), b, a)
+        return _truth_of(logical_and, a, b)
+    return picked(truth(a), b, a)
 
 
 def either(a: Any, b: Any) -> Any:
+    """`a or b`."""
     if _is_truth(a) and _is_truth(b):
-        return logical_or(truth(a), truth(b))
-    return where(truth(a), a, b)
+        return _truth_of(logical_or, a, b)
+    return picked(truth(a), a, b)
+
+
+def _truth_of(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+    weak = number_of(a) is not None and number_of(b) is not None
+    return marked(op(truth(a), truth(b)), Number(0, 1) if weak else None)
+
+
+def picked(condition: Any, a: Any, b: Any) -> Any:
+    """`a if condition else b` of values that are both known; of two numbers a number."""
+    marks = number_of(a), number_of(b)
+    return marked(where(condition, a, b), None if None in marks else joined(*marks))

@@ -16,10 +16,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
+from adjoint.core.errors import called_at
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import reading, state
+from adjoint.graph.control import Control
 from adjoint.graph.node import Param, Pick
-from adjoint.graph.numbers import is_number, kind_of, needs
+from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_not
 
 _MANY = 64  # a container of more elements is not compared one by one
@@ -43,18 +45,24 @@ def is_(a: Any, b: Any) -> Any:
         if isinstance(b, bool):
             return (a if b else logical_not(a)) if kind_of(a) is bool else False
         if isinstance(b, (int, float, complex)) or is_number(b):
-            raise needs("whether two numbers are one object is a matter of Python's memory: compare them with ==")
+            raise NeedsNumberError(f"`is` between numbers that are known only when the graph runs: use =={called_at()}")
         return False
     if state.is_graph_value(a) and state.is_graph_value(b) and (_passed(a) or _passed(b)):
-        raise needs("whether two Tensors are one object was lost in a branch or a loop: compare them with ==")
+        raise NeedsNumberError(
+            f"`is` between Tensors of which one came out of a branch or a loop of the graph, which hand on values and not "
+            f"objects: keep a number that says which one it is{called_at()}"
+        )
     return False
 
 
 def _passed(x: Any) -> bool:
     """Whether a value came through a branch or a loop, which hand on values and not objects."""
-    while isinstance(x, Value):
+    while isinstance(x._value, Value):
         x = x._value
-    return isinstance(getattr(x, "op", None), (Param, Pick))
+    op = getattr(x._value, "op", None)
+    if isinstance(op, Pick):
+        return isinstance(x._value.inputs[0].op, Control)
+    return isinstance(op, Param) and x._trace.inner
 
 
 def is_not(a: Any, b: Any) -> Any:
@@ -66,10 +74,10 @@ def is_not(a: Any, b: Any) -> Any:
 def in_(x: Any, container: Any) -> Any:
     """`x in container`."""
     graph = state.is_graph_value(x)
-    if isinstance(container, (Value, np.ndarray)):
+    if isinstance(container, (Tensor, np.ndarray)):
         if not graph and not state.is_graph_value(container):
             return x in container
-        return (Tensor(container) == x).any()
+        return as_number((Tensor(container) == x).any(), 0, 1)
     if isinstance(container, (list, tuple, deque, ValuesView)):
         return _among(x, list(container)) if graph or any(map(state.is_graph_value, container)) else x in container
     if not is_number(x):
@@ -102,7 +110,7 @@ def _among(x: Any, elements: list[Any]) -> Any:
             return x in elements  # Python's own complaint
         same = same if same.shape == () else same.reshape(())
         found = same if found is False else found | same
-    return found
+    return as_number(found, 0, 1)
 
 
 def _in_range(x: Any, numbers: range) -> Any:

@@ -25,7 +25,9 @@ def is_static(test: ast.expr) -> bool:
     if isinstance(test, ast.Constant):
         return True
     if isinstance(test, ast.Compare):
-        truths = [x for x in (test.left, *test.comparators) if isinstance(x, ast.Constant) and isinstance(x.value, bool)]
+        truths = [
+            x for x in (test.left, *test.comparators) if isinstance(x, ast.Constant) and isinstance(x.value, bool)
+        ]
         return all(isinstance(op, (ast.Is, ast.IsNot)) for op in test.ops) and not truths
     if isinstance(test, ast.Call):
         return isinstance(test.func, ast.Name) and test.func.id in _STATIC_CALLS

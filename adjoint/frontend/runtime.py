@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from adjoint.frontend.branches import and_, choose, if_, or_
+from adjoint.frontend.branches import and_, choose, compare, if_, or_
 from adjoint.frontend.calls import call, item
 from adjoint.frontend.effects import holds, print_, raised, text
 from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
 from adjoint.frontend.leaks import mutate, stored
-from adjoint.frontend.logic import compare, matched, not_
+from adjoint.frontend.logic import matched, not_
 from adjoint.frontend.loops import for_, while_
 from adjoint.frontend.numbers import attribute
 from adjoint.frontend.reading import attr, free, variable

@@ -15,11 +15,13 @@ from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_o
 from adjoint.core.verbs import verbs
 from adjoint.graph.bounds import Mark, bounds, joined, over_rounds
 from adjoint.graph.control import Cond, Control, Loop
-from adjoint.graph.node import Builder, Graph, Node, Param
+from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.numbers import MANY, marked, unbounded
 from adjoint.graph.trace import identity, traced
 from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
+from adjoint.ops.families import Elementwise, Reduction
+from adjoint.ops.movement import Movement
 
 #: Whether a branch or a loop is being traced around this one, whose bounds are then worked out there.
 _inside: ContextVar[bool] = ContextVar("inside", default=False)
@@ -91,6 +93,12 @@ def branches(
     if not _inside.get():
         marks = [unbounded(m, t) for m, t in zip(marks, targets, strict=True)]
     return [marked(y, m if t.weak else None) for y, m, t in zip(found, marks, targets, strict=True)]
+
+
+def harmless(graph: Graph) -> bool:
+    """Whether a graph may be computed though its results are not wanted: it cannot fail, does nothing else and takes no time."""
+    cheap = (Param, Const, Elementwise, Reduction, Movement, Cast)
+    return not graph.effects and all(isinstance(n.op, cheap) for n in graph.nodes)
 
 
 def _unified(i: int, a: Spec, b: Spec) -> Spec:

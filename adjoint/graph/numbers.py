@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import Value
+from adjoint.core.dispatch import Value, make
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.spec import (
     Number,
@@ -136,7 +136,7 @@ _INTEGERS: dict[type[Op], Callable[..., Bounds]] = {
 }
 _LOGIC = (arithmetic.BitwiseAnd, arithmetic.BitwiseOr, arithmetic.BitwiseXor)
 #: Python's operators: of Python numbers they give Python numbers.
-_PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison)
+_PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison, compare.Rounding)
 
 
 def is_python(op: Any) -> bool:
@@ -162,7 +162,7 @@ def result(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
             _nonzero(known[1])
             _check_exact(inputs)
         return Number()
-    if not whole or len(known) < len(inputs):
+    if not whole or len(known) < len(inputs) or isinstance(op, compare.Rounding):
         return Number()
     low, high = _INTEGERS[type(op)](*known)
     if low < _INT64[0] or high > _INT64[1]:
@@ -241,6 +241,13 @@ def _as(x: Any, dtype: np.dtype) -> Any:
     y = card(arithmetic.Cast, dtype)(x)
     marked(y, number_of(x) if dtype == int64 else Number())
     return y
+
+
+def as_number(x: Any, low: int, high: int) -> Any:
+    """A graph value as the Python integer or truth value that `int(x)` or `bool(x)` would be."""
+    while isinstance(x, Value) and isinstance(x._value, Value):
+        x = x._value
+    return make(x._value, x._trace, Number(low, high)) if isinstance(x, Value) else x
 
 
 def marked(y: Any, mark: Number | None) -> Any:

@@ -30,6 +30,7 @@ class Tracer(Trace):
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}
         self.ended = False
+        self.inner = False  # whether it is a branch or an iteration of a loop
 
     def param(self, spec: Spec, name: str = "", number: Number | None = None) -> Any:
         """A graph value that stands for an input; a Python number's is marked as one."""
@@ -117,6 +118,7 @@ def traced(
 ) -> tuple[Graph, list[Any], list[Number | None]]:
     """As `trace` with what the results are to Python: the mark of a number, or None. So are the inputs that `numbers` names."""
     tracer = Tracer(what)
+    tracer.inner = True
     inputs = [tracer.param(s, "", m) for s, m in zip_longest(specs, numbers)]
     try:
         with context.setting(context.branch, tracer if branch else context.branch.get()):

@@ -11,7 +11,7 @@ from adjoint.core.spec import Spec, dtype_of, is_complex, is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
 from adjoint.ops.card import Op, register
-from adjoint.ops.families import Discrete, Elementwise, Linear
+from adjoint.ops.families import Discrete, Elementwise, Linear, python
 
 
 @register
@@ -104,7 +104,7 @@ class Div(Elementwise):
     arity, complex, singular, domain, edges = 2, True, True, (0.5, 2.0), (-1e10, 1e-10, 1e10)
 
     def eval(self, xp, x, y):
-        return xp.true_divide(x, y)
+        return python(xp.true_divide(x, y), x, y)
 
     def partials(self, z, x, y):
         return lambda: div(1.0, y), lambda: div(-z, y)
@@ -123,7 +123,7 @@ class Pow(Elementwise):
     arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
 
     def eval(self, xp, x, y):
-        return xp.power(x, y) if type(y) is not int or is_inexact(dtype_of(x)) else x**y
+        return python(xp.power(x, y), x, y) if type(y) is not int or is_inexact(dtype_of(x)) else x**y
 
     def partials(self, z, x, y):
         return lambda: _pow_base(x, y), lambda: _pow_exponent(z, x)
@@ -151,7 +151,7 @@ class FloorDiv(Discrete):
     arity, domain = 2, (0.5, 2.0)
 
     def eval(self, xp, x, y):
-        return xp.floor_divide(x, y)
+        return python(xp.floor_divide(x, y), x, y)
 
 
 @register
@@ -162,7 +162,7 @@ class Mod(Elementwise):
     arity, singular, domain = 2, True, (0.6, 1.9)
 
     def eval(self, xp, x, y):
-        return xp.mod(x, y)
+        return python(xp.mod(x, y), x, y)
 
     def partials(self, z, x, y):
         return 1.0, lambda: -verbs.floor_divide(x, y)
@@ -196,7 +196,7 @@ class Abs(Elementwise):
     complex, domain, edges = True, (0.3, 2.0), (-1e3, 0.0, 1e3)
 
     def eval(self, xp, x):
-        return xp.abs(x)
+        return python(xp.abs(x), x)
 
     def partials(self, y, x):
         return (verbs.sign(x),)

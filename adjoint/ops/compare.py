@@ -10,7 +10,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import match, push, spread
 from adjoint.ops.card import register
-from adjoint.ops.families import Discrete, Elementwise
+from adjoint.ops.families import Discrete, Elementwise, python
 
 
 class Comparison(Discrete):
@@ -107,7 +107,7 @@ class Floor(Rounding):
     """The largest whole number not above x."""
 
     def eval(self, xp, x):
-        return xp.floor(x)
+        return python(xp.floor(x), x)
 
 
 @register
@@ -116,7 +116,7 @@ class Ceil(Rounding):
     """The smallest whole number not below x."""
 
     def eval(self, xp, x):
-        return xp.ceil(x)
+        return python(xp.ceil(x), x)
 
 
 @register
@@ -125,7 +125,7 @@ class Trunc(Rounding):
     """The whole part, towards zero."""
 
     def eval(self, xp, x):
-        return xp.trunc(x)
+        return python(xp.trunc(x), x)
 
 
 @register
@@ -134,7 +134,7 @@ class Round(Rounding):
     """The nearest whole number, halves to the even one."""
 
     def eval(self, xp, x):
-        return xp.round(x)
+        return python(xp.round(x), x)
 
 
 class Extremum(Elementwise):

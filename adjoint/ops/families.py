@@ -14,6 +14,7 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError
 from adjoint.core.spec import (
+    NUMBERS,
     Shape,
     Spec,
     broadcast,
@@ -47,6 +48,13 @@ def kernel_dtype(op: Op, specs: tuple[Spec, ...]) -> np.dtype:
 def bare(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """Specs without their shapes."""
     return tuple(Spec((), s.dtype, s.weak) for s in specs)
+
+
+def python(y: Any, *xs: Any) -> Any:
+    """A kernel's result as a Python number, if the inputs are: operators of Python numbers give Python numbers."""
+    if type(y) in (np.float64, np.int64, np.complex128) and all(type(x) in NUMBERS for x in xs):
+        return y.item()
+    return y
 
 
 class Elementwise(Op):

@@ -15,6 +15,7 @@ import numpy as np
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, called_at
+from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
@@ -57,10 +58,15 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
                     elif kind not in _NUMBERS:
                         break
             else:
-                return op(*inputs)
+                return settled(op(*inputs))
     if not all(_is_known(x) for x in (*inputs, *options.get("out", ()))):
         return NotImplemented
-    return _METHODS[method](ufunc, inputs, options)
+    return settled(_METHODS[method](ufunc, inputs, options))
+
+
+def settled(y: Any) -> Any:
+    """What NumPy makes of Python numbers is an array of its own, with a dtype that stays."""
+    return y if number_of(y) is None else verbs.cast(y, y.dtype)
 
 
 def _is_known(x: Any) -> bool:
