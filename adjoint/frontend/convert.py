@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint.frontend.control import Control
 from adjoint.frontend.expressions import RUNTIME, SITES, arguments, function_definition
-from adjoint.frontend.fence import check
+from adjoint.frontend.fence import check, require_own_frame
 from adjoint.frontend.names import copied, local
 from adjoint.frontend.site import Site
 from adjoint.frontend.source import Source, find_source
@@ -71,6 +71,7 @@ def _build(fn: FunctionType) -> FunctionType:
 
 def _compile(fn: FunctionType) -> _Compiled:
     source = find_source(fn)
+    require_own_frame(source, fn.__code__)
     check(source, fn.__code__)
     tree, sites = transformed(source, fn.__code__)
     flags = fn.__code__.co_flags & _FUTURE_FLAGS

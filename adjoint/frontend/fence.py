@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
+import os
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
-from adjoint.frontend.errors import UnsupportedSyntaxError
-from adjoint.frontend.names import Function, body_of, bound, children, declared, local, own_nodes
+from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.names import Function, body_of, bound, children, declared, every, local, own_nodes
 from adjoint.frontend.returns import is_converted
 from adjoint.frontend.source import Source
 
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
+#: Builtins that look at the variables of the function they are called in, unless they are given more arguments than this.
+_LOOKS_AT_FRAME = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
 
 
 def check(source: Source, code: CodeType) -> None:
@@ -20,6 +23,24 @@ def check(source: Source, code: CodeType) -> None:
     if problems:
         at, message = problems[0]
         raise UnsupportedSyntaxError(message, source.filename, at.lineno, at.col_offset + 1)
+
+
+def require_own_frame(source: Source, code: CodeType) -> None:
+    """Raise SourceError if a function looks at its variables by a builtin: converted, it has others, in other functions."""
+    if not _names(code) & _LOOKS_AT_FRAME.keys():
+        return
+    for node in every(body_of(source.node)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            name, given = node.func.id, len(node.args) + len(node.keywords)
+            if given <= _LOOKS_AT_FRAME.get(name, -1) and name not in local(source.node) | set(code.co_freevars):
+                raise SourceError(
+                    f"`{code.co_name}` calls `{name}` at {os.path.basename(source.filename)}:{node.lineno}, which looks at the "
+                    f"variables of its function: its control flow stays Python's. Name what is needed instead."
+                )
+
+
+def _names(code: CodeType) -> set[str]:
+    return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

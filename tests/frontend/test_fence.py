@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import adjoint as ad
 from adjoint.frontend import UnsupportedSyntaxError, convert
 
 NUMBER = count().__next__
@@ -115,3 +116,74 @@ def test_a_called_function_is_refused_at_its_own_place() -> None:
     with pytest.raises(UnsupportedSyntaxError) as caught:
         convert(lambda x: helper(x))(1)
     assert caught.value.lineno == 3
+
+
+GLOBAL = 100.0
+
+
+def _eval_in_a_branch(x: Any) -> Any:
+    GLOBAL = 3.0  # noqa: F841 read by eval
+    if x > 0:  # noqa: SIM108
+        y = eval("x * GLOBAL")
+    else:
+        y = x
+    return y
+
+
+def _locals_in_a_loop(x: Any) -> Any:
+    while abs(x) < 10:
+        x = x * 2 + len(locals())
+    return x
+
+
+def _vars_beside_a_branch(x: Any) -> Any:
+    return x * len(vars()) if x > 0 else x
+
+
+def _dir(x: Any) -> Any:
+    return x * len(dir())
+
+
+def _locals_of_an_inner_function(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        return y * len(locals()) if y > 0 else y
+
+    return inner(x)
+
+
+def _locals_in_a_comprehension(x: Any) -> Any:
+    return x * len([name for name in locals()])  # noqa: C416
+
+
+LOOKING = [
+    _eval_in_a_branch,
+    _locals_in_a_loop,
+    _vars_beside_a_branch,
+    _dir,
+    _locals_of_an_inner_function,
+    _locals_in_a_comprehension,
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("fn", LOOKING, ids=lambda f: f.__name__)
+def test_a_function_that_looks_at_its_variables_stays_as_it_is(fn: Any) -> None:
+    """Converted, it would have variables of ours, and its blocks would be functions of their own."""
+    jitted = ad.jit(fn)
+    assert float(jitted(1.5)) == fn(1.5) and float(jitted(-1.5)) == fn(-1.5)
+    assert float(ad.grad(ad.jit(fn))(1.5)) == pytest.approx((fn(1.5001) - fn(1.4999)) / 0.0002)
+    assert "looks at the variables of its function" in jitted.notes[0]
+
+
+def test_builtins_that_are_given_what_to_look_at_are_converted() -> None:
+    def f(x: Any) -> Any:
+        names = len(dir(3)), 0, eval("k", {}, {"k": 2.0})
+        return x * names[2] if x > 0 else x
+
+    def shadowed(x: Any) -> Any:
+        locals = lambda: 3.0
+        return x * locals() if x > 0 else x
+
+    for fn in (f, shadowed):
+        jitted = ad.jit(fn)
+        assert float(jitted(1.5)) == fn(1.5) and not jitted.notes
