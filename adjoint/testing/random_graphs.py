@@ -1,7 +1,8 @@
-"""Writes random graphs of elementwise ops, movements, reductions, joins and index updates, for backends to agree on.
+"""Writes random graphs of elementwise ops, movements, reductions, joins, index updates, kernels and control flow, for backends to
+agree on.
 
-All numbers are small and whole, in whatever dtype: every order of adding gives the same sum, so results can be compared
-bit for bit.
+All numbers are small integers, in whatever dtype: every order of adding gives the same sum, so results can be compared
+bit for bit. With `real`, they are any numbers, and ops are such as have derivatives.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, bool_, float32, float64, int32, int64
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.ops import arithmetic as a
@@ -23,10 +25,12 @@ from adjoint.ops import slicing
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
-from adjoint.ops.transcendental import Relu, Tanh
+from adjoint.ops.transcendental import Atan, Cos, Relu, Sigmoid, Sin, Tanh
+from adjoint.testing.random_kernels import KernelSteps
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)
 DTYPES = (float64, float64, float64, float32, float32, int64, int32, bool_)
+REAL = (float64, float64, float64, float32)
 UNARY = (a.Neg, a.Abs, a.Sign, c.Floor, c.Round, c.IsFinite, c.IsNan)
 BINARY = (a.Add, a.Sub, a.Mul, a.MaskedMul, c.Maximum, c.Minimum)
 COMPARE = (c.Less, c.LessEqual, c.Greater, c.GreaterEqual, c.Equal, c.NotEqual)
@@ -35,18 +39,29 @@ LARGE = (1, 2, 3, 64, 200, 257, 500, 40_000)  # for nests that threads share
 LIMIT, LARGE_LIMIT = 2000, 200_000  # elements of an array
 
 
-class GraphWriter:
+class GraphWriter(KernelSteps):
     """Writes one graph, node by node."""
 
-    def __init__(self, random: Random, sizes: Sequence[int], limit: int) -> None:
+    def __init__(
+        self, random: Random, sizes: Sequence[int], limit: int, *, real: bool = False, kernels: int = 1, inner: int = 0
+    ) -> None:
         self.random, self.builder = random, Builder()
-        self.sizes, self.limit = sizes, limit
+        self.sizes, self.limit, self.real, self.kernels, self.inner = sizes, limit, real, kernels, inner
+        self.dtypes = REAL if real else DTYPES
         self.nodes: list[Node] = []
         self.steps: list[Callable[[], Node | None]] = [
-            self.unary, self.binary, self.binary, self.binary, self.compare, self.where, self.cast, self.smooth,
+            self.binary, self.binary, self.binary, self.smooth, self.where, self.cast,
             self.transpose, self.flip, self.reshape, self.reshape, self.broadcast, self.part, self.part,
-            self.reduce, self.reduce, self.reduce, self.along, self.join, self.update, self.put, self.product, self.lookup,
+            self.reduce, self.reduce, self.reduce, self.along, self.join, self.update, self.put, self.lookup,
+            *(() if real else (self.unary, self.compare)),
+            *(self.product, self.product, self.product, self.conv, self.pool, self.gather, self.scatter, self.einsum,
+              self.pad, self.branch, self.loop) * kernels,
         ]  # fmt: skip
+
+    def sub(self) -> GraphWriter:
+        """A writer of a graph inside this one."""
+        sizes = [n for n in self.sizes if n < 10]
+        return GraphWriter(self.random, sizes, 200, real=self.real, kernels=self.kernels, inner=self.inner + 1)
 
     # ------------------------------------------------------------ choosing
 
@@ -74,22 +89,31 @@ class GraphWriter:
             return self.choice(fitting)
         return self.const(tuple(n if self.chance(60) else 1 for n in node.shape[self.random.randrange(3) :]))
 
-    def const(self, shape: tuple[int, ...] = ()) -> Node:
-        if not shape and self.chance(60):
+    def const(self, shape: tuple[int, ...] = (), dtype: np.dtype | None = None) -> Node:
+        if not shape and dtype is None and self.chance(60):
             return self.builder.const(self.choice((2, 3.0, True, -1, 0.0, 1.0)))
-        return self.builder.const(self.numbers(Spec(shape, self.choice(DTYPES))))
+        return self.builder.const(self.numbers(Spec(shape, dtype or self.choice(self.dtypes))))
 
     def numbers(self, spec: Spec) -> np.ndarray:
         draw = np.random.default_rng(self.random.randrange(2**31))
+        if self.real and spec.dtype.kind == "f":
+            return np.asarray(draw.normal(size=spec.shape), spec.dtype)
         return np.asarray(draw.integers(-3, 4, spec.shape), spec.dtype)
 
     def build(self, op: Any, *inputs: Node) -> Node:
         """The node, held to small numbers."""
         node = self.builder.build(op, inputs)
-        if node.spec.dtype.kind == "b" or not isinstance(
-            op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, r.CumSum, MatMul, ScatterAdd)
-        ):
+        grows = isinstance(op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, r.CumSum, MatMul, ScatterAdd))
+        return self.held(node) if grows else node
+
+    def held(self, node: Node) -> Node:
+        """The node's numbers, or nearby ones that are small."""
+        if node.spec.dtype.kind == "b":
             return node
+        if self.real:
+            if node.spec.dtype.kind == "f" and self.chance(50):
+                return self.builder.build(Sin(), (node,))
+            return self.builder.build(a.Mul(), (node, self.builder.const(0.3)))
         bound = self.builder.const(9)
         low = self.builder.build(c.Minimum(), (node, bound))
         return self.builder.build(c.Maximum(), (low, self.builder.const(-9)))
@@ -103,7 +127,8 @@ class GraphWriter:
     def binary(self) -> Node | None:
         x = self.node("fi")
         pair = [x, self.like(x)]
-        return self.build(self.choice(BINARY)(), *(pair if self.chance(50) else pair[::-1]))
+        kinds = (a.Add, a.Sub, a.Mul) if self.real else BINARY
+        return self.build(self.choice(kinds)(), *(pair if self.chance(50) else pair[::-1]))
 
     def compare(self) -> Node | None:
         x = self.node()
@@ -117,10 +142,12 @@ class GraphWriter:
         return self.build(c.Where(), test, x, self.const())
 
     def cast(self) -> Node | None:
-        return self.build(a.Cast(self.choice(DTYPES)), self.node())
+        return self.build(a.Cast(self.choice(self.dtypes)), self.node())
 
     def smooth(self) -> Node | None:
-        """A dear op; what it gives is rounded far from where rounding is in doubt."""
+        """An expensive op; what it gives is rounded far from where rounding is in doubt."""
+        if self.real:
+            return self.build(self.choice((Sin, Cos, Tanh, Sigmoid, Atan, Relu))(), self.node("f"))
         y = self.build(self.choice((Tanh, Relu))(), self.node("f"))
         return self.build(c.Round(), self.build(a.Mul(), y, self.builder.const(4)))
 
@@ -206,7 +233,7 @@ class GraphWriter:
     def reduce(self) -> Node | None:
         x = self.node()
         axes = tuple(k for k in range(x.ndim) if self.chance(50)) or tuple(range(x.ndim))[:1]
-        op = self.choice(REDUCTIONS)(axes, self.chance(30))
+        op = self.choice((r.Sum, r.Mean, r.Max) if self.real else REDUCTIONS)(axes, self.chance(30))
         if not prod(x.shape[k] for k in axes) and isinstance(op, (r.Max, r.Min)):
             return None
         return self.build(op, x)
@@ -216,17 +243,9 @@ class GraphWriter:
         if not prod(x.shape) or not x.ndim:
             return None
         axis = self.random.randrange(x.ndim)
-        return self.build(self.choice((r.ArgMax(axis), r.ArgMin(axis), r.CumSum(axis), r.CumSum(axis, True))), x)
-
-    def product(self) -> Node | None:
-        x = self.node("f")
-        if not x.ndim or not prod(x.shape):
-            return None
-        fitting = [
-            n for n in self.nodes
-            if n.spec.dtype == x.spec.dtype and n.ndim in (1, 2) and prod(n.shape) and n.shape[0] == x.shape[-1]
-        ]  # fmt: skip
-        return self.build(MatMul(), x, self.choice(fitting)) if fitting else None
+        ops = (r.CumSum(axis), r.CumSum(axis, True))
+        ops += () if self.real else (r.ArgMax(axis), r.ArgMin(axis), r.CumArgMax(axis))
+        return self.build(self.choice(ops), x)
 
     def lookup(self) -> Node | None:
         """Read or write at an index that is known only at run time."""
@@ -234,6 +253,8 @@ class GraphWriter:
         if not prod(x.shape) or not x.ndim:
             return None
         number = self.build(r.Sum(tuple(range(self.nodes[-1].ndim))), self.nodes[-1])
+        if self.real:  # far from where it would be rounded the other way
+            number = self.build(c.Floor(), self.builder.build(a.Mul(), (number, self.builder.const(0.0))))
         n = x.shape[0]
         held = self.builder.build(c.Minimum(), (number, self.builder.const(n - 1)))
         held = self.builder.build(c.Maximum(), (held, self.builder.const(-n)))
@@ -246,15 +267,22 @@ class GraphWriter:
 
     def graph(self, steps: int) -> Graph:
         for _ in range(self.random.randrange(1, 5)):
-            self.nodes.append(self.builder.param(Spec(self.shape(), self.choice(DTYPES))))
-        for _ in range(steps):
-            node = self.choice(self.steps)()
-            if node is not None and prod(node.shape) <= self.limit:
-                self.nodes.append(node)
+            self.nodes.append(self.builder.param(Spec(self.shape(), self.choice(self.dtypes))))
+        self.grow(steps)
         outputs = [self.choice(self.nodes) for _ in range(self.random.randrange(1, 5))]
         if self.chance(20):
             outputs.append(self.builder.const(self.numbers(Spec((3,), float64))))
         return Graph(tuple(self.builder.params), (self.nodes[-1], *outputs))
+
+    def grow(self, steps: int) -> None:
+        """Some more nodes."""
+        for _ in range(steps):
+            try:
+                node = self.choice(self.steps)()
+            except ShapeError:  # a window that does not fit
+                continue
+            if node is not None and prod(node.shape) <= self.limit:
+                self.nodes.append(node)
 
 
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
@@ -267,10 +295,10 @@ def _same_but(one: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:
 
 
 def random_graph(
-    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False
+    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False, real: bool = False
 ) -> tuple[Graph, list[np.ndarray]]:
     """A graph, and inputs for it; with `empty` some arrays have no elements, with `large` some have very many."""
     sizes = LARGE if large else (*SIZES, 0) if empty else SIZES
-    writer = GraphWriter(random, sizes, LARGE_LIMIT if large else LIMIT)
+    writer = GraphWriter(random, sizes, LARGE_LIMIT if large else LIMIT, real=real, kernels=0 if large else 1)
     graph = writer.graph(steps)
     return graph, [writer.numbers(p.spec) for p in graph.params]

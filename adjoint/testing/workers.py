@@ -43,6 +43,7 @@ def watched(
     limit: float,
     say: Callable[[str], Any] = print,
     every: float = 10.0,
+    what: str = "programs",
 ) -> int:
     """How many numbers `examine` says something about. What it says is shown at once, and progress `every` few seconds.
 
@@ -51,7 +52,7 @@ def watched(
     todo = [list(seeds[k : k + CHUNK]) for k in range(0, len(seeds), CHUNK)][::-1]
     workers: dict[Connection, _Worker] = {}
     began = shown = time.monotonic()
-    done = wrong = 0
+    done = wrong = crashed = 0
     while todo or workers:
         while todo and len(workers) < jobs:
             worker = _started(examine, todo.pop())
@@ -66,6 +67,7 @@ def watched(
                 worker.process.join()
                 seed = worker.left.pop(0) if worker.left else None
                 found = f"the process ended with code {worker.process.exitcode}"
+                crashed += seed is not None
                 _replaced(workers, worker, todo)
             if seed is not None:
                 done += 1
@@ -75,13 +77,18 @@ def watched(
         for worker in list(workers.values()):
             if worker.left and time.monotonic() - worker.since > limit:
                 say(f"\nseed {worker.left.pop(0)}: took longer than {limit:.0f} s and was ended")
-                done, wrong = done + 1, wrong + 1
+                done, wrong, crashed = done + 1, wrong + 1, crashed + 1
                 _replaced(workers, worker, todo)
         now = time.monotonic()
         if now - shown > every or not (todo or workers):
             shown, rate = now, done / (now - began)
             left = (len(seeds) - done) / rate if rate else float("inf")
-            say(f"{done} of {len(seeds)} programs, {wrong} wrong, {rate:.1f} a second, {left / 60:.1f} min left")
+            say(f"{done} of {len(seeds)} {what}, {wrong} wrong, {rate:.1f} a second, {left / 60:.1f} min left")
+    say(
+        f"seeds {seeds[0]} to {seeds[-1]}: {done} {what}, {wrong} wrong, {crashed} of them crashed or hung"
+        if seeds
+        else "no seeds"
+    )
     return wrong
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.backends.native import cache
 
 FORMAT = 2  # part of every cache key: raise it when the same text must compile to something else
-EFFORT = 2  # of LLVM's code generator
+EFFORT = 2  # of LLVM's code generator; with 0, for tests that compile very much, nothing is inlined either
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,7 +110,7 @@ def emit(text: str) -> bytes:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
         module.verify()
-        if "alwaysinline" in text:
+        if "alwaysinline" in text and EFFORT:
             inline(module, machine)
         return generate(machine, module)
 

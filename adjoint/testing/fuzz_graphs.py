@@ -1,0 +1,233 @@
+"""The native backend, bounds-checked, must agree on random graphs with the interpreter, with dynamic mode and with differences.
+
+python -m adjoint.testing.fuzz_graphs 100000                 # or: make fuzz-native
+python -m adjoint.testing.fuzz_graphs 50000 --start 50000    # the second half, on another machine
+python -m adjoint.testing.fuzz_graphs 1 --start 4711         # one graph again
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.grad import grad
+from adjoint.backends.interpreter import Steps
+from adjoint.backends.native import cache, checked, jit, program
+from adjoint.core.verbs import verbs
+from adjoint.graph.control import float_positions
+from adjoint.graph.node import Graph
+from adjoint.graph.walk import replay
+from adjoint.ops.functional import sum as total
+from adjoint.testing.random_graphs import random_graph
+from adjoint.testing.workers import watched
+
+LIMIT = 120.0  # seconds for one graph
+Arrays = list[np.ndarray]
+
+
+class Disagreement(Exception):
+    """Two ways to compute a graph differ."""
+
+
+# ---------------------------------------------------------------- compiling quickly
+
+
+@contextmanager
+def quick_builds(effort: int = 0, bits: int = 0) -> Iterator[None]:
+    """Kernels are checked, compiled with little effort for vectors of so many bits, and not kept on disk."""
+    before = jit.EFFORT, program.vector_bits, cache._current, cache._chosen
+    widest = program.vector_bits()
+    jit.EFFORT, cache._current, cache._chosen = effort, None, True
+    program.vector_bits = lambda: min(bits or widest, widest)
+    try:
+        with checked.build():
+            yield
+    finally:
+        jit.EFFORT, program.vector_bits, cache._current, cache._chosen = before
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def exactly(graph: Graph, found: Sequence[Any], wanted: Sequence[Any]) -> None:
+    """Integers in whatever dtype: the same to the last bit."""
+    for k, (x, y) in enumerate(zip(found, map(np.asarray, wanted), strict=True)):
+        if (x.dtype, x.shape) != (y.dtype, y.shape) or not np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
+            raise Disagreement(f"result {k}: {_difference(x, y)}\n{Graph(graph.params, graph.outputs[k : k + 1])}")
+
+
+def closely(graph: Graph, found: Sequence[Any], wanted: Sequence[Any], near: Callable[[], Sequence[Any]]) -> None:
+    """Equal to rounding; where that is in doubt, compared with how far results are for inputs that differ by as little."""
+    nearby: Sequence[Any] | None = None
+    for k, (x, y) in enumerate(zip(found, map(np.asarray, wanted), strict=True)):
+        if (x.dtype, x.shape) == (y.dtype, y.shape):
+            scale = 1 + np.max(np.abs(y[np.isfinite(y)]), initial=0.0) if y.dtype.kind == "f" else 1
+            tolerance = scale * (1e-5 if "float32" in str(graph) else 1e-11)
+            if np.allclose(x, y, 0, tolerance, equal_nan=True):
+                continue
+            nearby = near() if nearby is None else nearby
+            if np.allclose(x, y, 0, tolerance + 300 * np.max(np.abs(np.asarray(nearby[k]) - y)), equal_nan=True):
+                continue
+        raise Disagreement(f"result {k}: {_difference(x, y)}\n{Graph(graph.params, graph.outputs[k : k + 1])}")
+
+
+def _difference(x: np.ndarray, y: np.ndarray) -> str:
+    if (x.dtype, x.shape) != (y.dtype, y.shape):
+        return f"{x.dtype}{list(x.shape)} is not {y.dtype}{list(y.shape)}"
+    with np.printoptions(threshold=30, edgeitems=3):
+        return f"{x}\nis not\n{y}"
+
+
+def moved(graph: Graph, inputs: Arrays) -> Arrays:
+    """Inputs that differ from these about as much as rounding does."""
+    size = 1e-7 if "float32" in str(graph) else 2e-16
+    draw = np.random.default_rng(0)
+    return [
+        (x * (1 + size * draw.choice([-1, 1], x.shape))).astype(x.dtype) if x.dtype.kind == "f" else x for x in inputs
+    ]
+
+
+def as_examples(graph: Graph, random: Random, inputs: Arrays) -> tuple[Graph, Arrays, list[Arrays]]:
+    """The graph of a batch, its inputs, and those of each example."""
+    batched = [random.random() < 0.7 for _ in inputs]
+    batched[random.randrange(len(batched))] = True
+    size = random.choice((1, 2, 3, 8))
+    draw = np.random.default_rng(random.randrange(2**31))
+    stacked = [np.stack([_shuffled(draw, x) for _ in range(size)]) if b else x for x, b in zip(inputs, batched)]
+    examples = [[x[k] if b else x for x, b in zip(stacked, batched)] for k in range(size)]
+    return verbs.vmap_graph(graph, tuple(batched), size), stacked, examples
+
+
+def _shuffled(draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
+    return draw.permuted(x.ravel()).reshape(x.shape) if x.ndim else x
+
+
+def each(graph: Graph, examples: Sequence[Arrays]) -> Arrays:
+    """The results for each example alone, one above the other."""
+    run = Steps(graph)
+    return [np.stack([np.asarray(y) for y in ys]) for ys in zip(*(run(*xs) for xs in examples), strict=True)]
+
+
+# ---------------------------------------------------------------- kinds of comparison
+
+
+def forward(random: Random, optimised: bool = False, **options: Any) -> None:
+    """Integers: machine code and the interpreter, on the graph as it is or as the passes make it."""
+    graph, inputs = random_graph(random, random.randrange(3, 15), empty=random.random() < 0.2, **options)
+    found = program.Program(verbs.optimise(graph)[0] if optimised else graph)(*inputs)
+    exactly(graph, found, Steps(graph)(*inputs))
+
+
+def batch(random: Random) -> None:
+    """A batch in machine code, and each example of it in the interpreter."""
+    graph, inputs = random_graph(random, random.randrange(3, 10))
+    whole, stacked, examples = as_examples(graph, random, inputs)
+    exactly(whole, program.Program(verbs.optimise(whole)[0])(*stacked), each(graph, examples))
+
+
+def numbers(random: Random) -> None:
+    """Any numbers: machine code and dynamic mode."""
+    graph, inputs = random_graph(random, random.randrange(3, 15), real=True)
+    wanted = [np.asarray(y) for y in replay(graph, inputs)]
+    closely(graph, program.Program(graph)(*inputs), wanted, lambda: Steps(graph)(*moved(graph, inputs)))
+
+
+def _pulled(random: Random) -> tuple[Graph, Graph, Arrays, tuple[int, ...], tuple[int, ...]]:
+    """A graph, its derivative graph, inputs and cotangents for it."""
+    graph, inputs = random_graph(random, random.randrange(3, 11), real=True)
+    wanted, active = float_positions(graph.params), float_positions(graph.outputs)
+    draw = np.random.default_rng(random.randrange(2**31))
+    seeds = [np.asarray(draw.normal(size=graph.outputs[k].shape), graph.outputs[k].dtype) for k in active]
+    return graph, verbs.vjp_graph(graph, wanted, active), [*inputs, *seeds], wanted, active
+
+
+def gradient(random: Random) -> None:
+    """A derivative in machine code, the tape's, and differences."""
+    graph, pulled, given, wanted, active = _pulled(random)
+    inputs, seeds = given[: len(graph.params)], given[len(graph.params) :]
+
+    def slope(*xs: Any) -> Any:
+        found = replay(graph, xs)
+        return sum(total(found[k] * g) for k, g in zip(active, seeds, strict=True))
+
+    found = program.Program(verbs.optimise(pulled)[0])(*given)
+    traced = grad(slope, wanted)(*inputs)
+    near = lambda: Steps(pulled)(*moved(pulled, given))  # noqa: E731
+    closely(pulled, found, [np.asarray(g) for g in (traced if isinstance(traced, tuple) else (traced,))], near)
+    if "float32" not in str(graph):
+        _differences(graph, found, inputs, seeds, wanted, active)
+
+
+def _differences(graph: Graph, found: Any, inputs: Arrays, seeds: Arrays, wanted: Any, active: Any) -> None:
+    """The derivative along a direction, and quotients of differences where two of them agree."""
+    draw, run = np.random.default_rng(1), Steps(graph)
+    along = {k: draw.normal(size=inputs[k].shape) for k in wanted}
+
+    def value(h: float) -> float:
+        ys = run(*[x + h * along[k] if k in along else x for k, x in enumerate(inputs)])
+        return sum(float(np.vdot(ys[k], g)) for k, g in zip(active, seeds, strict=True))
+
+    quotients = [(value(h) - value(-h)) / (2 * h) for h in (1e-5, 3e-6)]
+    here = sum(float(np.vdot(g, along[k])) for k, g in zip(wanted, found, strict=True))
+    scale = 1 + abs(here) + sum(float(np.sum(np.abs(g * along[k]))) for k, g in zip(wanted, found, strict=True))
+    if abs(quotients[0] - quotients[1]) < 1e-6 * scale and abs(quotients[1] - here) > 1e-4 * scale:
+        raise Disagreement(f"the derivative along a direction is {here}, differences give {quotients}\n{graph}")
+
+
+def batch_of_gradients(random: Random) -> None:
+    """Derivatives of a batch in machine code, and of each example in the interpreter."""
+    _, pulled, given, _, _ = _pulled(random)
+    whole, stacked, examples = as_examples(pulled, random, given)
+    found = program.Program(verbs.optimise(whole)[0])(*stacked)
+    closely(whole, found, each(pulled, examples), lambda: Steps(whole)(*moved(whole, stacked)))
+
+
+KINDS: list[Callable[[Random], None]] = [
+    forward,
+    forward,
+    lambda random: forward(random, optimised=True),
+    batch,
+    numbers,
+    gradient,
+    gradient,
+    batch_of_gradients,
+]
+
+
+def disagreement(seed: int) -> str | None:
+    """What is wrong with the graph of a seed; None if nothing is."""
+    random = Random(seed)
+    effort, bits = random.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 2)), random.choice((128, 256, 256, 0))
+    kind = KINDS[seed % len(KINDS)] if seed % 97 else lambda random: forward(random, large=True)
+    try:
+        with np.errstate(all="ignore"), quick_builds(effort, bits):
+            kind(random)
+    except Disagreement as error:
+        return str(error)
+    except Exception as error:  # whatever it is, it must name its seed
+        return f"{type(error).__name__}: {error}"
+    return None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare the native backend, bounds-checked, on many random graphs."""
+    parser = argparse.ArgumentParser(prog="python -m adjoint.testing.fuzz_graphs", description=main.__doc__)
+    parser.add_argument("count", type=int, nargs="?", default=1000, help="graphs to compare")
+    parser.add_argument("--start", type=int, default=0, help="the first seed")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    options = parser.parse_args(arguments)
+    os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
+    seeds = range(options.start, options.start + options.count)
+    wrong = watched(disagreement, seeds, options.jobs, LIMIT, what="graphs")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
