@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test versions versions-part check fuzz bench bench-eager clean
+.PHONY: demo test versions versions-part check fuzz fuzz-native bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -32,6 +32,14 @@ check: $(STAMP)  ## lint, format, types, import direction, sizes
 
 fuzz: $(STAMP)  ## compare the modes on 100,000 random programs
 	$(BIN)/python -W ignore -m adjoint.testing.fuzz 100000
+
+# For other seeds, or a part of them: make fuzz-native START=1000000 GRAPHS=50000 PROGRAMS=10000
+START ?= 0
+GRAPHS ?= 100000
+PROGRAMS ?= 20000
+fuzz-native: $(STAMP)  ## the native backend, bounds-checked, on 100,000 random graphs and 20,000 random programs
+	$(BIN)/python -W ignore -m adjoint.testing.fuzz_graphs $(GRAPHS) --start $(START)
+	$(BIN)/python -W ignore -m adjoint.testing.fuzz $(PROGRAMS) --start $(START) --backend native
 
 bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where they are installed
 	$(BIN)/python -m venv .venv-bench

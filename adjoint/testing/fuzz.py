@@ -1,7 +1,8 @@
 """Every mode must agree on random programs.
 
-python -m adjoint.testing.fuzz 100000          # or: make fuzz
-python -m adjoint.testing.fuzz 1 --start 4711  # one program again
+python -m adjoint.testing.fuzz 100000                   # or: make fuzz
+python -m adjoint.testing.fuzz 20000 --backend native   # as bounds-checked machine code; or: make fuzz-native
+python -m adjoint.testing.fuzz 1 --start 4711           # one program again
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import partial
 from importlib.util import find_spec
 from random import Random
@@ -41,9 +43,29 @@ Pairs = Iterator[tuple[str, Any, Any]]  # what is compared, static mode's result
 # ---------------------------------------------------------------- what is compared
 
 
+#: The backend of static mode: the interpreter is quickest to begin.
+_backend: ContextVar[str] = ContextVar("backend under test", default="interpreter")
+
+
 def static(fn: Callable[..., Any], **options: Any) -> Any:
-    """The function as a graph, run by the backend that is quickest to begin."""
-    return jit(fn, backend="interpreter", **options)
+    """The function as a graph, run by the backend under test."""
+    return jit(fn, backend=_backend.get(), **options)
+
+
+@contextmanager
+def tested(backend: str, seed: int) -> Iterator[None]:
+    """Static mode runs on this backend; as machine code it is bounds-checked, and compiled with more effort for some seeds."""
+    token = _backend.set(backend)
+    try:
+        if backend == "native":
+            from adjoint.testing.quick_builds import quick_builds
+
+            with quick_builds(effort=2 if seed % 10 == 9 else 0, bits=(128, 256, 256, 0)[seed % 4]):
+                yield
+        else:
+            yield
+    finally:
+        _backend.reset(token)
 
 
 def tangents(inputs: Inputs) -> Inputs:
@@ -217,16 +239,17 @@ def alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, old)
 
 
-def examined(seed: int, check: str | None = None) -> str | None:
+def examined(seed: int, check: str | None = None, backend: str = "interpreter") -> str | None:
     """What is wrong with the program of a seed, with the smallest source that shows it; None if nothing is."""
-    rare = seed % EVERY_SO_OFTEN == 0 and MACHINE_CODE in CHECKS
+    rare = seed % EVERY_SO_OFTEN == 0 and MACHINE_CODE in CHECKS and backend != "native"
     check = check or (MACHINE_CODE if rare else check_of(seed))
-    try:
-        with alarm(LIMIT):
-            found = disagreement(seed, check)
-    except TimeoutError as error:
-        return f"{check}: {error}\n{random_program(seed).source}"
-    return None if found is None else f"{check}: {found}\n{smallest(seed, check)}"
+    with tested(backend, seed):
+        try:
+            with alarm(LIMIT):
+                found = disagreement(seed, check)
+        except TimeoutError as error:
+            return f"{check}: {error}\n{random_program(seed).source}"
+        return None if found is None else f"{check}: {found}\n{smallest(seed, check)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -235,10 +258,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("count", type=int, nargs="?", default=1000, help="programs to compare")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--backend", choices=["interpreter", "native"], default="interpreter", help="of static mode")
     parser.add_argument("--check", choices=list(CHECKS), help="the same further check for all of them")
     options = parser.parse_args(arguments)
+    if options.backend == "native":
+        os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
     wrong = watched(
-        partial(examined, check=options.check),
+        partial(examined, check=options.check, backend=options.backend),
         range(options.start, options.start + options.count),
         options.jobs,
         3 * LIMIT,

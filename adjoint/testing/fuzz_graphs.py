@@ -10,8 +10,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -19,12 +18,14 @@ import numpy as np
 
 from adjoint.api.grad import grad
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import cache, checked, jit, program
+from adjoint.backends.native import program
+from adjoint.core.spec import float32
 from adjoint.core.verbs import verbs
-from adjoint.graph.control import float_positions
+from adjoint.graph.control import Control, float_positions
 from adjoint.graph.node import Graph
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import sum as total
+from adjoint.testing.quick_builds import quick_builds
 from adjoint.testing.random_graphs import random_graph
 from adjoint.testing.workers import watched
 
@@ -34,23 +35,6 @@ Arrays = list[np.ndarray]
 
 class Disagreement(Exception):
     """Two ways to compute a graph differ."""
-
-
-# ---------------------------------------------------------------- compiling quickly
-
-
-@contextmanager
-def quick_builds(effort: int = 0, bits: int = 0) -> Iterator[None]:
-    """Kernels are checked, compiled with little effort for vectors of so many bits, and not kept on disk."""
-    before = jit.EFFORT, program.vector_bits, cache._current, cache._chosen
-    widest = program.vector_bits()
-    jit.EFFORT, cache._current, cache._chosen = effort, None, True
-    program.vector_bits = lambda: min(bits or widest, widest)
-    try:
-        with checked.build():
-            yield
-    finally:
-        jit.EFFORT, program.vector_bits, cache._current, cache._chosen = before
 
 
 # ---------------------------------------------------------------- comparing
@@ -66,10 +50,11 @@ def exactly(graph: Graph, found: Sequence[Any], wanted: Sequence[Any]) -> None:
 def closely(graph: Graph, found: Sequence[Any], wanted: Sequence[Any], near: Callable[[], Sequence[Any]]) -> None:
     """Equal to rounding; where that is in doubt, compared with how far results are for inputs that differ by as little."""
     nearby: Sequence[Any] | None = None
+    precision = 1e-5 if has_single(graph) else 1e-11
     for k, (x, y) in enumerate(zip(found, map(np.asarray, wanted), strict=True)):
         if (x.dtype, x.shape) == (y.dtype, y.shape):
             scale = 1 + np.max(np.abs(y[np.isfinite(y)]), initial=0.0) if y.dtype.kind == "f" else 1
-            tolerance = scale * (1e-5 if "float32" in str(graph) else 1e-11)
+            tolerance = scale * precision
             if np.allclose(x, y, 0, tolerance, equal_nan=True):
                 continue
             nearby = near() if nearby is None else nearby
@@ -85,9 +70,16 @@ def _difference(x: np.ndarray, y: np.ndarray) -> str:
         return f"{x}\nis not\n{y}"
 
 
+def has_single(graph: Graph) -> bool:
+    """Whether anything in a graph is in single precision."""
+    inside = [g for n in graph.nodes if isinstance(n.op, Control) for g in n.op.graphs().values()]
+    own = any(not isinstance(n.spec, tuple) and n.dtype == float32 for n in graph.nodes)
+    return own or any(map(has_single, inside))
+
+
 def moved(graph: Graph, inputs: Arrays) -> Arrays:
     """Inputs that differ from these about as much as rounding does."""
-    size = 1e-7 if "float32" in str(graph) else 2e-16
+    size = 1e-7 if has_single(graph) else 2e-16
     draw = np.random.default_rng(0)
     return [
         (x * (1 + size * draw.choice([-1, 1], x.shape))).astype(x.dtype) if x.dtype.kind == "f" else x for x in inputs
@@ -161,7 +153,7 @@ def gradient(random: Random) -> None:
     traced = grad(slope, wanted)(*inputs)
     near = lambda: Steps(pulled)(*moved(pulled, given))  # noqa: E731
     closely(pulled, found, [np.asarray(g) for g in (traced if isinstance(traced, tuple) else (traced,))], near)
-    if "float32" not in str(graph):
+    if not has_single(graph):
         _differences(graph, found, inputs, seeds, wanted, active)
 
 

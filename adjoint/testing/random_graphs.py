@@ -49,6 +49,7 @@ class GraphWriter(KernelSteps):
         self.sizes, self.limit, self.real, self.kernels, self.inner = sizes, limit, real, kernels, inner
         self.dtypes = REAL if real else DTYPES
         self.nodes: list[Node] = []
+        self.raw: list[Node] = []
         self.steps: list[Callable[[], Node | None]] = [
             self.binary, self.binary, self.binary, self.smooth, self.where, self.cast,
             self.transpose, self.flip, self.reshape, self.reshape, self.broadcast, self.part, self.part,
@@ -243,7 +244,7 @@ class GraphWriter(KernelSteps):
         if not prod(x.shape) or not x.ndim:
             return None
         axis = self.random.randrange(x.ndim)
-        ops = (r.CumSum(axis), r.CumSum(axis, True))
+        ops: tuple[Any, ...] = (r.CumSum(axis), r.CumSum(axis, True))
         ops += () if self.real else (r.ArgMax(axis), r.ArgMin(axis), r.CumArgMax(axis))
         return self.build(self.choice(ops), x)
 
@@ -272,7 +273,7 @@ class GraphWriter(KernelSteps):
         outputs = [self.choice(self.nodes) for _ in range(self.random.randrange(1, 5))]
         if self.chance(20):
             outputs.append(self.builder.const(self.numbers(Spec((3,), float64))))
-        return Graph(tuple(self.builder.params), (self.nodes[-1], *outputs))
+        return Graph(tuple(self.builder.params), (self.nodes[-1], *outputs, *self.raw))
 
     def grow(self, steps: int) -> None:
         """Some more nodes."""

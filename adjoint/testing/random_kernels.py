@@ -36,6 +36,7 @@ class KernelSteps:
     random: Random
     builder: Builder
     nodes: list[Node]
+    raw: list[Node]  # products to put out as they are
     sizes: Any
     limit: int
     real: bool  # numbers of every kind, and smooth ops
@@ -84,7 +85,7 @@ class KernelSteps:
         lead = tuple(
             self.choice((n, 1)) if n > 1 else self.choice((1, 1, 2, 3)) for n in x.shape[:-2][self.choice((0, 0, 1)) :]
         )
-        kinds = [(k,), (k, self.size()), (*lead, k, self.size())]
+        kinds = [(k,), (k, self.size()), (*lead, k, self.size()), (self.choice((1, 2, 3)), *lead, k, self.size())]
         if not self.real:
             kinds.append((k, 8 * self.choice((1, 2, 3))))
         shape = self.choice(kinds)
@@ -96,6 +97,8 @@ class KernelSteps:
     def followed(self, y: Node) -> Node:
         """What comes after a product: nothing, or some steps point by point, or a movement, or several consumers."""
         product = y
+        if self.chance(15):
+            self.raw.append(y)
         for _ in range(self.choice((0, 1, 1, 2, 3))):
             kind = self.random.randrange(9)
             if kind == 0:  # a bias
@@ -135,7 +138,7 @@ class KernelSteps:
 
     # ------------------------------------------------------------ windows
 
-    def _geometry(self, rank: int) -> tuple[Any, ...]:
+    def _geometry(self, rank: int) -> tuple[Any, Any, Any]:
         return (
             tuple(self.choice((1, 1, 2, 3)) for _ in range(rank)),
             tuple((self.choice((0, 0, 1, 2)), self.choice((0, 0, 1))) for _ in range(rank)),
@@ -151,7 +154,7 @@ class KernelSteps:
         if prod(shape) > self.limit or prod(shape) * filters * prod(window) > WORK:
             return None
         x, w = self.operand(shape, dtype), self.operand((filters, channels, *window), dtype)
-        y = self.builder.build(Conv(*self._geometry(rank), groups), (x, w))
+        y = self.builder.build(Conv(*self._geometry(rank), groups=groups), (x, w))
         return self.followed(y) if prod(y.shape) <= self.limit else None
 
     def pool(self) -> Node | None:

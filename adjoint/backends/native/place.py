@@ -33,9 +33,12 @@ class Place:
 
 
 def pieces(node: Node, known: Mapping[Node, int]) -> int:
-    """Into how many boxes a nest falls that computes a node, given those of its inputs."""
+    """Into how many boxes a nest falls that computes a node, given those of its inputs; beyond MOST it is not counted.
+
+    Counts are products along a graph: unbounded they would have more digits than there is time for.
+    """
     count = prod([known.get(i, 1) for i in set(node.inputs)])
-    if not isinstance(node.op, Place):
-        return count
-    ends = zip(node.op.begin, node.inputs[1].shape, node.shape, strict=True)
-    return count * prod([1 + (b > 0) + (b + n < whole) for b, n, whole in ends])
+    if isinstance(node.op, Place):
+        ends = zip(node.op.begin, node.inputs[1].shape, node.shape, strict=True)
+        count *= prod([1 + (b > 0) + (b + n < whole) for b, n, whole in ends])
+    return min(count, MOST + 1)

@@ -1,0 +1,83 @@
+"""Random graphs and programs as bounds-checked machine code; `make fuzz-native` runs very many of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from adjoint.backends.native import epilogue, matmul
+from adjoint.graph.control import Control
+from adjoint.graph.node import Graph
+from adjoint.testing import fuzz, fuzz_graphs
+from adjoint.testing.random_graphs import random_graph
+
+BLOCK = 150
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_random_graphs(block: int) -> None:
+    """Forward, in batches, their gradients, and batches of gradients."""
+    seeds = range(block * BLOCK, (block + 1) * BLOCK)
+    wrong = {seed: found for seed in seeds if (found := fuzz_graphs.disagreement(seed))}
+    assert not wrong
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_random_programs(block: int) -> None:
+    seeds = range(block * 20, (block + 1) * 20)
+    wrong = {seed: found for seed in seeds if (found := fuzz.examined(seed, backend="native"))}
+    assert not wrong
+
+
+def shapes(graph: Graph, found: Counter[str]) -> None:
+    """What kinds of steps a graph has."""
+    users = {i: n for n in graph.nodes for i in n.inputs}
+    for node in graph.calls:
+        name = type(node.op).__name__
+        found[name] += 1
+        if name == "MatMul":
+            ranks = [min(i.ndim, 3) for i in node.inputs]
+            found[f"MatMul {ranks[0]} {ranks[1]}"] += 1
+            found[f"MatMul then {type(users[node].op).__name__ if node in users else 'nothing'}"] += 1
+        if isinstance(node.op, Control):
+            for inner in node.op.graphs().values():
+                shapes(inner, found)
+
+
+def test_random_graphs_have_every_kind_of_step() -> None:
+    found: Counter[str] = Counter()
+    for seed in range(600):
+        shapes(random_graph(Random(seed), 10, real=seed % 3 == 0)[0], found)
+    wanted = [f"MatMul {a} {b}" for a in (1, 2, 3) for b in (1, 2, 3)]
+    wanted += [f"MatMul then {name}" for name in ("nothing", "Add", "Mul", "Minimum", "Relu", "Cast", "Where", "Sum")]
+    wanted += [f"MatMul then {name}" for name in ("Transpose", "Reshape", "Sin")]
+    wanted += ["Conv", "MaxPool", "SumPool", "Unfold", "Gather", "ScatterAdd", "ScatterSet", "Concat", "Stack", "Pad"]
+    wanted += [
+        "CumSum",
+        "Einsum",
+        "Cond",
+        "Loop",
+        "GetItem",
+        "SetItem",
+        "PutItem",
+        "Flip",
+        "BroadcastTo",
+        "Max",
+        "Mean",
+    ]
+    assert not [name for name in wanted if found[name] < 5]
+
+
+def test_the_fuzzer_would_have_seen_the_last_axis_taken_for_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    product, columns = matmul._product, epilogue.columns
+
+    def with_own_columns(node: object) -> object:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(epilogue, "columns", columns)
+            return product(node)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(matmul, "_product", with_own_columns)
+    monkeypatch.setattr(epilogue, "columns", lambda node: node.shape[-1])
+    assert any("BoundsError" in (fuzz_graphs.disagreement(seed) or "") for seed in range(300))
