@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -15,6 +14,7 @@ from adjoint.api.symbolic import Template
 from adjoint.core import context
 from adjoint.core.parameter import Parameter
 from adjoint.core.random import Draws, InGraph
+from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
@@ -31,9 +31,9 @@ RARE = 3  # calls of a batch size that the interpreter serves
 optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 
 
-@functools.lru_cache(maxsize=1024)
+@kept
 def executable(graph: Graph, backend: str) -> Any:
-    """The compiled form of a graph, made once."""
+    """The compiled form of a graph, made once and let go with it."""
     flat = inlined(graph, Ruled)  # the rules have done their work: what is left is to compute
     return backends.load(backend).compile(flat if flat in optimised else optimise(flat)[0])
 

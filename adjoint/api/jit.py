@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import time
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
-from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at, warn_user
 from adjoint.core.parameter import resolve
 from adjoint.core.spec import spec_of
 from adjoint.core.verbs import verbs
@@ -137,6 +137,9 @@ class Jitted(Methods, Traced):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
+    def _bound(self, instance: Any, reference: Any) -> Any:
+        return BoundJitted(self, instance, reference)
+
     @property
     def backend(self) -> str:
         """What runs the graphs: "native" or "interpreter"."""
@@ -162,7 +165,7 @@ class Jitted(Methods, Traced):
     def _op_by_op(self, error: Exception) -> Any:
         """The function as Python runs it, from now on, with a word on why."""
         self._unreadable = True
-        warnings.warn(f"{self!r} runs op by op, without a graph: {error}", stacklevel=6)
+        warn_user(f"{self!r} runs op by op, without a graph: {error}")
         return self._target()
 
     def __repr__(self) -> str:
@@ -320,6 +323,22 @@ class Jitted(Methods, Traced):
             str(entry.at(size)),
         ]
         return "\n".join(lines)
+
+
+class BoundJitted(Jitted):
+    """A compiled method of one object, called with that object first, as methods are."""
+
+    def __init__(self, parent: Jitted, instance: Any, reference: Any) -> None:
+        super().__init__(parent._fn, (), (), (), parent._off, parent._backend)
+        self._static, self._dynamic, self._donate = parent._static, parent._dynamic, parent._donate
+        self._parent, self._self = parent, reference
+        self.compilations, self.notes = parent.compilations, parent.notes
+        self._signature = Signature(MethodType(parent._fn, instance))
+
+    def __call__(self, instance: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if self._self is None or self._self() is not instance:  # a copy of the method
+            return self._parent.__get__(instance)(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
 
 
 def jit(

@@ -14,7 +14,7 @@ from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
-from adjoint.frontend.guards import AttributeOf, Equal, Free, Global, Guard, Same, compiled
+from adjoint.frontend.guards import MISSING, AttributeOf, Equal, Free, Global, Guard, Same, compiled
 from adjoint.frontend.reads import recorder
 from adjoint.graph.call import GraphCall
 from adjoint.graph.control import Control, Loop
@@ -95,7 +95,8 @@ def watched(entry: Entry, by_value: bool) -> list[tuple[Any, ...]]:
         fixed = type(guard.image) is Same or (type(guard.image) is Equal and not by_value)
         array = type(now) is np.ndarray and now.flags.c_contiguous and not now.dtype.hasobject
         if (fixed or array) and isinstance(place, (Global, Free)):
-            found.append((place.namespace, place.name, now) if isinstance(place, Global) else (place.cell, now))
+            value = () if now is MISSING else (now,)
+            found.append((place.namespace, place.name, *value) if isinstance(place, Global) else (place.cell, *value))
             found += [(now,)] * array
         elif type(place) is AttributeOf and type(place.owner) is FunctionType and _is_part(place.name, now):
             found.append((place.owner, place.name, now))

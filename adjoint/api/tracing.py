@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
-import warnings
+import sys
+import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -16,7 +18,7 @@ from adjoint.api.arguments import NUMBERS, Call
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
 from adjoint.core import context
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
 from adjoint.core.spec import Spec
 from adjoint.frontend import SourceError, convert, leaks
@@ -28,6 +30,28 @@ from adjoint.graph.node import Graph
 from adjoint.graph.trace import NeedsNumberError, Tracer
 
 FEW = 3  # changes of one place after which a number there becomes an input of the graph
+
+
+DEEP = 5000  # frames that a trace may have: each call of the user's takes some of ours
+
+_deep_lock, _deep = threading.Lock(), [0, 0]  # how many traces run, and the limit outside of them
+
+
+@contextmanager
+def deeper() -> Iterator[None]:
+    """More room for recursion while a function is traced: some hundred calls deep it must be as in Python."""
+    with _deep_lock:
+        if _deep[0] == 0:
+            _deep[1] = sys.getrecursionlimit()
+            sys.setrecursionlimit(max(_deep[1], DEEP))
+        _deep[0] += 1
+    try:
+        yield
+    finally:
+        with _deep_lock:
+            _deep[0] -= 1
+            if _deep[0] == 0:
+                sys.setrecursionlimit(_deep[1])
 
 
 class UnreadableError(NeedsNumberError):
@@ -79,6 +103,7 @@ class Traced:
                 context.setting(batches, (drawing,)),
                 context.setting(context.tracer, tracer),
                 context.setting(recorder, reads),
+                deeper(),
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
             if not ys:
@@ -108,7 +133,7 @@ class Traced:
         except NeedsNumberError as error:
             if not reads.unread:
                 raise
-            raise UnreadableError(f"{error}\n    {reads.unread[-1]}") from None
+            raise UnreadableError(f"{reads.unread[-1]}\n    {error}") from None
         except RecursionError as error:
             raise RecursionError(
                 f"jit: {name_of(self._fn)} calls itself, or others, too deeply to be traced ({error}): write the recursion as "
@@ -119,7 +144,7 @@ class Traced:
                 if note not in self.notes:
                     self.notes.append(note)
                     if "has changed since" in note:
-                        warnings.warn(note, stacklevel=8)
+                        warn_user(note)
 
     def _read(self, reads: Reads, fn: Any) -> Any:
         """A function with its control flow ready for graph values; as it is, with a note, if its source is not to be had."""
@@ -150,8 +175,7 @@ class Traced:
         if self._lifting and number and label not in self._inputs:
             self._inputs.add(label)
         elif self._changes[label] == 2 * FEW:
-            warnings.warn(
+            warn_user(
                 f"{self!r} has been compiled {2 * FEW} times because {label} changes: pass it as an argument, or let it be what it "
-                f"is between calls{called_at()}",
-                stacklevel=6,
+                f"is between calls"
             )

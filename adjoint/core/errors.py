@@ -7,6 +7,7 @@ import itertools
 import linecache
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
@@ -65,6 +66,15 @@ def user_frame() -> FrameType | None:
             return frame
         frame = frame.f_back
     return None
+
+
+def warn_user(message: str) -> None:
+    """A warning at the user's line."""
+    frame = user_frame()
+    if frame is None:
+        warnings.warn(message, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
 
 
 def user_line() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import wraps
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -19,8 +19,6 @@ replaced: tuple[type, ...] = ()
 #: Whether a rule is being transposed: that is linear algebra, by each card's own rule.
 transposing: ContextVar[bool] = ContextVar("transposing", default=False)
 
-_derived: list[Any] = []  # caches of what was derived by rules
-
 #: Compiled functions: their graphs may hold what a rule gave.
 compiled: WeakSet[Any] = WeakSet()
 
@@ -29,14 +27,31 @@ def changed() -> None:
     """Say that a rule has changed: graphs derived before are not used again."""
     global version
     version += 1
-    for cache in _derived:
-        cache.cache_clear()
     for function in list(compiled):
         function.forget("a derivative rule changed")
 
 
+def kept(fn: F) -> F:
+    """Remember the results of a function of a graph, or of a loop, in the graph itself: they are let go together."""
+
+    def remembered(first: Any, *rest: Any) -> Any:
+        held = vars(getattr(first, "body", first))  # a loop's in the graph of its body
+        table = held.get("_kept")
+        if table is None:
+            table = held["_kept"] = {}
+        key = (fn, first, *rest)
+        if key not in table:
+            table[key] = fn(first, *rest)
+        return table[key]
+
+    return wraps(fn)(remembered)  # type: ignore[return-value]
+
+
 def derived(fn: F) -> F:
     """Remember the results of a function that applies rules, as long as no rule changes."""
-    cache = lru_cache(maxsize=1024)(fn)
-    _derived.append(cache)
-    return cache  # type: ignore[return-value]
+
+    @kept
+    def under(first: Any, at: int, *rest: Any) -> Any:
+        return fn(first, *rest)
+
+    return wraps(fn)(lambda first, *rest: under(first, version, *rest))  # type: ignore[return-value]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import reprlib
-from collections import deque
-from collections.abc import Callable, Iterable
+from array import array
+from collections import ChainMap, UserDict, UserList, deque
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
-from types import CellType, MethodType
+from types import CellType, MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,8 @@ from adjoint.core.dispatch import EAGER, HALF, Value
 from adjoint.core.parameter import Parameter
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "missing"})()
-MUTABLE = (list, dict, set, deque, bytearray)
+CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType)
+MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
 _CONSTANT = (bool, int, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
 
 
@@ -39,7 +42,7 @@ class Global:
         return self.namespace.get(self.name, MISSING)
 
     def code(self, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.namespace)}[{self.name!r}]"
+        return f"{hold(self.namespace)}.get({self.name!r}, MISSING)"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,14 +102,32 @@ class ItemOf:
     def get(self) -> Any:
         try:
             return self.container[self.index]
-        except (LookupError, TypeError):
+        except (LookupError, TypeError, ValueError):
             return MISSING
 
     def code(self, hold: Callable[[Any], str]) -> str:
         return f"{hold(self.container)}[{hold(self.index)}]"
 
 
-Place = Global | Free | AttributeOf | ItemOf
+@dataclass(frozen=True, eq=False)
+class Itself:
+    """An object that is known: its contents are what may change."""
+
+    owner: Any
+    label: str
+
+    @property
+    def key(self) -> Any:
+        return id(self.owner), "itself"
+
+    def get(self) -> Any:
+        return self.owner.get(MISSING) if isinstance(self.owner, ContextVar) else self.owner
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        return f"{hold(self.owner)}.get(MISSING)" if isinstance(self.owner, ContextVar) else hold(self.owner)
+
+
+Place = Global | Free | AttributeOf | ItemOf | Itself
 
 
 # ---------------------------------------------------------------- what was found there
@@ -166,7 +187,7 @@ class Items:
     def fits(self, now: Any) -> bool:
         if type(now) is not self.kind or len(now) != len(self.images):
             return False
-        if isinstance(now, dict):
+        if isinstance(now, Mapping):
             return list(now) == self.keys and all(i.fits(x) for i, x in zip(self.images, now.values(), strict=True))
         return all(i.fits(x) for i, x in zip(self.images, now, strict=True))
 
@@ -185,7 +206,7 @@ class Contents:
     def of(x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return x.shape, x.dtype, x.tolist() if x.dtype.hasobject else x.tobytes()
-        return x.tobytes() if isinstance(x, np.generic) else type(x)(x)
+        return x.tobytes() if isinstance(x, (np.generic, memoryview)) else type(x)(x)
 
     def fits(self, now: Any) -> bool:
         return type(now) is self.kind and bool(self.of(now) == self.value)
@@ -243,11 +264,11 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
     if id(x) in around or not (deep or isinstance(x, (tuple, frozenset))):
         return Same(x)
     around = (*around, id(x))
-    if isinstance(x, (list, tuple, dict, deque)):
-        values = x.values() if isinstance(x, dict) else x
-        keys = list(x) if isinstance(x, dict) else None
+    if isinstance(x, CONTAINERS):
+        values = x.values() if isinstance(x, Mapping) else x
+        keys = list(x) if isinstance(x, Mapping) else None
         return Items(kind, keys, [image(y, True, around) for y in values], reprlib.repr(x))
-    if isinstance(x, (set, frozenset, bytearray, np.ndarray)):
+    if isinstance(x, (set, frozenset, bytearray, memoryview, array, np.ndarray)):
         return Contents(kind, Contents.of(x))
     return Same(x)
 
@@ -273,6 +294,12 @@ class Guard:
 
     def holds(self) -> bool:
         return self.image.fits(self.place.get())
+
+    def code(self, hold: Callable[[Any], str]) -> str:
+        """The same as an expression of Python."""
+        if type(self.image) is Same and self.image.value is MISSING:
+            return f"{hold(self.place.get)}() is MISSING"
+        return self.image.code(self.place.code(hold), hold)
 
     def reason(self) -> str:
         """What has changed, in words."""
@@ -310,7 +337,7 @@ def compiled(guards: Iterable[Guard]) -> Callable[[], bool]:
             held[name] = x
         return name
 
-    terms = [g.image.code(g.place.code(hold), hold) for g in guards] or ["True"]
+    terms = [g.code(hold) for g in guards] or ["True"]
     lines = ["def check():", "  now = None", "  try:"]
     for at in range(0, len(terms), 50):  # an expression of a thousand terms is too deep for Python's compiler
         lines.append(f"    if not ({' and '.join(terms[at : at + 50])}): return False")

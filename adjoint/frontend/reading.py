@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable
+from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any
 
-import numpy as np
-
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
-from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf
+from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
-    PLAIN,
     WRAPPER,
     Reads,
     is_ours,
+    is_plain,
     note_network,
     recorder,
     static_attribute,
@@ -35,7 +35,10 @@ def variable(value: Any, name: str, deep: bool = True) -> Any:
     if reads is None:
         return value
     namespace = sys._getframe(1).f_globals
-    if namespace.get(name, MISSING) is not value or (type(value) is ModuleType and not users_module(value)):
+    now = namespace.get(name, MISSING)
+    if now is MISSING and getattr(builtins, name, MISSING) is value:
+        reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+    if now is not value or (type(value) is ModuleType and not users_module(value)):
         return value
     note_network(value)
     return reads.see(Global(namespace, name, f"`{name}`"), value, deep)
@@ -56,8 +59,10 @@ def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     """`owner.name`."""
     value = getattr(owner, name)
     reads = recorder.get()
-    if reads is None or isinstance(owner, PLAIN) or not reads.is_outside(owner):
+    if reads is None or is_plain(owner) or not reads.is_outside(owner):
         return value
+    if type(owner) is ContextVar:
+        reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING))
     return _attribute(reads, owner, name, value, text, deep)
 
 
@@ -70,14 +75,13 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     if note_network(owner):
         note_network(value)
         own = type(value) is MethodType and value.__self__ is owner
-        covered = name in _OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, tuple, np.ndarray, Value)))
+        covered = name in _OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, Value)))
         if covered or isinstance(value, Parameter) or (own and is_ours(value)):
             return value
         return reads.see(reads.attribute(owner, name, text), value, deep)
     static = static_attribute(owner, name)
     if isinstance(static, property):
-        if type(static.fget) is FunctionType:
-            reads.sweep(static.fget, (owner,))
+        reads.through_property(owner, name, static)
         return value
     note_network(value)
     return reads.see(reads.attribute(owner, name, text), value, deep)
@@ -87,10 +91,12 @@ def items(container: Any, index: Any, text: str = "") -> Any:
     """`container[index]` where the container comes from outside."""
     value = container[index]
     reads = recorder.get()
-    if reads is None or not isinstance(container, (list, dict)) or is_graph_value(index) or not reads.holds(container):
+    if reads is None or isinstance(container, Value) or is_graph_value(index):
         return value
-    if type(index) not in (int, str, bool, tuple, type(None)):
-        reads.see(ItemOf([container], 0, f"`{text}`"), container)
+    if not reads.holds(container) and (is_plain(container) or not reads.is_outside(container)):
+        return value
+    if type(index) not in (int, str, bool, float, tuple, type(None)):
+        reads.see(Itself(container, f"`{text}`"), container)
         return value
     note_network(value)
     return reads.see(ItemOf(container, index, f"`{text}`"), value)
@@ -123,7 +129,7 @@ def handed(args: tuple[Any, ...]) -> None:
     if reads is None:
         return
     for x in args:
-        if isinstance(x, (*PLAIN, type, ModuleType, FunctionType, MethodType)) or not users_class(x):
+        if is_plain(x) or isinstance(x, (type, ModuleType, FunctionType, MethodType)) or not users_class(x):
             continue
         if reads.is_outside(x) and not note_network(x) and hasattr(x, "__dict__"):
             reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -22,6 +22,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.spec import spec_of
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import (
+    CONTAINERS,
     MISSING,
     MUTABLE,
     AttributeOf,
@@ -73,7 +74,7 @@ class Reads:
 
     def see(self, place: Place, value: Any, deep: bool = True, lift_it: bool = True) -> Any:
         """A value found at a place: itself, or what stands for it in the graph."""
-        key = (place.key, deep and isinstance(value, (*MUTABLE, np.ndarray)))
+        key = (place.key, deep and isinstance(value, MUTABLE))
         self._contains(value)
         known = self.sources.get(place.key)
         if known is not None:
@@ -99,10 +100,11 @@ class Reads:
 
     def _contains(self, value: Any) -> None:
         """Take note of a container from outside, and of those in it."""
-        if isinstance(value, (list, tuple, dict)) and id(value) not in self._containers:
+        if isinstance(value, MUTABLE) and id(value) not in self._containers:
             self._containers[id(value)] = value
-            for x in value.values() if isinstance(value, dict) else value:
-                self._contains(x)
+            if isinstance(value, CONTAINERS):
+                for x in value.values() if isinstance(value, Mapping) else value:
+                    self._contains(x)
 
     def holds(self, container: Any) -> bool:
         """Whether a container is from outside."""
@@ -156,16 +158,16 @@ class Reads:
 
     def is_outside(self, x: Any) -> bool:
         """Whether an object has been there before the trace, as far as one can tell."""
-        return not isinstance(x, PLAIN) and id(x) not in self._inside
+        return not is_plain(x) and id(x) not in self._inside
 
     def made(self, x: Any) -> None:
         """Take note of an object that the traced function has made."""
-        if not isinstance(x, PLAIN):
+        if not is_plain(x):
             self._inside.add(id(x))
 
     def written(self, holder: Any, attribute: str | None) -> None:
         """Take note of an attribute that the traced function has set: what it reads there later is its own."""
-        if attribute is not None and not isinstance(holder, PLAIN):
+        if attribute is not None and not is_plain(holder):
             place = self.attribute(holder, attribute)
             if (place.key, False) not in self.guards and (place.key, True) not in self.guards:
                 self._written.add(place.key)
@@ -198,7 +200,14 @@ class Reads:
             for name, method in vars(cls).items():
                 implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
                 if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
+                    self.see(self.attribute(type(x), name), getattr(type(x), name))
                     self.sweep(method, (x,))
+
+    def through_property(self, x: Any, name: str, found: property) -> None:
+        """A property is read, and with it whatever its function reads."""
+        self.see(self.attribute(type(x), name), found)
+        if type(found.fget) is FunctionType:
+            self.sweep(found.fget, (x,))
 
     # ------------------------------------------------------------ code that stays Python
 
@@ -231,8 +240,8 @@ class Reads:
         elif type(x) is MethodType:
             if type(x.__func__) is FunctionType and is_users(x.__func__.__code__.co_filename):
                 self.sweep(x.__func__, (x.__self__,))
-        elif isinstance(x, (list, tuple, dict)):
-            for y in list(x.values()) if isinstance(x, dict) else x:
+        elif isinstance(x, CONTAINERS):
+            for y in list(x.values()) if isinstance(x, Mapping) else x:
                 self._follow(y, names)
         elif self.is_outside(x) and not (isinstance(x, ModuleType) and not users_module(x)):
             self._attributes(x, names)
@@ -249,8 +258,7 @@ class Reads:
             if static is MISSING:
                 continue
             if isinstance(static, property):
-                if type(static.fget) is FunctionType:
-                    self.sweep(static.fget, (x,))
+                self.through_property(x, name, static)
             elif type(static) is FunctionType and not isinstance(x, ModuleType) and name not in vars_of(x):
                 if is_users(static.__code__.co_filename):
                     self.see(self.attribute(x, name), getattr(x, name))
@@ -278,6 +286,11 @@ recorder: ContextVar[Reads | None] = ContextVar("reads", default=None)
 # ---------------------------------------------------------------- what things are
 
 
+def is_plain(x: Any) -> bool:
+    """Whether an object has no attributes that a user may set."""
+    return isinstance(x, PLAIN) and (type(x) in PLAIN or isinstance(x, super) or not hasattr(x, "__dict__"))
+
+
 def network_version(x: Any) -> bool:
     """Whether an object counts the changes of its attributes, as Cells do."""
     return "_version" in getattr(x, "__dict__", ()) and hasattr(type(x), "construct")
@@ -285,7 +298,7 @@ def network_version(x: Any) -> bool:
 
 def note_network(x: Any) -> bool:
     """Take note of a Cell's version, if it is one."""
-    if isinstance(x, PLAIN) or not network_version(x):
+    if is_plain(x) or not network_version(x):
         return False
     used = context.cells.get()
     if used is not None:

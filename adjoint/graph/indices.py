@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.rules import kept
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace
@@ -33,7 +33,7 @@ class Indices:
         )
 
 
-@lru_cache(maxsize=256)
+@kept
 def indices(graph: Graph) -> Indices | None:
     """The indices of a graph; None if one of them depends on more than whole numbers, or stands inside control flow."""
     found: dict[tuple[Node, int], None] = {}

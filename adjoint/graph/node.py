@@ -135,7 +135,9 @@ class Builder:
 def inferred(op: Any, specs: tuple[Spec, ...]) -> Any:
     """The Spec of an op's result; worked out once for equal calls."""
     try:
-        return op.infer(*specs) if op.opaque else _inferred(op, specs)
+        return (
+            op.infer(*specs) if op.opaque or hasattr(op, "graphs") else _inferred(op, specs)
+        )  # no table holds a graph
     except AdjointError as error:
         raise located(error) from None
 

@@ -23,7 +23,7 @@ from adjoint.backends.native import layout
 VARIABLE, KEY, WORD, MEMORY, TEST = range(5)
 Guard = tuple[
     Any, ...
-]  # (variable, value), (dict, key, value), (cell, value), (function, part, value), (array,), (test,)
+]  # (variable, value), (dict, key[, value]), (cell, value), (function, part, value), (array,), (test,)
 
 
 def words(guards: Sequence[Guard], keep: list[Any]) -> list[int]:
@@ -35,7 +35,7 @@ def words(guards: Sequence[Guard], keep: list[Any]) -> list[int]:
         if isinstance(subject, ContextVar):
             found += [VARIABLE, id(subject), 0, id(guard[1])]
         elif type(subject) is dict:
-            found += [KEY, id(subject), id(guard[1]), id(guard[2])]
+            found += [KEY, id(subject), id(guard[1]), id(guard[2]) if len(guard) == 3 else 0]  # or it must not be there
         elif type(subject) is CellType:
             found += [WORD, id(subject) + _cell_offset(), 0, id(guard[1])]
         elif type(subject) is FunctionType and len(guard) == 3:
