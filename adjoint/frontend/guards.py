@@ -23,6 +23,24 @@ MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
 _CONSTANT = (bool, int, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
 
 
+def members(x: Any) -> list[Any]:
+    """What a container holds; no method of a user's class is asked."""
+    kind: Any
+    for kind in (list, tuple, deque):
+        if isinstance(x, kind):
+            return list(kind.__iter__(x))
+    if isinstance(x, dict):
+        return list(dict.values(x))
+    return list(x.values() if isinstance(x, Mapping) else x)
+
+
+def keys_of(x: Any) -> list[Any] | None:
+    """The keys of a dict or the like; None for other containers."""
+    if isinstance(x, dict):
+        return list(dict.keys(x))
+    return list(x) if isinstance(x, Mapping) else None
+
+
 # ---------------------------------------------------------------- places
 
 
@@ -185,11 +203,10 @@ class Items:
     value: str
 
     def fits(self, now: Any) -> bool:
-        if type(now) is not self.kind or len(now) != len(self.images):
+        if type(now) is not self.kind or keys_of(now) != self.keys:
             return False
-        if isinstance(now, Mapping):
-            return list(now) == self.keys and all(i.fits(x) for i, x in zip(self.images, now.values(), strict=True))
-        return all(i.fits(x) for i, x in zip(self.images, now, strict=True))
+        inside = members(now)
+        return len(inside) == len(self.images) and all(i.fits(x) for i, x in zip(self.images, inside, strict=True))
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
         return f"{hold(self.fits)}({now})"
@@ -265,9 +282,7 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
         return Same(x)
     around = (*around, id(x))
     if isinstance(x, CONTAINERS):
-        values = x.values() if isinstance(x, Mapping) else x
-        keys = list(x) if isinstance(x, Mapping) else None
-        return Items(kind, keys, [image(y, True, around) for y in values], reprlib.repr(x))
+        return Items(kind, keys_of(x), [image(y, True, around) for y in members(x)], shown(x))
     if isinstance(x, (set, frozenset, bytearray, memoryview, array, np.ndarray)):
         return Contents(kind, Contents.of(x))
     return Same(x)
@@ -279,6 +294,8 @@ def shown(x: Any) -> str:
         return "nothing"
     if isinstance(x, (np.ndarray, Value)):
         return f"another {type(x).__name__}"
+    if isinstance(x, CONTAINERS) and type(x).__iter__ not in (list.__iter__, tuple.__iter__, dict.__iter__):
+        return f"a {type(x).__name__}"
     return reprlib.repr(x)
 
 

@@ -6,10 +6,11 @@ import builtins
 import sys
 from collections.abc import Callable
 from contextvars import ContextVar
-from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
 from adjoint.core.dispatch import Value
+from adjoint.core.errors import PACKAGE
 from adjoint.core.parameter import Parameter
 from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
@@ -17,11 +18,13 @@ from adjoint.frontend.reads import (
     Reads,
     is_ours,
     is_plain,
+    network_version,
     note_network,
     recorder,
     static_attribute,
     users_class,
     users_module,
+    vars_of,
 )
 from adjoint.graph.trace import is_graph_value
 
@@ -35,6 +38,8 @@ def variable(value: Any, name: str, deep: bool = True) -> Any:
     if reads is None:
         return value
     namespace = sys._getframe(1).f_globals
+    if namespace.get("__name__", "").startswith("adjoint.nn"):
+        return value
     now = namespace.get(name, MISSING)
     if now is MISSING and getattr(builtins, name, MISSING) is value:
         reads.see(Global(namespace, name, f"`{name}`"), MISSING)
@@ -59,11 +64,26 @@ def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     """`owner.name`."""
     value = getattr(owner, name)
     reads = recorder.get()
-    if reads is None or is_plain(owner) or not reads.is_outside(owner):
+    if reads is None or is_plain(owner):
         return value
-    if type(owner) is ContextVar:
+    if not reads.is_outside(owner):
+        return value if name in vars_of(owner) or network_version(owner) else _of_class(reads, owner, name, value, deep)
+    if type(owner) is ContextVar and not sys._getframe(1).f_code.co_filename.startswith(PACKAGE):
         reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING))
     return _attribute(reads, owner, name, value, text, deep)
+
+
+def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool) -> Any:
+    """An attribute that an object made in the trace has from its class, which is from outside."""
+    cls = type(owner)
+    static = static_attribute(cls, name)
+    if static is MISSING or isinstance(static, (MemberDescriptorType, GetSetDescriptorType)) or not users_class(owner):
+        return value
+    if isinstance(static, property):
+        reads.through_property(owner, name, static)
+        return value
+    found = reads.see(reads.attribute(cls, name), getattr(cls, name), deep)
+    return value if type(value) is MethodType else found
 
 
 def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextvars import ContextVar
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -36,6 +36,7 @@ from adjoint.frontend.guards import (
     Place,
     Same,
     image,
+    members,
 )
 from adjoint.graph.trace import Tracer, identity, is_graph_value
 
@@ -103,7 +104,7 @@ class Reads:
         if isinstance(value, MUTABLE) and id(value) not in self._containers:
             self._containers[id(value)] = value
             if isinstance(value, CONTAINERS):
-                for x in value.values() if isinstance(value, Mapping) else value:
+                for x in members(value):
                     self._contains(x)
 
     def holds(self, container: Any) -> bool:
@@ -241,7 +242,7 @@ class Reads:
             if type(x.__func__) is FunctionType and is_users(x.__func__.__code__.co_filename):
                 self.sweep(x.__func__, (x.__self__,))
         elif isinstance(x, CONTAINERS):
-            for y in list(x.values()) if isinstance(x, Mapping) else x:
+            for y in members(x):
                 self._follow(y, names)
         elif self.is_outside(x) and not (isinstance(x, ModuleType) and not users_module(x)):
             self._attributes(x, names)
