@@ -226,7 +226,7 @@ class Pad(Movement):
         return Spec(tuple(n + a + b for n, (a, b) in zip(x.shape, self.widths, strict=True)), x.dtype)
 
     def eval(self, xp, x):
-        if len(self.widths) != x.ndim:
+        if len(self.widths) != len(shape_of(x)):
             self.infer(spec_of(x))  # NumPy would use one pair for every axis
         return xp.pad(x, self.widths) if self.widths else x
 
@@ -241,6 +241,7 @@ class Pad(Movement):
     def samples(cls, draw):
         yield cls(((1, 2),)), (draw(3),)
         yield cls(((0, 1), (2, 0))), (draw(2, 3),)
+        yield cls(()), (draw(),)
 
     @classmethod
     def errors(cls):

@@ -16,6 +16,8 @@ from adjoint.core.spec import Spec, bool_, int64
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Graph, Node, Pick
 
+FIRST = 1 << 20  # bytes that a stack may begin with
+
 
 def takes(node: Node) -> bool:
     """Whether everything inside can be compiled."""
@@ -340,7 +342,9 @@ def _grow(frame: Any, stacks: Sequence[_Stack], capacity: str, count: str) -> No
     more, enough = code.new_label("more"), code.new_label("enough")
     code.branch(code.put(f"icmp slt i64 {count}, {room}"), enough, more)
     code.begin(more)
-    new = code.put(f"mul i64 {code.put(f'add i64 {room}, 64')}, 2")
+    each = sum(stack.size * stack.dtype.itemsize for stack in stacks)
+    few = max(min(FIRST // max(each, 1), 64), 1)
+    new = code.put(f"mul i64 {code.put(f'add i64 {room}, {few}')}, 2")
     _make_room(frame, stacks, new)
     code.store(new, capacity, int64)
     code.jump(enough)
@@ -348,10 +352,16 @@ def _grow(frame: Any, stacks: Sequence[_Stack], capacity: str, count: str) -> No
 
 
 def _make_room(frame: Any, stacks: Sequence[_Stack], rounds: str) -> None:
-    """Give every stack memory for so many rounds; what is on it stays."""
+    """Give every stack memory for so many rounds; what is on it stays. Where there is none, the kernel ends with MemoryError."""
     code = frame.code
     frame.shared.module.declare("ptr @realloc(ptr, i64)")
     for stack in stacks:
         old = code.put(f"load ptr, ptr {stack.slot}")
         size = code.put(f"mul i64 {code.put(f'add i64 {rounds}, 1')}, {stack.size * stack.dtype.itemsize}")
-        code.do(f"store ptr {code.put(f'call ptr @realloc(ptr {old}, i64 {size})')}, ptr {stack.slot}")
+        new = code.put(f"call ptr @realloc(ptr {old}, i64 {size})")
+        none, some = code.new_label("none"), code.new_label("some")
+        code.branch(code.put(f"icmp eq ptr {new}, null"), none, some)
+        code.begin(none)
+        interrupt.no_memory(frame, size)
+        code.begin(some)
+        code.do(f"store ptr {new}, ptr {stack.slot}")

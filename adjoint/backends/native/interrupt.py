@@ -26,6 +26,7 @@ from adjoint.graph.node import Graph, Node
 
 SYMBOL = "adj_poll"
 DECLARE = f"declare i32 @{SYMBOL}(ptr) cold nounwind"
+NO_MEMORY = "adj_no_memory"
 EVERY = 50_000_000  # nanoseconds between two questions to Python
 OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
 LARGE = 1 << 20  # elements of a step before which it is worth while to ask
@@ -110,8 +111,22 @@ leave:
 go.on:
   ret i32 0
 }}
-"""
 
+; Set the exception that a kernel ends with where it gets no memory.
+define void @adj_no_memory(i64 %bytes) cold nounwind {{
+  %gil = call i32 @PyGILState_Ensure()
+  %kind = load ptr, ptr @PyExc_MemoryError
+  %r = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr @adj_message, i64 %bytes)
+  call void @PyGILState_Release(i32 %gil)
+  ret void
+}}
+@PyExc_MemoryError = external global ptr
+@adj_message = external global i8
+declare ptr @PyErr_Format(ptr, ptr, ...)
+"""
+MESSAGE = b"a loop keeps values of each iteration, for its derivative or its results: there are no %zd bytes for them"
+
+_message = ctypes.create_string_buffer(MESSAGE)
 _noted = np.zeros(2, np.int64)  # signals, and the address of the handler before ours
 
 
@@ -135,13 +150,15 @@ def _compiled() -> Library:
     over = getattr(api, "Py_IsFinalizing" if sys.version_info >= (3, 13) else "_Py_IsFinalizing")
     found |= {"adj_is_finalizing": address_of(over), "adj_asked": id(asked)}
     found |= {"adj_interrupts": _noted.ctypes.data, "adj_before": _noted.ctypes.data + 8}
-    text = POLL.format(clock=time.CLOCK_MONOTONIC, every=EVERY)
-    return compile_ir(text, [SYMBOL, "adj_on_signal"], found)
+    found |= {"PyErr_Format": address_of(api.PyErr_Format), "adj_message": ctypes.addressof(_message)}
+    found["PyExc_MemoryError"] = ctypes.addressof(ctypes.c_void_p.in_dll(api, "PyExc_MemoryError"))
+    text = POLL.format(clock=getattr(time, "CLOCK_MONOTONIC", 1), every=EVERY)
+    return compile_ir(text, [SYMBOL, NO_MEMORY, "adj_on_signal"], found)
 
 
 def externals() -> dict[str, int]:
-    """The address of `adj_poll`, for the modules that declare it."""
-    return {SYMBOL: library()[SYMBOL]}
+    """The addresses of `adj_poll` and `adj_no_memory`, for the modules that declare them."""
+    return {name: library()[name] for name in (SYMBOL, NO_MEMORY)}
 
 
 def possible() -> bool:
@@ -197,6 +214,7 @@ class Polls:
         self.given: set[str] = set()  # the addresses of those that results are written to
         self.committed = not possible()  # whether it has begun to: then it must not end before its time
         self.depth = 0  # loops around the code being written
+        self.may_lack_memory = False
         self._state: str | None = None
         self._budget: str | None = None
 
@@ -206,8 +224,8 @@ class Polls:
 
     @property
     def asked(self) -> bool:
-        """Whether a question is asked anywhere."""
-        return self._state is not None
+        """Whether the function may be left early anywhere."""
+        return self._state is not None or self.may_lack_memory
 
     def state(self) -> str:
         """What is remembered between two questions."""
@@ -298,3 +316,11 @@ def _ask(frame: Any, go: str) -> None:
     code.module.declarations[DECLARE] = None
     stop = code.put(f"call i32 @{SYMBOL}(ptr {frame.shared.polls.state()})")
     code.branch(code.put(f"icmp ne i32 {stop}, 0"), "interrupted", go)
+
+
+def no_memory(frame: Any, size: str) -> None:
+    """Leave the function with a MemoryError, since there are not so many bytes."""
+    frame.shared.polls.may_lack_memory = True
+    frame.code.module.declarations[f"declare void @{NO_MEMORY}(i64) cold nounwind"] = None
+    frame.code.do(f"call void @{NO_MEMORY}(i64 {size})")
+    frame.code.jump("interrupted")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -276,3 +278,41 @@ def test_an_index_out_of_range_is_refused_as_by_the_interpreter() -> None:
         with pytest.raises(IndexError) as found:
             program(V, np.int64(i))
         assert str(found.value).splitlines()[0] == str(wanted.value).splitlines()[0]
+
+
+NO_MEMORY = """
+import resource
+import numpy as np
+import adjoint as ad
+from adjoint import ops
+
+def f(x, n):
+    k = 0.0
+    while k < n:
+        x = ops.sin(x) * 1.01
+        k = k + 1.0
+    return ops.sum(x)
+
+g = ad.jit(ad.grad(f))
+x = np.ones(500_000)
+before = g(x, 3.0)
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000,) * 2)
+for _ in range(2):
+    try:
+        g(x, 500.0)
+    except MemoryError as error:
+        assert "a loop keeps values of each iteration" in str(error) and "g(x, 500.0)" in str(error), error
+    else:
+        raise AssertionError("there should have been no memory")
+assert (g(x, 3.0) == before).all()
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process by what /proc says it has")
+def test_a_stack_that_finds_no_memory_raises(tmp_path: Any) -> None:
+    """It is an exception, what was kept is freed, and the function can be called again."""
+    script = tmp_path / "no_memory.py"
+    script.write_text(NO_MEMORY)
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200)
+    assert done.returncode == 0, done.stderr[-2000:]
