@@ -24,6 +24,9 @@ open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 #: The branch of a graph that is being traced: ops on values from outside belong to it too, so that they run only if it does.
 branch: ContextVar[Any] = ContextVar("branch", default=None)
 
+#: Whether a graph is gone through again: its ops mean what they say, also on what is a Python number to the program around it.
+replaying: ContextVar[bool] = ContextVar("replaying", default=False)
+
 #: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
 static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
 backend_default = os.environ.get("ADJOINT_BACKEND") or None

@@ -26,7 +26,7 @@ def vmap_graph(graph: Graph, batched: tuple[bool, ...], size: int) -> Graph:
     specs = [
         Spec((size, *p.spec.shape), p.spec.dtype) if b else p.spec for p, b in zip(graph.params, batched, strict=True)
     ]
-    return trace(whole, specs, f"vmap of {graph.name}", "vmap")[0]
+    return trace(whole, specs, f"vmap of {graph.name}", "vmap", replayed=True)[0]
 
 
 def _batched(node: Node, values: dict[Node, Any], dims: dict[Node, Any]) -> tuple[Any, Any]:

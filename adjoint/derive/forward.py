@@ -26,7 +26,7 @@ def jvp_graph(graph: Graph, moving: tuple[int, ...], kept: tuple[int, ...]) -> G
     specs = [p.spec for p in graph.params] + [
         type(p.spec)(p.spec.shape, p.spec.dtype) for p in (graph.params[i] for i in moving)
     ]
-    return trace(pushed, specs, f"jvp of {graph.name}", "jvp")[0]
+    return trace(pushed, specs, f"jvp of {graph.name}", "jvp", replayed=True)[0]
 
 
 def sweep_forward(graph: Graph, values: dict[Node, Any], tangents: dict[Node, Any]) -> dict[Node, Any]:

@@ -26,4 +26,6 @@ def grad_graph(graph: Graph) -> Graph:
     def gradient(*xs: Any) -> list[Any]:
         return replay(pull, [*xs, *ones])
 
-    return trace(gradient, [Spec(p.spec.shape, p.spec.dtype) for p in graph.params], f"gradient of {graph.name}")[0]
+    return trace(
+        gradient, [Spec(p.spec.shape, p.spec.dtype) for p in graph.params], f"gradient of {graph.name}", replayed=True
+    )[0]

@@ -54,7 +54,7 @@ def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Place
         return replay(test, [*xs[:a], *xs[n : n + len(constants)]])
 
     more = [carry[i] for i in carry_places], [constants[i] for i in constant_places]
-    return trace(decide, [*carry, *more[0], *constants, *more[1]])[0]
+    return trace(decide, [*carry, *more[0], *constants, *more[1]], replayed=True)[0]
 
 
 @derived
@@ -77,7 +77,7 @@ def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> 
         return [*ys[:a], *ts[:n], *ys[a:], *ts[n:]]
 
     specs = [*c, *(c[i] for i in carry), *x, *(x[i] for i in stacked), *k, *(k[i] for i in constants)]
-    return trace(both, specs, f"jvp of {body.name}")[0]
+    return trace(both, specs, f"jvp of {body.name}", replayed=True)[0]
 
 
 def loop_tangents(loop: Loop, moving: Sequence[Places], found: Sequence[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
@@ -150,7 +150,7 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
         *(c[i] for i in cf), *(k[i] for i in kf),
         Spec((), bool_), *c, *(Spec(n.spec.shape, n.spec.dtype) for n in kept), *x, *(outs[a + i] for i in yf), *k,
     ]  # fmt: skip
-    return trace(back, inputs, f"vjp of {body.name}")[0]
+    return trace(back, inputs, f"vjp of {body.name}", replayed=True)[0]
 
 
 # ---------------------------------------------------------------- batches
@@ -189,7 +189,7 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     if loop.test is None:
         if not (loop.guarded and flags[a]):
             return loop.with_body(body)
-        return loop.with_body(trace(lambda *xs: masked(xs[a], xs), specs)[0], guarded=False)
+        return loop.with_body(trace(lambda *xs: masked(xs[a], xs), specs, replayed=True)[0], guarded=False)
     test = vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size)
 
     def guarded(*xs: Any) -> list[Any]:
@@ -198,4 +198,6 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     def any_going(*xs: Any) -> list[Any]:
         return [verbs.any_of(replay(test, xs)[0])]
 
-    return loop.with_body(trace(guarded, specs)[0], test=trace(any_going, [*specs[:a], *specs[a + s :]])[0])
+    return loop.with_body(
+        trace(guarded, specs, replayed=True)[0], test=trace(any_going, [*specs[:a], *specs[a + s :]], replayed=True)[0]
+    )

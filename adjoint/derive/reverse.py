@@ -32,7 +32,7 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], moving: tuple[int, ...], ke
         return [or_zeros(found.get(graph.params[i], ZERO), xs[i]) for i in wanted]
 
     specs = [p.spec for p in graph.params] + [_strong(k.spec) for k in (*kept, *(graph.outputs[i] for i in moving))]
-    return trace(pulled, specs, f"vjp of {graph.name}", "grad")[0]
+    return trace(pulled, specs, f"vjp of {graph.name}", "grad", replayed=True)[0]
 
 
 def _strong(spec: Any) -> Any:

@@ -30,11 +30,13 @@ class Tracer(Trace):
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}
         self.ended = False
+        self.replays = False  # whether it goes through a graph again, not through a program
         self.inner = False  # whether it is a branch or an iteration of a loop
 
     def param(self, spec: Spec, name: str = "", number: Number | None = None) -> Any:
         """A graph value that stands for an input; a Python number's is marked as one."""
-        return make(self.builder.param(spec, name), self, number or (Number() if spec.weak else None))
+        marked = number or (Number() if spec.weak and not self.replays else None)
+        return make(self.builder.param(spec, name), self, marked)
 
     def node(self, x: Any) -> Node:
         """The node of a value: one of ours, a constant, or an input that stands for a value from outside."""
@@ -62,7 +64,7 @@ class Tracer(Trace):
             return op(*clean)
         given: Sequence[Any] = xs
         mark = rounded = None
-        if any(isinstance(x, Value) and number_of(x) is not None for x in xs):
+        if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):
             given, mark, rounded = operands(op, xs)
         node = self.builder.build(op, [self.node(x) for x in given])
         if op.effect:
@@ -100,12 +102,14 @@ def trace(
     name: str = "graph",
     what: str = "jit",
     branch: bool = False,
+    replayed: bool = False,
 ) -> tuple[Graph, list[Any]]:
     """The graph of a function of flat inputs that returns a list, and the values from outside that it uses.
 
-    Those values are inputs of the graph behind its own.
+    Those values are inputs of the graph behind its own. What replays a graph is no Python program: its numbers are numbers of
+    the graph, and its ops mean what they say.
     """
-    return traced(fn, specs, name, what, branch)[:2]
+    return traced(fn, specs, name, what, branch, replayed=replayed)[:2]
 
 
 def traced(
@@ -115,10 +119,11 @@ def traced(
     what: str = "jit",
     branch: bool = False,
     numbers: Sequence[Number | None] = (),
+    replayed: bool = False,
 ) -> tuple[Graph, list[Any], list[Number | None]]:
     """As `trace` with what the results are to Python: the mark of a number, or None. So are the inputs that `numbers` names."""
     tracer = Tracer(what)
-    tracer.inner = True
+    tracer.inner, tracer.replays = True, replayed
     inputs = [tracer.param(s, "", m) for s, m in zip_longest(specs, numbers)]
     try:
         with context.setting(context.branch, tracer if branch else context.branch.get()):

@@ -14,14 +14,15 @@ def replay(graph: Graph, values: Sequence[Any]) -> list[Any]:
     """The results of a graph for these inputs: arrays are computed with, Tensors are followed by their transforms."""
     found: dict[Node, Any] = dict(zip(graph.params, values, strict=True))
     left = dict(uses(graph))
-    for node in graph.nodes:
-        if node in found:
-            continue
-        found[node] = apply(node, [found[n] for n in node.inputs])
-        for n in node.inputs:
-            left[n] -= 1
-            if not left[n]:
-                del found[n]  # nothing needs it any more
+    with context.setting(context.replaying, True):
+        for node in graph.nodes:
+            if node in found:
+                continue
+            found[node] = apply(node, [found[n] for n in node.inputs])
+            for n in node.inputs:
+                left[n] -= 1
+                if not left[n]:
+                    del found[n]  # nothing needs it any more
     return [found[n] for n in graph.outputs]
 
 

@@ -115,7 +115,9 @@ class Cell:
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_by_mode", "_jitted")}  # a copy compiles for itself
+        return {
+            k: v for k, v in self.__dict__.items() if k not in ("_by_mode", "_jitted")
+        }  # a copy compiles for itself
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Cell:
         outermost = not memo

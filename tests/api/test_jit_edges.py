@@ -101,3 +101,17 @@ def test_reductions_of_a_number() -> None:
     for backend in ("native", "interpreter"):
         run = ad.jit(lambda x: (ops.sum(x), ops.mean(x), ops.max(x)), backend=backend)
         assert [y.item() for y in run(3.0)] == [3.0, 3.0, 3.0]
+
+
+def test_a_graph_that_is_gone_through_again_is_no_python_program():
+    """`~` of a truth value flips it in a graph, also where the truth value comes from a Python number."""
+
+    def f(b):
+        if not (b < 1.11):
+            return b * 0.0 + 7.0
+        return b * 2.0
+
+    inner = ad.jit(f)
+    for way in (ad.grad(inner), ad.jit(ad.grad(inner)), ad.jit(ad.grad(lambda b: inner(b) * 1.0)), ad.jacfwd(inner)):
+        assert float(way(0.5)) == 2.0 and float(way(2.0)) == 0.0
+    assert float(ad.jit(lambda b: inner(b) * 1.0)(0.5)) == 1.0

@@ -1,0 +1,120 @@
+"""Tensors that show elements of one another, as NumPy's views do: what is written to one is seen in all of them.
+
+A slice, a transposed or a reshaped Tensor remembers the steps that lead to it from its root. A write puts the new elements into
+the root by the same steps, and reads what the others show anew: all of it in ops, so that it is differentiated, batched and
+traced like any other computation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import ref
+
+from adjoint.core.dispatch import make
+
+
+class Family:
+    """A root and the Tensors that show parts of it, none of which it keeps alive."""
+
+    __slots__ = ("base", "limit", "root", "views")
+
+    def __init__(self, root: Any) -> None:
+        self.root: Any = ref(root)
+        self.base = make(root._value, root._trace, root._extra)  # what the root held, for when it is gone
+        self.views: list[Any] = []
+        self.limit = 16
+
+    def add(self, view: Any) -> None:
+        self.views.append(ref(view))
+        if len(self.views) > self.limit:
+            self.views = [r for r in self.views if r() is not None]
+            self.limit = 16 + 2 * len(self.views)
+
+    def others(self, x: Any) -> list[Any]:
+        """The views beside x that are still there."""
+        self.views = [r for r in self.views if r() is not None]
+        found = (r() for r in self.views)
+        return [y for y in found if y is not None and y is not x and y._kin[0] is self]
+
+
+def relate(view: Any, x: Any, step: Any) -> None:
+    """Note that `view` is what `step` shows of `x`."""
+    kin = getattr(x, "_kin", None)
+    if kin is None or (kin[0].root() is None and not kin[0].others(x)):
+        kin = x._kin = (Family(x), ())
+    family, steps = kin
+    if steps and not step.is_view((*steps, step), family.base):
+        return
+    view._kin = (family, (*steps, step))
+    family.add(view)
+
+
+def alone(x: Any) -> Any:
+    """The same Tensor, sharing its elements with none."""
+    if getattr(x, "_kin", None) is not None:
+        del x._kin
+    return x
+
+
+def relatives(x: Any) -> list[Any]:
+    """The Tensors in which a write to x may be seen."""
+    kin = getattr(x, "_kin", None)
+    if kin is None:
+        return []
+    root = kin[0].root()
+    return [y for y in (root, *kin[0].others(x)) if y is not None and y is not x]
+
+
+def related(x: Any, y: Any) -> bool:
+    """Whether a write to one may be seen in the other."""
+    a, b = getattr(x, "_kin", None), getattr(y, "_kin", None)
+    return x is y or (a is not None and b is not None and a[0] is b[0])
+
+
+def write(x: Any, new: Any, place: Any = None) -> None:
+    """Bind x to a new value, and all that show its elements; `place` is the step to the elements that differ, if known."""
+    kin = getattr(x, "_kin", None)
+    if kin is None:
+        x._rebind(new)
+        return
+    family, steps = kin
+    root, others = family.root(), family.others(x)
+    if not others and (root is None or root is x):
+        del x._kin
+        x._rebind(new)
+        return
+    whole = new
+    if steps:
+        base = family.base if root is None else root
+        for y in others if root is None else ():
+            base = _put(base, y._kin[1], y)
+        whole = _put(base, steps, new)
+    if root is not None and root is not x:
+        root._take(whole)
+    reached = steps if place is None else (*steps, place)
+    for y in others:
+        if not _apart(reached, y._kin[1], family.base):
+            y._rebind(_shown(whole, y._kin[1]))
+    x._rebind(new if new.dtype == whole.dtype else _shown(whole, steps))
+
+
+def _shown(root: Any, steps: Sequence[Any]) -> Any:
+    for step in steps:
+        root = step.show(root)
+    return root
+
+
+def _put(root: Any, steps: Sequence[Any], value: Any) -> Any:
+    """The root with a value in place of what the steps show of it."""
+    parents = [root]
+    for step in steps[:-1]:
+        parents.append(step.show(parents[-1]))
+    for parent, step in zip(reversed(parents), reversed(steps), strict=True):
+        value = step.put(parent, value)
+    return value
+
+
+def _apart(one: Sequence[Any], other: Sequence[Any], base: Any) -> bool:
+    """Whether two ways from the root are known to show no element in common."""
+    return bool(one and other) and one[0].is_apart(other[0], base)
