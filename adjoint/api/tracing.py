@@ -21,6 +21,7 @@ from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
 from adjoint.core.spec import Spec
+from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert, leaks
 from adjoint.frontend.calls import call
 from adjoint.frontend.files import is_users
@@ -106,6 +107,7 @@ class Traced:
                 deeper(),
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
+                ys = [verbs.array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
             if not ys:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"

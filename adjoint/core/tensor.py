@@ -338,7 +338,7 @@ def _converted(data: Any, dtype: Any) -> Any:
 def _array_of_elements(x: Tensor) -> np.ndarray:
     """An object array of the elements, each still tracked, for code that insists on np.asarray."""
     result = np.empty(x.size, dtype=object)
-    for i, element in enumerate(verbs.unstack(verbs.reshape(x, (-1,)))):
+    for i, element in enumerate(verbs.unstack(verbs.reshape(x, (x.size,)))):
         result[i] = element
     return result.reshape(x.shape)
 

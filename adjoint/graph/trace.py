@@ -46,6 +46,7 @@ class Tracer(Trace):
             if x._trace is EAGER or x._trace is HALF:
                 return self.builder.const(x._value)
             if x._trace.level > self.level:
+                shape_of(x)  # elements picked by a mask have no shape, and say so
                 raise EndedTransformError(f"a Tensor of an inner transform was used outside of it{called_at()}")
             known = self._inside.get(identity(x))
             if known is None:

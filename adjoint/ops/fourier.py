@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError
-from adjoint.core.spec import Shape, Spec, complex64, complex128, is_half, normalize_axis, shape_of
+from adjoint.core.spec import Shape, Spec, complex64, complex128, dtype_of, is_half, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_front, cast_like
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear
@@ -57,7 +57,7 @@ class Fft(Linear):
     def eval(self, xp, x):
         _check(self, self.axes, x)
         transform = xp.fft.ifftn if self.inverse else xp.fft.fftn
-        return transform(xp.asarray(x, dtype=complex_dtype(x.dtype)), axes=self.axes, norm=self.norm)
+        return transform(xp.asarray(x, dtype=complex_dtype(dtype_of(x))), axes=self.axes, norm=self.norm)
 
     def vjp(self, g, y, x):
         return (cast_like(card(Fft, self.axes, not self.inverse, SWAPPED[self.norm])(g), x),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, int64, normalize_axis, shape_of, uint64
 from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front
@@ -179,6 +180,32 @@ class ArgSort(AlongAxis, NotDifferentiable):
     def samples(cls, draw):
         yield cls(0), (draw(5),)
         yield cls(1, True), (draw(2, 4),)
+
+
+@register
+@dataclass(frozen=True)
+class ArgPartition(AlongAxis, NotDifferentiable):
+    """A permutation that puts the elements of `kth` along `axis` where sorting would, smaller ones before them."""
+
+    axis: int
+    kth: tuple[int, ...] = (0,)
+
+    def infer(self, x):
+        size = super().infer(x).shape[self.axis]
+        if any(not -size <= k < size for k in self.kth):
+            raise ShapeError(f"{self}: kth is outside the {size} elements of axis {self.axis}")
+        return Spec(x.shape, int64)
+
+    def eval(self, xp, x):
+        return xp.argpartition(x, self.kth if len(self.kth) > 1 else self.kth[0], axis=self.axis)
+
+    def vmap(self, dims, x):
+        return ArgPartition(self.axis + 1, self.kth)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0, (2,)), (draw(5),)
+        yield cls(1, (0, 2)), (draw(2, 4),)
 
 
 @register

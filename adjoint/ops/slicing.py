@@ -107,7 +107,7 @@ class GetItem(Indexed, Movement):
         return Spec(self.picked(x.shape), x.dtype)
 
     def eval(self, xp, x):
-        return x[self.key]
+        return (x if hasattr(x, "shape") else xp.asarray(x))[self.key]
 
     def vjp(self, g, y, x):
         return (card(PutItem, self.index, shape_of(x))(g),)

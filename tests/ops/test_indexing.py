@@ -267,7 +267,7 @@ def test_an_index_that_differs_between_examples() -> None:
 
 
 def test_a_mask_that_differs_between_examples_is_refused() -> None:
-    with pytest.raises(TypeError, match="under vmap are a whole batch"):
+    with pytest.raises(ValueError, match="differ within a batch"):
         ad.vmap(lambda x: x[x > 0])(ad.Tensor(X))
 
 

@@ -16,6 +16,7 @@ from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_
 from adjoint.core.spec import dtype_of, is_complex, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
+from adjoint.ops.functional.masks import pick, traced_mask
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.movement import inverse_permutation
 from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index
@@ -34,6 +35,8 @@ def getitem(x: Any, index: Any) -> Any:
     if type(index) is int:
         op = card(GetItem, (index,))
     else:
+        if (mask := traced_mask(x, index)) is not None:
+            return pick(x, mask)
         items = _items(index)
         if any(type(i) is _Array for i in items):
             return _Advanced(shape_of(x), items).get(x)
@@ -51,17 +54,16 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     >>> print(ops.setitem(Tensor([1.0, 2.0, 3.0]), slice(0, 2), 9.0))
     [9. 9. 3.]
     """
-    if isinstance(index, Value) and index.dtype.kind == "b" and index.shape == shape_of(x) and shape_of(value) == ():
-        return verbs.cast(
-            verbs.where(index, value, x), dtype_of(x)
-        )  # a mask needs no positions, so it may be a graph value
-    items = _items(index)
     if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
         value = verbs.array(value)
+    mask = None if type(index) is int else traced_mask(x, index)
+    items = () if mask is not None else _items(index)
     if is_complex(value) and not is_complex(x):
         raise DtypeError(
             f"x[i] = v: complex values do not fit into a Tensor of {dtype_of(x)}; cast it first{called_at()}"
         )
+    if mask is not None:
+        return mask.put(x, value)
     if any(type(i) is _Array for i in items):
         return _Advanced(shape_of(x), items).put(ScatterSet(), x, value)
     rank = len(shape_of(x)) - sum(type(i) is int for i in items) + items.count(None)

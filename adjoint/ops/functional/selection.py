@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.compare import less, less_equal, minimum, where
 from adjoint.ops.functional.index import getitem, index_put_add
+from adjoint.ops.functional.masks import unknown_shape
 from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take, take_along_axis
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 
@@ -159,7 +160,7 @@ def masked_select(input: Any, mask: Any) -> Any:
     [1. 3.]
     """
     shape = np.broadcast_shapes(shape_of(input), shape_of(mask))
-    chosen = mask.asnumpy() if isinstance(mask, Value) else np.asarray(mask)
+    chosen = _values(mask, "masked_select")
     return getitem(broadcast_to(input, shape), (np.broadcast_to(chosen, shape),))
 
 
@@ -171,7 +172,7 @@ def nonzero(input: Any, as_tuple: bool = False) -> Any:
     [[1]
      [2]]
     """
-    found = np.nonzero(_values(input))
+    found = np.nonzero(_values(input, "nonzero"))
     return tuple(wrap(i) for i in found) if as_tuple else wrap(np.stack(found, axis=1))
 
 
@@ -194,7 +195,9 @@ def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return
     >>> print(ops.unique(Tensor([3.0, 1.0, 3.0])))
     [1. 3.]
     """
-    _, first, inverse, counts = np.unique(_values(input), return_index=True, return_inverse=True, return_counts=True)
+    _, first, inverse, counts = np.unique(
+        _values(input, "unique"), return_index=True, return_inverse=True, return_counts=True
+    )
     values = getitem(reshape(input, -1), (first,))
     extra = []
     if return_inverse:
@@ -233,7 +236,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     >>> print(ops.bincount(Tensor([0, 2, 2])))
     [1 0 2]
     """
-    indices = _values(input)
+    indices = _values(input, "bincount")
     if weights is None:
         return wrap(np.bincount(indices, minlength=minlength))
     weights = weights if isinstance(weights, Value) else np.asarray(weights)
@@ -241,5 +244,13 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     return index_put_add(np.zeros(size, weights.dtype), (indices,), weights)
 
 
-def _values(x: Any) -> np.ndarray:
-    return x.asnumpy() if isinstance(x, Value) else np.asarray(x)
+def _values(x: Any, what: str = "") -> np.ndarray:
+    """The numbers behind a value. `what` has a result whose shape depends on them."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    try:
+        return x.asnumpy()
+    except (CutGradientError, EndedTransformError):
+        raise
+    except AdjointError as error:  # a node of a graph, or a batch
+        raise ShapeError(unknown_shape(what)) if what else error from None

@@ -11,10 +11,11 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import CutGradientError, called_at
+from adjoint.core.errors import AdjointError, CutGradientError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
+from adjoint.ops.functional.masks import unknown_shape
 
 
 def tensor(a: Any) -> Any:
@@ -75,6 +76,22 @@ def is_followed(*data: Any) -> bool:
 def is_plain(*data: Any) -> bool:
     """Whether NumPy itself can compute with these: no transform follows them, and none is of half precision."""
     return context.open_tape.get() is None and builtins.all(x._trace is EAGER for x in values_in(data))
+
+
+def is_known(x: Any) -> bool:
+    """Whether there are numbers behind a value: not if it is a node of a graph, or a batch."""
+    try:
+        array_of(x)
+    except AdjointError:
+        return False
+    return True
+
+
+def array_of_known(what: str, x: Any) -> np.ndarray:
+    """The numbers behind a value on which the shape of a result depends."""
+    if not is_known(x):
+        raise ShapeError(unknown_shape(what))
+    return array_of(x)
 
 
 def array_of(x: Any) -> np.ndarray:

@@ -13,7 +13,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops.functional import linalg as _l
 from adjoint.ops.numpylike import movement as _m
 from adjoint.ops.numpylike import products as _p
-from adjoint.ops.numpylike.common import array_of, refuse, stored, tensor, tensors
+from adjoint.ops.numpylike.common import array_of, is_known, refuse, stored, tensor, tensors
 from adjoint.ops.numpylike.movement import matrix_transpose as matrix_transpose
 from adjoint.ops.numpylike.products import vecdot as vecdot
 
@@ -53,10 +53,17 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     s = _l.svdvals(a)
     limit = np.finfo(s.dtype).eps * (max(m, n) if rcond is None else 1) if rcond is None or rcond == -1 else rcond
     x = verbs.matmul(_l.pinv(a, limit), b)
-    rank = np.int32((array_of(s) > limit * array_of(s).max(initial=0)).sum())
+    known = is_known(s)
+    if not known and n < m:
+        raise ShapeError(
+            f"lstsq: the shape of the residuals depends on the rank, which is known only when the graph runs. Write "
+            f"x = pinv(a) @ b, and b - a @ x for what is left over.{called_at()}"
+        )
+    above = verbs.less(limit * _f.max(s), s) if min(m, n) else np.zeros(0)
+    rank = np.int32(array_of(above).sum()) if known else _f.sum(verbs.cast(above, np.int32), dtype=np.int32)
     off = b - verbs.matmul(a, x)
     square = verbs.real(off * verbs.conj(off)) if off.dtype.kind == "c" else off * off
-    residuals = _f.sum(_f.reshape(square, (m, -1)), 0) if rank == n < m else tensor(np.zeros(0, s.dtype))
+    residuals = _f.sum(_f.reshape(square, (m, -1)), 0) if known and rank == n < m else tensor(np.zeros(0, s.dtype))
     return LstsqResult(x, residuals, tensor(rank), s)
 
 

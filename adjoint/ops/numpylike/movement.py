@@ -14,7 +14,17 @@ from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.compare import where as _where
-from adjoint.ops.numpylike.common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
+from adjoint.ops.numpylike.common import (
+    array_of,
+    array_of_known,
+    cast,
+    one_axis,
+    promoted,
+    refuse,
+    stored,
+    tensor,
+    tensors,
+)
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
@@ -236,7 +246,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """As numpy.delete."""
     x, axis = one_axis("delete", tensor(arr), axis)
-    kept = np.delete(np.arange(x.shape[axis]), obj if isinstance(obj, slice) else array_of(obj))
+    kept = np.delete(np.arange(x.shape[axis]), obj if isinstance(obj, slice) else array_of_known("delete", obj))
     return _f.take(x, kept, axis)
 
 

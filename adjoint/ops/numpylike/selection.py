@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,20 @@ from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
-from adjoint.ops.numpylike.common import array_of, cast, one_axis, promoted, refuse, stored, tensor, tensors
+from adjoint.ops.card import card
+from adjoint.ops.numpylike.common import (
+    array_of,
+    array_of_known,
+    cast,
+    is_known,
+    one_axis,
+    promoted,
+    refuse,
+    stored,
+    tensor,
+    tensors,
+)
+from adjoint.ops.reduce import ArgPartition
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -78,6 +92,8 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """As numpy.piecewise: each function is called on the elements where its condition holds."""
     x = tensor(x)
     conditions = condlist if isinstance(condlist, (list, tuple)) and np.ndim(condlist[0]) == x.ndim else [condlist]
+    if not all(map(is_known, conditions)):
+        return _piecewise(x, [verbs.cast(tensor(c), bool) for c in conditions], funclist, args, kw)
     masks = [np.broadcast_to(array_of(c).astype(bool), x.shape) for c in conditions]
     if len(funclist) == len(masks) + 1:
         masks = [*masks, ~np.logical_or.reduce(masks)]
@@ -87,6 +103,19 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     for mask, function in zip(masks, funclist, strict=True):
         if mask.any():
             y[mask] = function(x[mask], *args, **kw) if callable(function) else function
+    return y
+
+
+def _piecewise(x: Any, masks: list[Any], funclist: Sequence[Any], args: Any, kw: Any) -> Any:
+    """The same for conditions that are not known yet: functions of the elements that each picks."""
+    if len(funclist) == len(masks) + 1:
+        masks = [*masks, verbs.logical_not(functools.reduce(verbs.bitwise_or, masks))]
+    elif len(funclist) != len(masks):
+        raise ValueError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
+    y = verbs.zeros_like(x)
+    for mask, function in zip(masks, funclist, strict=True):
+        whole = verbs.broadcast_to(mask, x.shape)
+        y = verbs.setitem(y, whole, function(verbs.getitem(x, whole), *args, **kw) if callable(function) else function)
     return y
 
 
@@ -114,12 +143,12 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """As numpy.compress."""
     x, axis = one_axis("compress", tensor(a), axis)
-    return stored(out, _f.take(x, np.flatnonzero(array_of(condition)), axis))
+    return stored(out, _f.take(x, np.flatnonzero(array_of_known("compress", condition)), axis))
 
 
 def extract(condition: Any, arr: Any) -> Any:
     """As numpy.extract."""
-    return compress(array_of(condition).ravel(), arr)
+    return compress(array_of_known("extract", condition).ravel(), arr)
 
 
 def nonzero(a: Any) -> tuple[Any, ...]:
@@ -129,12 +158,12 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 def argwhere(a: Any) -> Any:
     """As numpy.argwhere."""
-    return wrap(np.argwhere(array_of(a)))
+    return wrap(np.argwhere(array_of_known("argwhere", a)))
 
 
 def flatnonzero(a: Any) -> Any:
     """As numpy.flatnonzero."""
-    return wrap(np.flatnonzero(array_of(a)))
+    return wrap(np.flatnonzero(array_of_known("flatnonzero", a)))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
@@ -161,6 +190,11 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """As numpy.digitize."""
+    if not is_known(bins):  # in either order: what comes last decides
+        edges = tensor(bins)
+        up, down = searchsorted(edges, x, "left" if right else "right"), _f.flip(edges, 0)
+        back = edges.shape[0] - searchsorted(down, x, "right" if right else "left")
+        return _c.where(verbs.less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
     edges = array_of(bins)
     steps = np.diff(edges)
     if (steps >= 0).all():
@@ -188,7 +222,8 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     """As numpy.partition."""
     refuse("partition", order=order)
     x, axis = one_axis("partition", tensor(a), axis)
-    return _f.take_along_axis(x, np.argpartition(array_of(x), kth, axis), axis)
+    places = tuple(int(k) for k in np.ravel(array_of(kth)))
+    return _f.take_along_axis(x, card(ArgPartition, axis, places)(verbs.stop_gradient(x)), axis)
 
 
 def unique(
@@ -202,7 +237,8 @@ def unique(
     else:
         axis = normalize_axis("unique", axis, x.ndim)
     shape = tensor(ar).shape if axis is None else None
-    _, first, inverse, counts = np.unique(array_of(x), True, True, True, axis, equal_nan=equal_nan)
+    found = np.unique(array_of_known("unique", x), True, True, True, axis, equal_nan=equal_nan)
+    _, first, inverse, counts = found
     inverse = inverse if shape is None else inverse.reshape(shape)
     wanted = ((return_index, first), (return_inverse, inverse), (return_counts, counts))
     extra = [wrap(value) for asked, value in wanted if asked]

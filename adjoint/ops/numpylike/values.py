@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import called_at
+from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
-from adjoint.ops.numpylike.common import array_of, cast, stored, tensor
+from adjoint.ops.numpylike.common import array_of, cast, is_known, stored, tensor
 
 
 def real(val: Any) -> Any:
@@ -70,6 +70,11 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     x = tensor(a)
     if x.dtype.kind != "c":
         return x
+    if not is_known(x):
+        raise DtypeError(
+            f"real_if_close: whether the result is real depends on values that are known only when the graph runs. "
+            f"Write np.real(x).{called_at()}"
+        )
     limit = tol * np.finfo(x.dtype).eps if tol > 1 else tol
     return _f.real(x) if (np.abs(array_of(x).imag) < limit).all() else x
 
@@ -103,19 +108,39 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
         return _f.isclose(x, y if y.dtype.kind in "fc" else verbs.cast(y, np.float64), rtol, atol, equal_nan)
 
 
-def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
+def _truth(y: Any) -> Any:
+    """A truth value as Python has it; in a graph or a batch, where it is not known yet, as a Tensor."""
+    return bool(y) if is_known(y) else y
+
+
+def allclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """As numpy.allclose."""
-    return bool(_f.all(isclose(a, b, rtol, atol, equal_nan)))
+    return _truth(_f.all(isclose(a, b, rtol, atol, equal_nan)))
 
 
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """As numpy.array_equal."""
-    return np.array_equal(array_of(tensor(a1)), array_of(tensor(a2)), equal_nan)
+    x, y = tensor(a1), tensor(a2)
+    if is_known(x) and is_known(y):
+        return np.array_equal(array_of(x), array_of(y), equal_nan)
+    if x.shape != y.shape:
+        return False
+    same = verbs.equal(x, y)
+    if equal_nan:
+        same = verbs.bitwise_or(same, verbs.bitwise_and(_c.isnan(x), _c.isnan(y)))
+    return _f.all(same)
 
 
-def array_equiv(a1: Any, a2: Any) -> bool:
+def array_equiv(a1: Any, a2: Any) -> Any:
     """As numpy.array_equiv."""
-    return np.array_equiv(array_of(tensor(a1)), array_of(tensor(a2)))
+    x, y = tensor(a1), tensor(a2)
+    if is_known(x) and is_known(y):
+        return np.array_equiv(array_of(x), array_of(y))
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return _f.all(verbs.equal(x, y))
 
 
 def isreal(x: Any) -> Any:
