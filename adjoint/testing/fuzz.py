@@ -1,8 +1,11 @@
-"""Every mode must agree on random programs.
+"""Every mode and both backends must agree on random programs.
 
-python -m adjoint.testing.fuzz 100000                   # or: make fuzz
-python -m adjoint.testing.fuzz 20000 --backend native   # as bounds-checked machine code; or: make fuzz-native
-python -m adjoint.testing.fuzz 1 --start 4711           # one program again
+python -m adjoint.testing.fuzz 100000                          # or: make fuzz
+python -m adjoint.testing.fuzz 20000 --backend native          # all that is compared is machine code; or: make fuzz-native
+python -m adjoint.testing.fuzz 20000 --start 500000 --jobs 2   # seeds 500000 to 519999
+python -m adjoint.testing.fuzz 1 --start 4711                  # one program again
+
+Machine code is bounds-checked here.
 """
 
 from __future__ import annotations
@@ -13,9 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import partial
-from importlib.util import find_spec
 from random import Random
 from types import FrameType
 from typing import Any
@@ -26,8 +27,10 @@ from adjoint.api.batching import vmap
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad, value_and_grad
 from adjoint.api.jit import jit
-from adjoint.core import tree
+from adjoint.backends import chosen
+from adjoint.core import context, tree
 from adjoint.passes import PASSES
+from adjoint.testing.quick_builds import quick_builds
 from adjoint.testing.random_programs import Inputs, RandomProgram, random_program
 from adjoint.testing.reduce import reduced
 from adjoint.testing.workers import watched
@@ -35,7 +38,8 @@ from adjoint.testing.workers import watched
 EVERY = (0, 1, 2, 3, 4)  # positions of the inputs
 BATCH = 3
 LIMIT = 60.0  # seconds for one program
-MACHINE_CODE, EVERY_SO_OFTEN = "machine code", 20
+BACKENDS = ("native", "interpreter")
+NATIVE_SHARE = 4  # every so many programs, the further check runs on machine code, which takes longer to make
 
 Pairs = Iterator[tuple[str, Any, Any]]  # what is compared, static mode's result, dynamic mode's
 
@@ -43,29 +47,9 @@ Pairs = Iterator[tuple[str, Any, Any]]  # what is compared, static mode's result
 # ---------------------------------------------------------------- what is compared
 
 
-#: The backend of static mode: the interpreter is quickest to begin.
-_backend: ContextVar[str] = ContextVar("backend under test", default="interpreter")
-
-
 def static(fn: Callable[..., Any], **options: Any) -> Any:
-    """The function as a graph, run by the backend under test."""
-    return jit(fn, backend=_backend.get(), **options)
-
-
-@contextmanager
-def tested(backend: str, seed: int) -> Iterator[None]:
-    """Static mode runs on this backend; as machine code it is bounds-checked, and compiled with more effort for some seeds."""
-    token = _backend.set(backend)
-    try:
-        if backend == "native":
-            from adjoint.testing.quick_builds import quick_builds
-
-            with quick_builds(effort=2 if seed % 10 == 9 else 0, bits=(128, 256, 256, 0)[seed % 4]):
-                yield
-        else:
-            yield
-    finally:
-        _backend.reset(token)
+    """The function as a graph, on the backend of this program."""
+    return jit(fn, **options)
 
 
 def tangents(inputs: Inputs) -> Inputs:
@@ -131,10 +115,23 @@ def _second(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
     yield "jvp(grad(jit(f)))", jvp(grad(compiled, EVERY), program.inputs, along)[1], wanted
 
 
-def _machine_code(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
-    native = jit(program.fn, backend="native")
-    yield "native jit(f)", native(*program.inputs), compiled(*program.inputs)
-    yield "native grad(jit(f))", grad(native, EVERY)(*program.inputs), gradient
+def _differences(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    """The slope of the compiled function along a direction, by differences, where it is smooth enough for them."""
+    along = tangents(program.inputs)
+    measured = slope_of(lambda h: compiled(*(x + h * t for x, t in zip(program.inputs, along, strict=True))))
+    if measured is not None and all(np.asarray(x).dtype == np.float64 for x in program.inputs):
+        found = _dot(grad(compiled, EVERY)(*program.inputs), along)
+        close = abs(found - measured) <= 1e-5 * max(1.0, abs(measured))
+        yield "the slope by differences", measured if not close else found, found
+
+
+def slope_of(f: Callable[[float], Any], h: float = 1e-4) -> float | None:
+    """The derivative of f at 0 by differences; None if there seems to be a kink or a jump, or the slope is too steep to measure."""
+    at = {k: float(np.sum(np.asarray(f(k * h)))) for k in (-2, -1, 0, 1, 2)}
+    right, left = (4 * at[1] - at[2] - 3 * at[0]) / (2 * h), (3 * at[0] - 4 * at[-1] + at[-2]) / (2 * h)
+    middle = (8 * (at[1] - at[-1]) - (at[2] - at[-2])) / (12 * h)
+    smooth = max(abs(right - middle), abs(left - middle)) <= 1e-3 * max(1.0, abs(middle)) and abs(middle) < 1e3
+    return middle if smooth else None
 
 
 #: Further checks: each program has one of them, beside `jit(f)` and `grad(jit(f))`, which all have.
@@ -147,7 +144,7 @@ CHECKS: dict[str, Callable[[RandomProgram, Any, Any], Pairs]] = {
     "batched value": _batched_value,
     "batched gradient": _batched_gradient,
     "second derivative": _second,
-    **({MACHINE_CODE: _machine_code} if find_spec("llvmlite") else {}),
+    "differences": _differences,
 }
 
 
@@ -157,6 +154,9 @@ def pairs(program: RandomProgram, check: str) -> Pairs:
     compiled = static(program.fn)
     yield "jit(f)", compiled(*program.inputs), value
     yield "grad(jit(f))", grad(compiled, EVERY)(*program.inputs), gradient
+    other = BACKENDS[chosen() == "native"]
+    both = jit(value_and_grad(program.fn, EVERY), backend=other)(*program.inputs)
+    yield f"jit(value_and_grad(f), backend={other!r})", both, (value, gradient)
     yield from CHECKS[check](program, compiled, gradient)
 
 
@@ -171,10 +171,13 @@ def agree(found: Any, wanted: Any) -> bool:
     )
 
 
-def difference(program: RandomProgram, check: str) -> str | None:
-    """Where the modes differ on a program; None if they agree. Its first two words say what kind it is of."""
+def difference(program: RandomProgram, check: str, backend: str = "native") -> str | None:
+    """Where the modes differ on a program; None if they agree. Its first two words say what kind it is of.
+
+    All of it runs on `backend`, and the gradient on the other one too.
+    """
     try:
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), context.setting(context.backend, backend):
             for what, found, wanted in pairs(program, check):
                 if not agree(found, wanted):
                     found, wanted = (tree.map(np.asarray, part) for part in (found, wanted))
@@ -185,28 +188,32 @@ def difference(program: RandomProgram, check: str) -> str | None:
 
 
 def check_of(seed: int) -> str:
-    """The further check that the program of a seed undergoes; machine code takes long to make, so it has a turn of its own."""
-    names = [name for name in CHECKS if name != MACHINE_CODE]
-    return names[Random(-1 - seed).randrange(len(names))]
+    """The further check that the program of a seed undergoes."""
+    return list(CHECKS)[Random(-1 - seed).randrange(len(CHECKS))]
 
 
-def disagreement(seed: int, check: str | None = None) -> str | None:
-    """Where static and dynamic mode differ on the program of a seed; None if they agree."""
+def backend_of(seed: int) -> str:
+    """The backend for all that is compared for the program of a seed; the gradient is compared on both."""
+    return BACKENDS[Random(-2 - seed).randrange(NATIVE_SHARE) > 0]
+
+
+def disagreement(seed: int, check: str | None = None, backend: str | None = None) -> str | None:
+    """Where modes or backends differ on the program of a seed; None if they agree."""
     program = random_program(seed)
     try:
-        return difference(program, check or check_of(seed))
+        return difference(program, check or check_of(seed), backend or backend_of(seed))
     finally:
         program.forget()
 
 
-def smallest(seed: int, check: str, limit: float = LIMIT) -> str:
+def smallest(seed: int, check: str, backend: str, limit: float = LIMIT) -> str:
     """The source of a failing program with everything left out that the failure does not need."""
     program = random_program(seed)
 
     def kind(source: str) -> str | None:
         try:
             with alarm(limit / 10):
-                found = difference(program.with_source(source), check)
+                found = difference(program.with_source(source), check, backend)
         except (TimeoutError, SyntaxError):
             return None
         return " ".join(found.split()[:2]) if found else None
@@ -239,17 +246,16 @@ def alarm(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, old)
 
 
-def examined(seed: int, check: str | None = None, backend: str = "interpreter") -> str | None:
+def examined(seed: int, check: str | None = None, backend: str | None = None) -> str | None:
     """What is wrong with the program of a seed, with the smallest source that shows it; None if nothing is."""
-    rare = seed % EVERY_SO_OFTEN == 0 and MACHINE_CODE in CHECKS and backend != "native"
-    check = check or (MACHINE_CODE if rare else check_of(seed))
-    with tested(backend, seed):
+    check, backend = check or check_of(seed), backend or backend_of(seed)
+    with quick_builds(effort=2 if seed % 10 == 9 else 0, bits=(128, 256, 256, 0)[seed % 4]):
         try:
             with alarm(LIMIT):
-                found = disagreement(seed, check)
+                found = disagreement(seed, check, backend)
         except TimeoutError as error:
-            return f"{check}: {error}\n{random_program(seed).source}"
-        return None if found is None else f"{check}: {found}\n{smallest(seed, check)}"
+            return f"{check}, {backend}: {error}\n{random_program(seed).source}"
+        return None if found is None else f"{check}, {backend}: {found}\n{smallest(seed, check, backend)}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -258,11 +264,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("count", type=int, nargs="?", default=1000, help="programs to compare")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
-    parser.add_argument("--backend", choices=["interpreter", "native"], default="interpreter", help="of static mode")
     parser.add_argument("--check", choices=list(CHECKS), help="the same further check for all of them")
+    parser.add_argument("--backend", choices=BACKENDS, help="the same backend for all that is compared")
     options = parser.parse_args(arguments)
-    if options.backend == "native":
-        os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
+    os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
     wrong = watched(
         partial(examined, check=options.check, backend=options.backend),
         range(options.start, options.start + options.count),

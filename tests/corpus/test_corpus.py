@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,15 +12,14 @@ import pytest
 
 import adjoint as ad
 from adjoint.core import tree
+from adjoint.core.errors import AdjointError
 from adjoint.passes import PASSES
 from adjoint.testing.corpus import PROGRAMS, Program
 
-SWITCHED_OFF = [(), *[(name,) for name, _ in PASSES], tuple(name for name, _ in PASSES)]
+PASS_NAMES = tuple(name for name, _ in PASSES)
+BACKENDS = ("native", "interpreter")
+STATIC = [p.name for p in PROGRAMS.values() if p.static]
 Arrays = list[np.ndarray]
-
-
-def static_programs() -> list[str]:
-    return [p.name for p in PROGRAMS.values() if p.static]
 
 
 # ---------------------------------------------------------------- the function of a flat list of arrays
@@ -133,36 +133,66 @@ def test_second_order_against_differences_of_gradients(name: str) -> None:
 # ---------------------------------------------------------------- static mode
 
 
-@pytest.mark.parametrize("name", static_programs())
+@pytest.mark.parametrize("name", STATIC)
 def test_static_value_gradient_and_tangent(name: str) -> None:
-    """One graph serves all points, whichever branches they take, and gives what dynamic mode gives."""
+    """One graph serves all points, whichever branches they take; machine code and the interpreter give what dynamic mode gives."""
     program = PROGRAMS[name]
     jitted, gradient = ad.jit(program.fn), ad.jit(ad.grad(program.fn, program.positions))
     push = ad.jit(lambda inputs, along: ad.jvp(program.fn, inputs, along)[1])
+    plain = ad.jit(program.fn, backend="interpreter")
+    second = ad.jit(ad.value_and_grad(program.fn, program.positions), backend="interpreter")
     for flat in points(name):
         want, slope = arrays(program.fn(*flat.inputs(flat.xs))), flat.gradient(flat.xs)
         close(arrays(jitted(*flat.inputs(flat.xs))), want, 1e-9, f"{name}: jit(f)")
         close(flat.gradient(flat.xs, jitted), slope, 1e-9, f"{name}: grad(jit(f))")
         close(arrays(gradient(*flat.inputs(flat.xs))), slope, 1e-9, f"{name}: jit(grad(f))")
+        close(arrays(second(*flat.inputs(flat.xs))), [*want, *slope], 1e-9, f"{name}: in the interpreter")
         tangents = flat.pushed(program.fn)
         close(flat.pushed(jitted), tangents, 1e-9, f"{name}: jvp(jit(f))")
         if len(program.positions) == len(flat.point):
             inputs, along = flat.inputs(flat.xs), flat.rebuild([ad.Tensor(t) for t in flat.direction])
             close(inexact(push(inputs, along)), tangents, 1e-9, f"{name}: jit(jvp(f))")
+        if any(isinstance(x, float) for x in flat.leaves):  # Python numbers follow rules of their own
+            close(arrays(plain(*flat.point)), want, 1e-9, f"{name}: jit(f) of Python numbers")
+            found = arrays(ad.grad(plain, program.positions)(*flat.point))
+            close(found, slope, 1e-9, f"{name}: grad(jit(f)) of Python numbers")
     assert len(jitted.compilations) == 1 or len({repr(list(map(np.shape, p))) for p in program.points}) > 1, (
         f"{name}: compiled again: {[c.reason for c in jitted.compilations]}"
     )
 
 
-@pytest.mark.parametrize("name", static_programs())
+@pytest.mark.parametrize("name", STATIC)
+def test_machine_code_against_finite_differences(name: str) -> None:
+    """The gradient of compiled code is the slope of compiled code, and no other mode is asked."""
+    program = PROGRAMS[name]
+    compiled = ad.jit(ad.value_and_grad(program.fn, program.positions))
+    for flat in points(name):
+
+        def total(h: float, flat: Flat = flat) -> float:
+            value, _ = compiled(*flat.inputs(flat.moved(h)))
+            return sum(float(y.sum()) for y in inexact(value))
+
+        _, gradient = compiled(*flat.inputs(flat.xs))
+        along = sum(float((g * t).sum()) for g, t in zip(arrays(gradient), flat.direction, strict=True))
+        close([along], [quotient(total)], 1e-7, f"{name}: jit(value_and_grad(f)) against its own differences")
+
+
+@pytest.mark.parametrize("name", STATIC)
 def test_static_with_passes_off(name: str) -> None:
+    """Every program without all passes and without some, so that each pass is left out of many."""
     program = PROGRAMS[name]
     first, *_ = points(name)
     with_value = ad.value_and_grad(program.fn, program.positions)
     want = arrays(with_value(*first.inputs(first.xs)))
-    for off in SWITCHED_OFF:
-        got = arrays(ad.jit(with_value, passes_off=off)(*first.inputs(first.xs)))
-        close(got, want, 1e-9, f"{name}: jit(value_and_grad(f)) without {off or 'nothing'}")
+    for backend, off in switched_off(STATIC.index(name)):
+        got = arrays(ad.jit(with_value, passes_off=off, backend=backend)(*first.inputs(first.xs)))
+        close(got, want, 1e-9, f"{name}: jit(value_and_grad(f)) without {off}, {backend}")
+
+
+def switched_off(k: int) -> list[tuple[str, tuple[str, ...]]]:
+    """Which passes the k-th program leaves out, and where it runs then: in turn."""
+    some = [(PASS_NAMES[(k + step) % len(PASS_NAMES)],) for step in (0, 5, 9)]
+    return [("native", some[0]), ("interpreter", some[1]), ("interpreter", some[2]), (BACKENDS[k % 2], PASS_NAMES)]
 
 
 # ---------------------------------------------------------------- the corpus itself
@@ -171,3 +201,17 @@ def test_static_with_passes_off(name: str) -> None:
 def test_corpus_is_large() -> None:
     assert len(PROGRAMS) >= 150
     assert all(p.reason for p in PROGRAMS.values() if not (p.static and p.order2))
+
+
+def test_what_is_left_out_is_left_out_for_a_reason() -> None:
+    """A program that static mode is said not to take is refused by it, or left to Python with a warning."""
+    for program in PROGRAMS.values():
+        if not program.static:
+            flat = Flat(program, program.inputs)
+            with pytest.raises((AdjointError, UserWarning)):
+                ad.jit(program.fn)(*flat.inputs(flat.xs))
+
+
+def test_every_pass_is_left_out_of_many_programs_on_both_backends() -> None:
+    turns = Counter((backend, name) for k in range(len(STATIC)) for backend, off in switched_off(k) for name in off)
+    assert min(turns[backend, name] for backend in BACKENDS for name in PASS_NAMES) >= 20

@@ -6,42 +6,35 @@ import os
 import time
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import adjoint as ad
 from adjoint.core import tree
 from adjoint.testing import fuzz, workers
 from adjoint.testing.random_programs import program_of, random_program
 from adjoint.testing.reduce import reduced
 
-BLOCK, BLOCKS = 50, 100
-NATIVE = 40
-
-
-def agrees(seed, check):
-    found = fuzz.disagreement(seed, check)
-    assert found is None, f"seed {seed}, {check}: {found}\n{random_program(seed).source}"
+BLOCK, BLOCKS = 16, 100
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
-def test_modes_agree_on_random_programs(block):
+def test_modes_and_backends_agree_on_random_programs(block):
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
-        agrees(seed, fuzz.check_of(seed))
+        found = fuzz.disagreement(seed)
+        shown = f"seed {seed}, {fuzz.check_of(seed)}, {fuzz.backend_of(seed)}"
+        assert found is None, f"{shown}: {found}\n{random_program(seed).source}"
 
 
-@pytest.mark.parametrize("seed", range(NATIVE))
-def test_machine_code_agrees_on_random_programs(seed):
-    agrees(seed, fuzz.MACHINE_CODE)
-
-
-@settings(max_examples=100, deadline=None, database=None, suppress_health_check=list(HealthCheck))
-@given(st.randoms(use_true_random=False), st.sampled_from([c for c in fuzz.CHECKS if c != fuzz.MACHINE_CODE]))
+@settings(max_examples=60, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+@given(st.randoms(use_true_random=False), st.sampled_from(list(fuzz.CHECKS)))
 def test_modes_agree_on_programs_that_shrink(random, check):
     """The same generator, its choices made by Hypothesis, which finds the smallest program that fails."""
     program = program_of(random, "<random program>")
     try:
-        found = fuzz.difference(program, check)
+        found = fuzz.difference(program, check, "interpreter")
         assert found is None, f"{check}: {found}\n{program.source}"
     finally:
         program.forget()
@@ -50,10 +43,14 @@ def test_modes_agree_on_programs_that_shrink(random, check):
 # ---------------------------------------------------------------- the fuzzer itself
 
 
-def test_every_check_has_its_share():
-    turns = Counter(fuzz.check_of(seed) for seed in range(BLOCK * BLOCKS))
-    assert set(turns) == set(fuzz.CHECKS) - {fuzz.MACHINE_CODE}
-    assert min(turns.values()) > BLOCK * BLOCKS / len(turns) / 2
+def test_every_check_has_its_share_on_both_backends():
+    seeds = range(BLOCK * BLOCKS)
+    turns = Counter(fuzz.check_of(seed) for seed in seeds)
+    assert set(turns) == set(fuzz.CHECKS)
+    assert min(turns.values()) > len(seeds) / len(turns) / 2
+    native = Counter(fuzz.check_of(seed) for seed in seeds if fuzz.backend_of(seed) == "native")
+    assert set(native) == set(fuzz.CHECKS)
+    assert len(seeds) / 5 < sum(native.values()) < len(seeds) / 3
 
 
 def test_programs_hold_every_kind_of_statement():
@@ -78,8 +75,30 @@ def test_a_disagreement_is_found_and_reduced(monkeypatch):
     assert max(text.count("\n") for text in found) <= 6
 
 
+def test_a_disagreement_of_machine_code_alone_is_found_and_reduced(monkeypatch):
+    """Whether machine code is the backend of all checks or the second one."""
+
+    def wrong_natively(fn, backend=None, **options):
+        right = jit(fn, backend=backend, **options)
+        return wrong(right) if (backend or ad.get_context("backend")) == "native" else right
+
+    jit = fuzz.jit
+    monkeypatch.setattr(fuzz, "jit", wrong_natively)
+    for backend in fuzz.BACKENDS:
+        found = fuzz.examined(1, "static gradient", backend)
+        assert "dynamic mode gives" in found and found.count("\n") <= 6, found
+        assert ("jit(value_and_grad(f), backend='native') differs" in found) == (backend == "interpreter")
+
+
+def test_differences_are_measured_where_there_is_a_slope():
+    assert abs(fuzz.slope_of(lambda h: np.sin(0.3 + h)) - np.cos(0.3)) < 1e-9
+    assert fuzz.slope_of(abs) is None and fuzz.slope_of(lambda h: float(h >= 0)) is None
+    measured = [fuzz.slope_of(lambda h, p=p: p.fn(*(x + h for x in p.inputs))) for p in map(random_program, range(60))]
+    assert sum(slope is not None for slope in measured) > 40
+
+
 def test_a_program_that_takes_too_long_is_reported(monkeypatch):
-    def hangs(seed, check):
+    def hangs(seed, check, backend):
         while True:
             pass
 
@@ -113,5 +132,5 @@ def test_crashes_and_hangs_are_survived():
 
 
 def test_the_command(capsys):
-    assert fuzz.main(["2", "--jobs", "1", "--check", "dynamic forward"]) == 0
+    assert fuzz.main(["2", "--start", "500", "--jobs", "1", "--check", "dynamic forward", "--backend", "native"]) == 0
     assert "2 of 2 programs, 0 wrong" in capsys.readouterr().out

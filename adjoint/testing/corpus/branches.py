@@ -346,3 +346,10 @@ def shadowed_in_branch(x):
         inner = ops.sin(x)
         out = inner * 2
     return out * inner
+
+
+@program(0.1, [1.0, 2.0], also=((0.9, [1.0, 2.0]),))
+def negated_comparison_of_a_number(x, v):
+    if not x < 0.63:
+        return x * x
+    return ops.sum(v) * x
