@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 import weakref
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from adjoint.frontend.expressions import RUNTIME, SITES, arguments, function_def
 from adjoint.frontend.fence import check, require_own_frame
 from adjoint.frontend.names import copied, local
 from adjoint.frontend.site import Site
-from adjoint.frontend.source import Source, find_source
+from adjoint.frontend.source import OURS, Source, find_source
 
 #: Holds the functions that converted code calls; filled in by the package.
 runtime_cell = CellType()
@@ -33,7 +34,7 @@ class _Compiled:
 
 def is_converted(fn: FunctionType) -> bool:
     """Whether a function came out of `convert_function`, or out of a function that did."""
-    return RUNTIME in fn.__code__.co_freevars
+    return RUNTIME in fn.__code__.co_consts
 
 
 def convert_function(fn: FunctionType) -> FunctionType:
@@ -123,15 +124,25 @@ def _codes(code: CodeType) -> Any:
         yield from _codes(inner)
 
 
+def _assigns_outside(code: CodeType) -> bool:
+    """Whether a function that needs nothing of the runtime assigns to variables of functions around it."""
+    stores = {i.argval for i in dis.get_instructions(code) if i.opname == "STORE_DEREF"}
+    return RUNTIME not in code.co_freevars and not stores.isdisjoint(code.co_freevars)
+
+
 def _renamed(code: CodeType, name: str, qualname: str) -> CodeType:
-    """Functions of ours under the name of the user's function around them, so that tracebacks show that."""
+    """Functions of ours under the name of the user's function around them, so that tracebacks show that.
+
+    A constant marks them as converted, also those that need nothing of the runtime; or as ours, to be read again and refused,
+    if they assign to variables around them.
+    """
     consts = []
     for c in code.co_consts:
         if isinstance(c, CodeType):
             ours = c.co_name.startswith("_ad_")
             c = _renamed(c, name if ours else c.co_name, qualname if ours else f"{qualname}.<locals>.{c.co_name}")
         consts.append(c)
-    changes: dict[str, Any] = {"co_name": name, "co_consts": tuple(consts)}
+    changes: dict[str, Any] = {"co_name": name, "co_consts": (*consts, OURS if _assigns_outside(code) else RUNTIME)}
     if sys.version_info >= (3, 11):
         changes["co_qualname"] = qualname
     return code.replace(**changes)

@@ -17,6 +17,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 #: What every text without a file is called; from Python 3.13 on `python -c` has lines, which are those of one such text only.
 _SHARED = ("<string>", "<stdin>")
+OURS = "_ad_ours"  # a constant of the code that conversion makes of a function inside another
 _PREAMBLE = {"RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "NOP"}
 
 
@@ -134,8 +135,8 @@ def _same_place(node: Definition, code: CodeType) -> bool:
 
 
 def _is_rewritten(code: CodeType) -> bool:
-    """Whether pytest has written another code for the asserts of a function."""
-    return any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames))
+    """Whether the conversion of the function around it, or pytest for its asserts, has written another code for a function."""
+    return OURS in code.co_consts or any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames))
 
 
 def _is_loaded(fn: FunctionType) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.frontend import convert
 
 LOG: list[Any] = []
@@ -386,3 +387,23 @@ def _defined(source: str, number: Any = itertools.count()) -> dict[str, Any]:
     namespace: dict[str, Any] = {}
     exec(compile(source, filename, "exec"), namespace)
     return namespace
+
+
+def test_functions_that_need_nothing_of_the_runtime_are_known_as_converted() -> None:
+    """Read again, by a transform inside the graph, they are neither looked up in their file nor warned about."""
+
+    def marked(fn: Any) -> Any:
+        return fn
+
+    @marked
+    def product(x: Any, y: Any) -> Any:
+        return (x[:, None] - y[None, :]) ** 2
+
+    x, y = np.array([1.0, 2.0]), np.array([0.5, 3.0])
+    wanted = 2 * (x[:, None] - y[None, :])
+    np.testing.assert_allclose(
+        ad.jit(lambda x, t: ad.jvp(lambda x: product(x, y), (x,), (t,))[1])(x, np.ones(2)), wanted
+    )
+    np.testing.assert_allclose(
+        ad.jit(lambda xs, ts: ad.jvp(product, xs, ts)[1])((x, y), (np.ones(2), np.zeros(2))), wanted
+    )
