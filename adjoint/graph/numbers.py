@@ -26,6 +26,7 @@ from adjoint.core.spec import (
     is_half,
     number_of,
     promote,
+    shape_of,
     spec_of,
 )
 from adjoint.ops import arithmetic, compare
@@ -244,10 +245,13 @@ def _as(x: Any, dtype: np.dtype) -> Any:
 
 
 def as_number(x: Any, low: int, high: int) -> Any:
-    """A graph value as the Python integer or truth value that `int(x)` or `bool(x)` would be."""
-    while isinstance(x, Value) and isinstance(x._value, Value):
-        x = x._value
-    return make(x._value, x._trace, Number(low, high)) if isinstance(x, Value) else x
+    """A graph value as the Python integer or truth value that `int(x)` or `bool(x)` would be; a batch of them stays one."""
+    inner = x
+    while isinstance(inner, Value) and isinstance(inner._value, Value):
+        inner = inner._value
+    if not isinstance(inner, Value) or shape_of(inner) != shape_of(x):
+        return x
+    return make(inner._value, inner._trace, Number(low, high))
 
 
 def marked(y: Any, mark: Number | None) -> Any:

@@ -7,11 +7,7 @@ from typing import Any
 
 from adjoint.core import context
 from adjoint.core.dispatch import Value
-from adjoint.core.spec import bool_
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
-from adjoint.ops.arithmetic import BitwiseNot
-from adjoint.ops.card import card
-from adjoint.ops.compare import Equal
 
 
 def replay(graph: Graph, values: Sequence[Any]) -> list[Any]:
@@ -40,8 +36,6 @@ def apply(node: Node, inputs: Sequence[Any]) -> Any:
     recorder = context.tracer.get() if node.op.effect else None
     if recorder is not None and not any(isinstance(x, Value) for x in inputs):
         return recorder.apply(node.op, tuple(inputs))
-    if type(node.op) is BitwiseNot and node.spec.dtype == bool_:
-        return card(Equal)(inputs[0], False)  # of a Python number, `~True` is -2
     return node.op(*inputs)
 
 

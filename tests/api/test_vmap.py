@@ -92,3 +92,21 @@ def test_refusals(call, words):
 def test_a_python_branch_on_a_batch_is_refused_with_the_rewrite():
     with pytest.raises(TypeError, match="Use ops.where for a choice"):
         ad.vmap(lambda x: x if x > 0 else -x)(np.ones(3))
+
+
+def test_truth_of_a_batch_stays_a_batch():
+    """`not`, `bool`, `in` and comparisons of each example, inside a graph."""
+
+    def f(a, v):
+        if not v[a.astype("int64")] < -1.0:
+            return a * 2.0
+        return v.sum()
+
+    def g(a, v):
+        return a * 2.0 if bool(a > 1.0) and not bool(a > 2.0) else v.sum()
+
+    a, v = np.array([0.1, 1.2, 2.3]), np.array([1.0, -2.0, 1.0]) * np.ones((3, 1))
+    for fn in (f, g):
+        wanted = [float(fn(ad.Tensor(x), ad.Tensor(y))) for x, y in zip(a, v, strict=True)]
+        np.testing.assert_allclose(ad.jit(ad.vmap(fn))(a, v), wanted)
+        np.testing.assert_allclose(ad.vmap(ad.jit(fn))(a, v), wanted)

@@ -93,7 +93,10 @@ def test_a_disagreement_of_machine_code_alone_is_found_and_reduced(monkeypatch):
 def test_differences_are_measured_where_there_is_a_slope():
     assert abs(fuzz.slope_of(lambda h: np.sin(0.3 + h)) - np.cos(0.3)) < 1e-9
     assert fuzz.slope_of(abs) is None and fuzz.slope_of(lambda h: float(h >= 0)) is None
-    measured = [fuzz.slope_of(lambda h, p=p: p.fn(*(x + h for x in p.inputs))) for p in map(random_program, range(60))]
+    measured = [
+        fuzz.slope_of(lambda h, p=p: p.fn(*(ad.Tensor(x + h) for x in p.inputs)))
+        for p in map(random_program, range(60))
+    ]
     assert sum(slope is not None for slope in measured) > 40
 
 
