@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, HALF, Trace, make
-from adjoint.core.errors import AdjointError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import is_half
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -108,6 +108,10 @@ class Parameter(Tensor):
     def __setitem__(self, index: Any, value: Any) -> None:
         fresh = make(self._value, HALF if is_half(self._value.dtype) else EAGER)
         fresh[index] = value
+        if fresh.dtype != self._value.dtype:
+            raise DtypeError(
+                f"Parameter '{self.name}' holds {self._value.dtype}, the values are wider: cast them to it first{called_at()}"
+            )
         self.set_data(fresh)
 
     def copy(self) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -45,6 +47,16 @@ def items_of(iterable: Any) -> Items | None:
     if state.is_graph_value(iterable) and iterable.shape:
         return Items(iterable.shape[0], lambda i: iterable[i])
     return None
+
+
+def counting(iterable: Any) -> Items | None:
+    """The first items of an `itertools.count` of integers; they are taken to suffice."""
+    if type(iterable) is not itertools.count:
+        return None
+    first, *step = ast.literal_eval(repr(iterable).removeprefix("count(").removesuffix(")") + ",")
+    if type(first) is not int or (step and type(step[0]) is not int):
+        return None
+    return Items(MANY, lambda i: _affine(first, step[0] if step else 1, i))
 
 
 def _affine(start: Any, step: Any, i: Any) -> Any:

@@ -7,6 +7,9 @@ of rounds; where it does not (the body indexes a list of layers, or a shape chan
 from __future__ import annotations
 
 import functools
+import itertools
+import operator
+import sys
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -16,7 +19,7 @@ from adjoint.core.spec import Number
 from adjoint.frontend import effects, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
-from adjoint.frontend.items import Items, items_of
+from adjoint.frontend.items import Items, counting, items_of
 from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
@@ -26,6 +29,8 @@ from adjoint.graph.bounds import UnboundedError
 from adjoint.graph.numbers import MANY, is_integer, is_number, kind_of, marked
 from adjoint.ops.functional import logical_and, unstack
 
+#: So many items are taken from an iterator without a known end after a `break` that may have been reached.
+_PATIENCE = 500
 #: Loops of at most this many rounds are run by Python.
 few: ContextVar[int] = ContextVar("few", default=8)
 
@@ -33,10 +38,6 @@ few: ContextVar[int] = ContextVar("few", default=8)
 _LIMITS = (2**53, 2**40, 2**31, 2**26, 2**20, 2**15)
 
 Block = Callable[..., Any]
-
-
-def _too_large(limit: int) -> str:
-    return f"an integer in the loop exceeds {limit}, beyond which a graph could not compute it exactly: use a float"
 
 
 def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Site) -> None:
@@ -71,11 +72,37 @@ def for_(iterable: Any, body: Block, stop: Block | None, names: Block, site: Sit
     """`for item in iterable: body(item)`, ended early when `stop()` holds."""
     items = items_of(iterable)
     if items is None:
-        _python_for(iterable, body, stop, names, site)
+        endless = counting(iterable) if sys.getrefcount(iterable) <= _ALONE else None
+        if stop is not None and endless is not None:
+            _endless_for(endless, body, stop, names, site)
+        else:
+            _python_for(iterable, body, stop, names, site)
     elif state.is_graph_value(items.count):
         _GraphLoop(Frame(names), site, body, items=items, stop=stop).run()
     else:
         _counted_for(items, body, stop, names, site)
+
+
+def _references(iterable: Any, *_: Any) -> int:
+    return sys.getrefcount(iterable)
+
+
+#: References to an iterable that was made for its loop.
+_ALONE = _references(object(), None)
+
+
+def _endless_for(items: Items, body: Block, stop: Block, names: Block, site: Site) -> None:
+    """A loop that ends only by a `break`: by Python as long as Python knows, the rest by the graph."""
+    for k in itertools.count():
+        ended = stop()
+        if state.is_graph_value(ended):
+            rest = Items(items.count, functools.partial(_shifted, items, k))
+            _GraphLoop(Frame(names), site, body, items=rest, stop=stop).run()
+            effects.check(truth(stop()), site, OverflowError, f"the loop at {site.place} has no end")
+            return
+        if ended:
+            return
+        body(items.at(k))
 
 
 def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, site: Site) -> None:
@@ -83,8 +110,15 @@ def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, si
         for item in iterable:
             body(item)
         return
+    left = _PATIENCE if operator.length_hint(iterable, -1) < 0 else sys.maxsize
     for item in iterable:
         if state.is_graph_value(stop()):
+            left -= 1
+            if not left:
+                raise ControlFlowError(
+                    f"the `for` at {site.place} goes through an iterator that has no known end, and whether its `break` is reached "
+                    f"is known only when the graph runs. Go through a range or a list, or write a `while` with a counter"
+                )
             guarded(not_(stop()), functools.partial(body, item), Frame(names), site)
         else:
             body(item)
@@ -179,8 +213,7 @@ class _GraphLoop:
             except UnboundedError as error:
                 self._limit(init, error)
             except flow.MismatchError as error:
-                counter = 1 if self._by_counter else 0
-                name = self._locate(error.index - counter)
+                name = self._locate(error.index - self._first)
                 raise self._changes(name, error.left, error.right) from None
         self._enter(outputs)
         self._extend(outputs[len(init) :])
@@ -195,19 +228,19 @@ class _GraphLoop:
                 f"an integer in the {self._where} is known only when the graph runs, and Python must compute it: "
                 f"{str(error).splitlines()[0]}. Start from a float (1.0 in place of 1), or make the number of iterations known"
             ) from None
-        first = 1 if self._by_counter else 0
-        self.limits = {first + i: smaller[0] for i, x in enumerate(init) if is_integer(x)}
+        self.limits = {self._first + i: smaller[0] for i, x in enumerate(init) if is_integer(x)}
 
     def _check_sizes(self, after: list[Any]) -> None:
-        first = 1 if self._by_counter else 0
         for i, limit in self.limits.items():
-            x = after[i - first]
+            x = after[i - self._first]
             if state.is_graph_value(x):
-                effects.check(abs(x) <= limit, self.site, OverflowError, _too_large(limit))
+                said = f"an integer in the loop exceeds {limit}, beyond which a graph could be wrong: use a float"
+                effects.check(abs(x) <= limit, self.site, OverflowError, said)
 
     @property
-    def _by_counter(self) -> bool:
-        return self.items is not None
+    def _first(self) -> int:
+        """The place of the state behind a counter."""
+        return 0 if self.items is None else 1
 
     def _loop(self, init: list[Any]) -> list[Any]:
         if self.items is None:

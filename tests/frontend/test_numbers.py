@@ -1,6 +1,7 @@
 """Numbers that branches choose, loops carry and calls are given: to Python they stay what they are, on every backend."""
 
 import inspect
+import itertools
 import math
 
 import numpy as np
@@ -292,3 +293,30 @@ def test_an_integer_that_does_not_fit_the_array_it_meets():
     for run in (f, ad.jit(f)):
         with pytest.raises(OverflowError):
             run(INPUTS[0])
+
+
+def test_loops_without_an_end_of_their_own(agree):
+    def counts(x):
+        y = x * 0
+        for k in itertools.count(2, 3):
+            y = y + x * k
+            if y.sum() > 50:
+                break
+        return y, k
+
+    for x in INPUTS:
+        agree(counts, x)
+    assert any(isinstance(node.op, Loop) for node in ad.jit(counts).graph(INPUTS[0]).nodes)
+    np.testing.assert_allclose(
+        ad.grad(ad.jit(lambda x: counts(x)[0]))(INPUTS[1]), ad.grad(lambda x: counts(x)[0])(INPUTS[1])
+    )
+
+    def cycles(x):
+        y = x * 0
+        for k in itertools.cycle([1, 2, 3]):  # here
+            y = y + x * k
+            if y.sum() > 50:
+                break
+        return y
+
+    raises_at(cycles, TypeError, "no known end", "# here")

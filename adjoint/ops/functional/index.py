@@ -13,7 +13,7 @@ from adjoint.core import tree
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import EAGER, Value, located
 from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at
-from adjoint.core.spec import dtype_of, is_complex, shape_of, spec_of
+from adjoint.core.spec import Spec, dtype_of, number_of, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.functional.masks import pick, traced_mask
@@ -54,14 +54,12 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     >>> print(ops.setitem(Tensor([1.0, 2.0, 3.0]), slice(0, 2), 9.0))
     [9. 9. 3.]
     """
-    if not isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex)):
+    plain = isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex))
+    if not plain or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         value = verbs.array(value)
     mask = None if type(index) is int else traced_mask(x, index)
     items = () if mask is not None else _items(index)
-    if is_complex(value) and not is_complex(x):
-        raise DtypeError(
-            f"x[i] = v: complex values do not fit into a Tensor of {dtype_of(x)}; cast it first{called_at()}"
-        )
+    x = with_room(x, value)
     if mask is not None:
         return mask.put(x, value)
     if any(type(i) is _Array for i in items):
@@ -72,6 +70,32 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
         return op(x, _fitted(value, rank))
     except IndexError as error:
         raise _as_written(op, x, error) from None
+
+
+def with_room(x: Any, value: Any) -> Any:
+    """`x`, in a wider dtype of its kind if `value` has one: no digits are lost on the way in. Python numbers take x's dtype; what
+    is of another kind (a float for integers, a complex number for floats) is refused."""
+    old, new = dtype_of(x), dtype_of(value)
+    if isinstance(value, np.ndarray):
+        check_kind(value)
+    if old == new:
+        return x
+    have, want = (_KINDS[d.kind] for d in (old, new))
+    if want > have and (have or want > 1):
+        what = {2: "floats", 3: "complex values"}[want]
+        raise DtypeError(f"x[i] = v: {what} do not fit into a Tensor of {old}; cast one of them first{called_at()}")
+    if number_of(value) is not None:
+        if have == 1 and isinstance(value, int) and not np.iinfo(old).min <= value <= np.iinfo(old).max:
+            raise OverflowError(f"x[i] = v: {value} does not fit into a Tensor of {old}{called_at()}")
+        return x
+    if want != have and not (have == 3 and want == 2):  # integers become floats as they do anywhere
+        return x
+    wide = promote([Spec((), old), Spec((), new)])
+    return x if wide == old or (have == 1 and wide.kind == "f") else verbs.cast(x, wide)
+
+
+#: Truth values, integers, floats, complex numbers.
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 
 
 def _as_written(op: Any, x: Any, error: IndexError) -> Exception:
@@ -86,6 +110,7 @@ def _as_written(op: Any, x: Any, error: IndexError) -> Exception:
 def index_put_add(x: Any, index: Any, value: Any) -> Any:
     """A copy of x with `value` added at [index]; places named twice get both."""
     items = [_Array(np.asarray(i)) if type(i) is int else i for i in _items(index)]
+    x = with_room(x, value)
     return _Advanced(shape_of(x), tuple(items)).put(ScatterAdd(), x, value)
 
 

@@ -11,7 +11,7 @@ from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformEr
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.core.verbs import verbs
 from adjoint.ops.compare import less, less_equal, minimum, where
-from adjoint.ops.functional.index import getitem, index_put_add
+from adjoint.ops.functional.index import getitem, index_put_add, with_room
 from adjoint.ops.functional.masks import unknown_shape
 from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take, take_along_axis
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
@@ -71,7 +71,7 @@ def scatter_nd_add(input_x: Any, indices: Any, updates: Any) -> Any:
     >>> print(ops.scatter_nd_add(Tensor([1.0, 2.0]), Tensor([[1], [1]]), Tensor([10.0, 20.0])))
     [ 1. 32.]
     """
-    return ScatterAdd()(input_x, updates, *_columns(indices))
+    return ScatterAdd()(with_room(input_x, updates), updates, *_columns(indices))
 
 
 tensor_scatter_add = scatter_nd_add
@@ -84,7 +84,7 @@ def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
     >>> print(ops.tensor_scatter_update(Tensor([1.0, 2.0]), Tensor([[1]]), Tensor([9.0])))
     [1. 9.]
     """
-    return ScatterSet()(input_x, updates, *_columns(indices))
+    return ScatterSet()(with_room(input_x, updates), updates, *_columns(indices))
 
 
 def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
@@ -117,7 +117,7 @@ def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
         ):
             raise ShapeError(f"{what}: src has shape {shape_of(src)}, the index {shape_of(index)}{called_at()}")
         src = getitem(src, tuple(slice(0, n) for n in shape_of(index)))
-    return op(x, src, *_grid_index(what, x, index, axis))
+    return op(with_room(x, src), src, *_grid_index(what, x, index, axis))
 
 
 def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:

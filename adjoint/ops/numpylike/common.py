@@ -109,7 +109,7 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
         raise TypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
     if isinstance(out, Value):
         check_whole(out)
-        out[...] = y  # type: ignore[index]
+        out[...] = verbs.cast(y, out.dtype)  # type: ignore[index]
         return out
     if is_followed(y):
         raise CutGradientError(
