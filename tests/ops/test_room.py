@@ -19,8 +19,10 @@ def written(dtype, value, how):
         x[1:] = value
     elif how == "index":
         x[ad.Tensor(1)] = value
-    else:
+    elif how == "mask":
         x[np.array([False, True, False])] = value
+    else:
+        x[ops.abs(ops.cast(x, "float64")) + ad.Tensor(np.array([0.0, 1.0, 0.0])) > 0.5] = value
     return x
 
 
@@ -44,7 +46,7 @@ def expected(dtype, value):
     return wide, np.asarray(value).astype(wide).item()
 
 
-@pytest.mark.parametrize("how", ["slice", "index", "mask"])
+@pytest.mark.parametrize("how", ["slice", "index", "mask", "computed mask"])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_every_kind_of_value(dtype, how):
     values = [*PYTHON, *(np.asarray(0.1 if d.kind in "fc" else 1, d)[()] for d in DTYPES)]
