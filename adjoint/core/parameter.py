@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import deepcopy
 from itertools import count
 from typing import Any
 
@@ -10,9 +11,9 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, HALF, Trace, make
-from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import is_half
-from adjoint.core.tensor import Tensor
+from adjoint.core.tensor import Tensor, accumulated
 from adjoint.core.verbs import verbs
 
 _unnamed = count().__next__
@@ -125,15 +126,33 @@ class Parameter(Tensor):
         return Parameter(makers[init](self._value), self.name, self.requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
-        memo[id(self)] = fresh = self.clone()
+        memo[id(self)] = fresh = _revive(type(self), np.array(self._value), {}, None)
+        fresh.__dict__.update(deepcopy(self.__dict__, memo))
+        if (grad := accumulated(self)) is not None:
+            fresh.grad = grad
         return fresh
 
     def __reduce__(self) -> Any:
-        return Parameter, (np.array(self._value), self.name, self.requires_grad)
+        if self.tracked:
+            raise CutGradientError(
+                f"Parameter '{self.name}' cannot be pickled inside grad, jvp, vmap or jit, where it stands for a value that is being "
+                f"followed.{called_at()}"
+            )
+        return _revive, (type(self), np.array(self._value), self.__dict__, accumulated(self))
 
     def __repr__(self) -> str:
         value = super().__repr__().removeprefix("Tensor(")
         return f"Parameter(name={self.name}, requires_grad={self.requires_grad}, {value}"
+
+
+def _revive(cls: type, array: np.ndarray, attributes: dict[str, Any], grad: Any) -> Any:
+    """A Parameter from its parts, without running a constructor."""
+    p: Any = cls.__new__(cls)  # type: ignore[call-overload]
+    p._value, p._trace, p._extra = array, PARAMETERS, None
+    p.__dict__.update(attributes)
+    if grad is not None:
+        p.grad = grad
+    return p
 
 
 class ParameterTuple(tuple):

@@ -196,12 +196,22 @@ class Tensor(Operators, Value):
         return np.asarray(self._plain()).__dlpack_device__()
 
     def __reduce__(self) -> Any:
-        return _revive, (type(self), self.asnumpy(), self.requires_grad)
+        leaf = self.tracked and verbs.is_leaf(self)
+        if self.tracked and not leaf:
+            raise CutGradientError(
+                f"a Tensor that is being differentiated, batched or traced cannot be pickled: what it was computed from would be "
+                f"lost. Pickle x.detach(), or x.asnumpy().{called_at()}"
+            )
+        return _revive, (type(self), self.asnumpy(), leaf, accumulated(self) if leaf else None)
 
     # ------------------------------------------------------------ text
 
     def __repr__(self) -> str:
-        array = self.asnumpy()
+        """What it is and its values; of one that has none to show yet, or no more, what it is. Never raises."""
+        try:
+            array = self.asnumpy()
+        except AdjointError as error:
+            return _described(self, error)
         style: Any = {"float_kind": lambda v: f"{v: .8e}"}
         body = np.array2string(array, separator=", ", formatter=style if array.dtype.kind == "f" else None)
         body = str(array) if array.ndim == 0 else body
@@ -209,7 +219,12 @@ class Tensor(Operators, Value):
         return f"Tensor(shape={list(array.shape)}, dtype={_dtype_name(array.dtype)}, value={gap}{body})"
 
     def __str__(self) -> str:
-        return str(self.asnumpy())
+        try:
+            return str(self.asnumpy())
+        except AdjointError:
+            if not has_ended(self):  # the text would hold no number, and go unnoticed
+                raise
+            return repr(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec and self.ndim == 0 else format(str(self), spec)
@@ -255,7 +270,8 @@ class Tensor(Operators, Value):
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> Any:
-        memo[id(self)] = fresh = Tensor(self.asnumpy(), requires_grad=True) if verbs.is_leaf(self) else snapshot(self)
+        leaf = verbs.is_leaf(self)
+        memo[id(self)] = fresh = _revive(Tensor, self.asnumpy(), True, accumulated(self)) if leaf else snapshot(self)
         return fresh
 
     # ------------------------------------------------------------ derivatives, in PyTorch's manner
@@ -348,8 +364,35 @@ def _dtype_name(dtype: np.dtype) -> str:
     return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]
 
 
-def _revive(cls: type, array: np.ndarray, requires_grad: bool) -> Any:
-    return cls(array, requires_grad=requires_grad)
+def has_ended(x: Any) -> bool:
+    """Whether one of the transforms that follow a Tensor is over."""
+    while isinstance(x, Tensor):
+        if getattr(x._trace, "ended", False):
+            return True
+        x = x._value
+    return False
+
+
+def _described(x: Tensor, error: AdjointError) -> str:
+    """A Tensor whose values cannot be shown."""
+    over = ", of a transform that has ended" if has_ended(x) else ""
+    try:
+        return f"Tensor(shape={list(x.shape)}, dtype={_dtype_name(x.dtype)}, value=?{over})"
+    except AdjointError:  # it has not even a shape
+        return f"Tensor(<{str(error).splitlines()[0].split(': ')[0]}>)"
+
+
+def accumulated(x: Any) -> Any:
+    """What backward() has added up for a leaf, as an array."""
+    grad = verbs.get_accumulated(x)
+    return None if grad is None else grad.asnumpy()
+
+
+def _revive(cls: type, array: np.ndarray, requires_grad: bool, grad: Any = None) -> Any:
+    x = cls(array, requires_grad=requires_grad)
+    if grad is not None:
+        x.grad = grad
+    return x
 
 
 def as_tensor(x: Any, dtype: Any = None) -> Any:
