@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from adjoint.api.grad import grad
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import program
+from adjoint.backends.native import program, threads
 from adjoint.core.spec import float32
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import Control, float_positions
@@ -117,6 +118,25 @@ def forward(random: Random, optimised: bool = False, **options: Any) -> None:
     exactly(graph, found, Steps(graph)(*inputs))
 
 
+def donated(random: Random) -> None:
+    """Integers: some inputs may be overwritten."""
+    graph, inputs = random_graph(random, random.randrange(3, 12))
+    wanted = [np.array(y) for y in Steps(graph)(*inputs)]
+    given = tuple(k for k in range(len(inputs)) if random.random() < 0.6)
+    run = program.Program(verbs.optimise(graph)[0])
+    exactly(graph, [np.asarray(y) for y in run.giving_up([np.array(x) for x in inputs], given)], wanted)
+
+
+def on_threads(random: Random, **options: Any) -> None:
+    """Large arrays, on two threads."""
+    before = threads.get_num_threads()
+    threads.set_num_threads(2)
+    try:
+        forward(random, **options)
+    finally:
+        threads.set_num_threads(before)
+
+
 def batch(random: Random) -> None:
     """A batch in machine code, and each example of it in the interpreter."""
     graph, inputs = random_graph(random, random.randrange(3, 10))
@@ -185,6 +205,7 @@ KINDS: list[Callable[[Random], None]] = [
     forward,
     forward,
     lambda random: forward(random, optimised=True),
+    donated,
     batch,
     numbers,
     gradient,
@@ -197,7 +218,9 @@ def disagreement(seed: int) -> str | None:
     """What is wrong with the graph of a seed; None if nothing is."""
     random = Random(seed)
     effort, bits = random.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 2)), random.choice((128, 256, 256, 0))
-    kind = KINDS[seed % len(KINDS)] if seed % 97 else lambda random: forward(random, large=True)
+    kind = KINDS[seed % len(KINDS)]
+    if seed % 50 == 0:
+        kind = partial(on_threads, **{random.choice(("large", "wide")): True})
     try:
         with np.errstate(all="ignore"), quick_builds(effort, bits):
             kind(random)

@@ -26,7 +26,7 @@ from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
 from adjoint.ops.transcendental import Atan, Cos, Relu, Sigmoid, Sin, Tanh
-from adjoint.testing.random_kernels import KernelSteps
+from adjoint.testing.random_kernels import WORK, KernelSteps
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)
 DTYPES = (float64, float64, float64, float32, float32, int64, int32, bool_)
@@ -36,7 +36,8 @@ BINARY = (a.Add, a.Sub, a.Mul, a.MaskedMul, c.Maximum, c.Minimum)
 COMPARE = (c.Less, c.LessEqual, c.Greater, c.GreaterEqual, c.Equal, c.NotEqual)
 REDUCTIONS = (r.Sum, r.Sum, r.Max, r.Min, r.Any, r.All)
 LARGE = (1, 2, 3, 64, 200, 257, 500, 40_000)  # for nests that threads share
-LIMIT, LARGE_LIMIT = 2000, 200_000  # elements of an array
+WIDE = (1, 8, 33, 64, 65, 100, 130, 200, 257, 300)  # for products in several blocks
+LIMIT, LARGE_LIMIT, WIDE_LIMIT = 2000, 200_000, 40_000  # elements of an array
 
 
 class GraphWriter(KernelSteps):
@@ -47,6 +48,7 @@ class GraphWriter(KernelSteps):
     ) -> None:
         self.random, self.builder = random, Builder()
         self.sizes, self.limit, self.real, self.kernels, self.inner = sizes, limit, real, kernels, inner
+        self.work = max(WORK, 100 * limit)
         self.dtypes = REAL if real else DTYPES
         self.nodes: list[Node] = []
         self.raw: list[Node] = []
@@ -296,10 +298,14 @@ def _same_but(one: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:
 
 
 def random_graph(
-    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False, real: bool = False
+    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False, wide: bool = False, real: bool = False
 ) -> tuple[Graph, list[np.ndarray]]:
-    """A graph, and inputs for it; with `empty` some arrays have no elements, with `large` some have very many."""
-    sizes = LARGE if large else (*SIZES, 0) if empty else SIZES
-    writer = GraphWriter(random, sizes, LARGE_LIMIT if large else LIMIT, real=real, kernels=0 if large else 1)
+    """A graph, and inputs for it; with `empty` some arrays have no elements, with `large` some have very many, with `wide` there
+    are large products and what follows them."""
+    sizes = LARGE if large else WIDE if wide else (*SIZES, 0) if empty else SIZES
+    limit = LARGE_LIMIT if large else WIDE_LIMIT if wide else LIMIT
+    writer = GraphWriter(random, sizes, limit, real=real, kernels=0 if large else 1)
+    if wide:
+        writer.steps = [writer.product, writer.product, writer.product, writer.einsum, writer.binary, writer.reduce]
     graph = writer.graph(steps)
     return graph, [writer.numbers(p.spec) for p in graph.params]

@@ -23,7 +23,7 @@ from adjoint.ops.pool import MaxPool, MaxPoolIndex, SumPool, Unfold
 from adjoint.ops.slicing import Pad
 from adjoint.ops.transcendental import Relu
 
-WORK = 200_000  # multiplications in a product
+WORK = 200_000  # multiplications in a product of small arrays
 SUMS = (
     "ij,jk->ik", "ij,kj->ik", "ji,jk->ik", "bij,bjk->bik", "bij,j->bi", "bij,bj->bi", "j,bij->bi", "ij,ij->", "ij,ij->i",
     "ij->ji", "ij->j", "bij->i", "bij,kj->bik", "abc,abd->cd", "abc,bc->a", "i,j->ij", "ij,i,j->", "abi,abj->ij", "bij,bij->bj",
@@ -39,6 +39,7 @@ class KernelSteps:
     raw: list[Node]  # products to put out as they are
     sizes: Any
     limit: int
+    work: int
     real: bool  # numbers of every kind, and smooth ops
     inner: int  # how many graphs this one is inside of
 
@@ -89,7 +90,7 @@ class KernelSteps:
         if not self.real:
             kinds.append((k, 8 * self.choice((1, 2, 3))))
         shape = self.choice(kinds)
-        if prod(shape) > self.limit or prod(x.shape[:-1]) * prod(shape) > WORK:
+        if prod(shape) > self.limit or prod(x.shape[:-1]) * prod(shape) > self.work:
             return None
         y = self.builder.build(MatMul(), (x, self.operand(shape, x.spec.dtype)))
         return self.followed(y) if prod(y.shape) <= self.limit else None
@@ -131,7 +132,7 @@ class KernelSteps:
         sizes = {letter: self.size() for letter in sorted(set(text) - {","})}
         dtype = self.choice((float64, float32))
         shapes = [tuple(sizes[letter] for letter in term) for term in text.split(",")]
-        if prod(sizes.values()) > WORK // 4 or any(prod(s) > self.limit for s in shapes):
+        if prod(sizes.values()) > self.work // 4 or any(prod(s) > self.limit for s in shapes):
             return None
         op = Einsum(tuple(text.split(",")), result)
         return self.followed(self.builder.build(op, tuple(self.operand(s, dtype) for s in shapes)))
@@ -151,7 +152,7 @@ class KernelSteps:
         space = tuple(self.choice((3, 4, 5, 7, 8, 9, 15, 16, 17)) for _ in range(rank))
         shape, dtype = (self.choice((1, 2, 3)), channels * groups, *space), self.choice((float64, float32))
         window = tuple(self.choice((1, 2, 3, 3, 5)) for _ in range(rank))
-        if prod(shape) > self.limit or prod(shape) * filters * prod(window) > WORK:
+        if prod(shape) > self.limit or prod(shape) * filters * prod(window) > self.work:
             return None
         x, w = self.operand(shape, dtype), self.operand((filters, channels, *window), dtype)
         y = self.builder.build(Conv(*self._geometry(rank), groups=groups), (x, w))

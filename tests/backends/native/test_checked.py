@@ -10,7 +10,21 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.backends.native import bounds, cache, checked, control, epilogue, frame, jit, lines, matmul, nest, program
+from adjoint.backends.native import (
+    blocking,
+    bounds,
+    cache,
+    checked,
+    control,
+    epilogue,
+    frame,
+    gemm,
+    jit,
+    lines,
+    matmul,
+    nest,
+    program,
+)
 from adjoint.backends.native.code import Code
 from adjoint.backends.native.packing import Packing
 from adjoint.testing import graph_sets
@@ -149,3 +163,46 @@ def test_it_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_goes_too_far(name: str) -> None:
     count = sum(graph_sets.check(*case) for case in graph_sets.SETS[name]())
     assert count > 25
+
+
+#: Rows, terms, columns, and whether the factors are transposed: every way to pack them.
+PRODUCTS = [
+    (5, 9, 9, 0, 0), (5, 9, 9, 0, 1), (5, 9, 9, 1, 1), (5, 300, 9, 0, 0), (5, 300, 9, 1, 1), (300, 9, 70, 1, 1),
+    (300, 300, 70, 0, 0), (131, 257, 65, 0, 0),
+]  # fmt: skip
+LAYOUTS = {
+    ("", "", False, False), ("", "", True, False), ("", "ahead", False, False), ("", "ahead", False, True),
+    ("", "part", False, False), ("", "part", False, True), ("ahead", "part", False, False), ("part", "ahead", False, False),
+    ("part", "ahead", False, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_every_way_to_pack_a_product(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With and without something that follows, and several products with the same right factor."""
+    seen = set()
+
+    def layout(p: Any, bits: int, again: bool) -> Any:
+        found = blocking.layout(p, bits, again)
+        seen.add((found.left, found.right, found.dots, found.deep < p.k))
+        return found
+
+    monkeypatch.setattr(gemm, "layout", layout)
+    draw = np.random.default_rng(0)
+    for m, k, n, *flips in PRODUCTS:
+        sides = [s[::-1] if flip else s for s, flip in zip(((m, k), (k, n)), flips, strict=True)]
+        xs = [draw.integers(-3, 4, s).astype(dtype) for s in (*sides, (n,))]
+
+        def product(a: Any, b: Any, flips: Any = flips) -> Any:
+            return (a.T if flips[0] else a) @ (b.T if flips[1] else b)
+
+        def once(a: Any, b: Any, v: Any, product: Any = product) -> Any:
+            return product(a, b), ops.relu(product(a, b) + v) * 2.0
+
+        def often(a: Any, b: Any, v: Any, product: Any = product) -> Any:
+            return [ops.relu(product(a + float(i), b) + v) for i in range(4)]
+
+        for fn in (once, often):
+            for found, wanted in zip(run(fn, *xs), fn(*map(ad.Tensor, xs)), strict=True):
+                np.testing.assert_array_equal(found, np.asarray(wanted))
+    assert dtype == "float32" or seen >= LAYOUTS, LAYOUTS - seen
