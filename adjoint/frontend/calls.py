@@ -47,8 +47,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return reading.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
-        return followed(of_class)(fn, *args, **kwargs)
-    reading.handed(args)
+        return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
+    reading.handed((fn, *args))
     return reading.made(fn(*args, **kwargs))
 
 
@@ -61,7 +61,7 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     if is_users(fn.__code__.co_filename):
         recorded.sweep(fn, args)
     elif not fn.__code__.co_filename.startswith(PACKAGE):
-        reading.handed(args)
+        reading.handed((fn, *args))
         return lambda *xs, **options: reading.made(fn(*xs, **options))
     return fn
 
@@ -69,6 +69,7 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
 def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`, with the user's `__init__` and `__post_init__` converted."""
     init, post = cls.__init__, getattr(cls, "__post_init__", None)  # type: ignore[misc]
+    reading.instantiated(cls)
     usual = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
         return cls(*args, **kwargs)
@@ -90,12 +91,15 @@ def followed(fn: FunctionType) -> Callable[..., Any]:
     if (recorded := reading.recorder.get()) is not None:
         recorded.visit(fn)
     if code.co_flags & _SUSPENDS or (code.co_filename == "<string>" and code.co_name.startswith("__")):
+        if recorded is not None:
+            recorded.sweep(fn)
         return fn  # the latter is what `dataclass` writes
     try:
         return convert_function(fn)
     except SourceError as error:
         if recorded is not None:
             recorded.unread.append(str(error))
+            recorded.sweep(fn)
         return fn
     except UnsupportedSyntaxError:
         if code.co_filename.startswith(INSTALLED):

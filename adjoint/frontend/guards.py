@@ -18,7 +18,8 @@ from adjoint.core.dispatch import EAGER, HALF, Value
 from adjoint.core.parameter import Parameter
 
 MISSING: Any = type("Missing", (), {"__repr__": lambda self: "missing"})()
-CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType)
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
+CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType, *_VIEWS)
 MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
 _CONSTANT = (bool, int, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
 

@@ -139,11 +139,11 @@ def attribute(x: Any, name: str, *how: Any) -> Any:
 
 
 def _isinstance(x: Any, classes: Any) -> bool:
-    return issubclass(kind_of(x), classes) if is_number(x) else isinstance(x, classes)
+    return issubclass(kind_of(x), classes) if is_number(x) else reading.isinstance_(x, classes)
 
 
 def _type(*args: Any, **options: Any) -> Any:
-    return kind_of(args[0]) if len(args) == 1 and is_number(args[0]) else type(*args, **options)
+    return kind_of(args[0]) if len(args) == 1 and is_number(args[0]) else reading.type_(*args, **options)
 
 
 def _hasattr(x: Any, name: str) -> bool:

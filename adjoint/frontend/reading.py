@@ -10,8 +10,9 @@ from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, Membe
 from typing import Any
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import PACKAGE
+from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
     WRAPPER,
@@ -26,7 +27,7 @@ from adjoint.frontend.reads import (
     users_module,
     vars_of,
 )
-from adjoint.graph.trace import is_graph_value
+from adjoint.graph.trace import NeedsNumberError, is_graph_value
 
 #: Attributes of Cells that change only with their version.
 _OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
@@ -143,16 +144,65 @@ def vars_(owner: Any) -> Any:
     return attr(owner, "__dict__") if hasattr(owner, "__dict__") else vars(owner)
 
 
-def handed(args: tuple[Any, ...]) -> None:
-    """Objects are handed to code that knows nothing of graphs: it may read all of their attributes."""
+def isinstance_(x: Any, kinds: Any) -> bool:
+    """`isinstance`, to which an array that is an input of the graph is an array."""
+    return isinstance(_as_it_was(x), kinds)
+
+
+def type_(*args: Any, **options: Any) -> Any:
+    """`type`, likewise."""
+    return type(_as_it_was(args[0])) if len(args) == 1 else type(*args, **options)
+
+
+def _as_it_was(x: Any) -> Any:
+    reads = recorder.get()
+    return x if reads is None or not isinstance(x, Value) else reads.lifted.get(id(x), x)
+
+
+def updated(x: Any) -> None:
+    """`x += ...` is to come: of an array from outside it would change what is outside."""
+    if _as_it_was(x) is not x:
+        raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
+
+
+def instantiated(cls: type) -> None:
+    """An object is made: how that is done is part of the program."""
+    reads = recorder.get()
+    if reads is not None and is_users(getattr(sys.modules.get(cls.__module__), "__file__", None) or "<none>"):
+        for name in ("__init__", "__new__", "__post_init__"):
+            method = getattr(cls, name, None)
+            if type(method) is FunctionType and not is_ours(method):
+                reads.see(reads.attribute(cls, name), method)
+
+
+def handed(things: tuple[Any, ...]) -> None:
+    """Objects are handed to code that knows nothing of graphs: it may read their attributes and call their functions."""
     reads = recorder.get()
     if reads is None:
         return
-    for x in args:
-        if is_plain(x) or isinstance(x, (type, ModuleType, FunctionType, MethodType)) or not users_class(x):
+    for x in things:
+        if isinstance(x, (FunctionType, MethodType)) or hasattr(x, "__wrapped__"):
+            for function in _inside(x):
+                reads.follow(function)
+        elif is_plain(x) or isinstance(x, (type, ModuleType)) or note_network(x) or not reads.is_outside(x):
             continue
-        if reads.is_outside(x) and not note_network(x) and hasattr(x, "__dict__"):
-            reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)
+        elif users_class(x):
+            if hasattr(x, "__dict__"):
+                reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)
+        else:
+            for value in list(vars_of(x).values() if isinstance(vars_of(x), dict) else ()):
+                if isinstance(value, (FunctionType, MethodType)):
+                    reads.follow(value)
+    if hasattr(things[0], "registry") and isinstance(things[0], FunctionType):  # `functools.singledispatch`
+        registry = things[0].registry  # type: ignore[attr-defined]
+        reads.see(Itself(registry, f"`{things[0].__name__}.registry`"), registry)
+
+
+def _inside(fn: Any) -> list[Any]:
+    """A function and those that it wraps."""
+    cells = (Free(c, "").get() for c in getattr(fn, "__closure__", None) or ())
+    found = [fn, getattr(fn, "__wrapped__", None), *cells]
+    return [f for f in found if isinstance(f, (FunctionType, MethodType))]
 
 
 def made(x: Any) -> Any:

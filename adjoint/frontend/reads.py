@@ -6,6 +6,7 @@ only while every place it was built on holds what it held.
 
 from __future__ import annotations
 
+import builtins
 import sys
 import weakref
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, HALF, Value, lift
-from adjoint.core.errors import PACKAGE
+from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import spec_of
 from adjoint.frontend.files import is_users
@@ -38,7 +39,7 @@ from adjoint.frontend.guards import (
     image,
     members,
 )
-from adjoint.graph.trace import Tracer, identity, is_graph_value
+from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
 
 LARGE = 32_768  # bytes of an array that is an input of the graph rather than compared in each call
 WRAPPER = type([].__len__)
@@ -62,6 +63,7 @@ class Reads:
         self.lifting = lifting  # whether large arrays are inputs too
         self.guards: dict[Any, Guard] = {}
         self.sources: dict[Any, tuple[Place, Any]] = {}  # places whose values are inputs, and the graph values for them
+        self.lifted: dict[int, Any] = {}  # by graph value, the array it stands for
         self.tensors: dict[Any, Place] = {}  # where the Tensors that record themselves were found
         self.weakly: Any = None  # the object whose method is compiled, which no guard is to keep alive
         self.unread: list[str] = []  # why functions stay as they are
@@ -134,6 +136,7 @@ class Reads:
         inside = self.tracer.param(spec_of(lift(value)))
         self.tracer.captured.append(Source(place))
         self.sources[place.key] = place, inside
+        self.lifted[id(inside)] = value
         self.guards[place.key, True] = Guard(place, Kind(Kind.of(value)))
         return inside
 
@@ -168,6 +171,8 @@ class Reads:
 
     def written(self, holder: Any, attribute: str | None) -> None:
         """Take note of an attribute that the traced function has set: what it reads there later is its own."""
+        if id(holder) in self.lifted and isinstance(holder, Value):
+            raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
         if attribute is not None and not is_plain(holder):
             place = self.attribute(holder, attribute)
             if (place.key, False) not in self.guards and (place.key, True) not in self.guards:
@@ -220,6 +225,9 @@ class Reads:
         self._swept.add(key)
         self.visit(fn)
         names = set(_names(fn.__code__))
+        for name in names - fn.__globals__.keys():
+            if hasattr(builtins, name):
+                self.see(Global(fn.__globals__, name, f"`{name}`"), MISSING)
         for name in names & fn.__globals__.keys():
             value = fn.__globals__[name]
             if not (isinstance(value, ModuleType) and not users_module(value)):
@@ -232,6 +240,10 @@ class Reads:
                 self._follow(value, names)
         for owner in owners:
             self._follow(owner, names)
+
+    def follow(self, x: Any) -> None:
+        """What a function may read that others call."""
+        self._follow(x, set())
 
     def _follow(self, x: Any, names: set[str]) -> None:
         """What code with these names may read of an object."""
@@ -325,8 +337,9 @@ def vars_of(x: Any) -> Any:
     return getattr(x, "__dict__", ())
 
 
-def is_ours(method: MethodType) -> bool:
-    code = getattr(method.__func__, "__code__", None)
+def is_ours(method: MethodType | FunctionType) -> bool:
+    """Whether a function belongs to adjoint."""
+    code = getattr(getattr(method, "__func__", method), "__code__", None)
     return code is not None and code.co_filename.startswith(PACKAGE)
 
 

@@ -10,7 +10,7 @@ from adjoint.frontend.leaks import mutate, stored
 from adjoint.frontend.logic import matched, not_
 from adjoint.frontend.loops import for_, while_
 from adjoint.frontend.numbers import attribute
-from adjoint.frontend.reading import attr, free, variable
+from adjoint.frontend.reading import attr, free, updated, variable
 from adjoint.graph.numbers import NeedsNumberError
 
 #: What tracing itself raises: no `except` of the user's is meant for it.
@@ -18,5 +18,5 @@ OURS = (NeedsNumberError, ControlFlowError, LeakError, UnsupportedSyntaxError)
 
 __all__ = [
     "OURS", "and_", "attr", "attribute", "call", "choose", "compare", "for_", "free", "holds", "if_", "item", "matched", "mutate",
-    "not_", "or_", "print_", "raised", "stored", "text", "variable", "while_",
+    "not_", "or_", "print_", "raised", "stored", "text", "updated", "variable", "while_",
 ]  # fmt: skip
