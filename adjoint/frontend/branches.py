@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
-from adjoint.frontend import effects, state
+from adjoint.frontend import effects, leaks, region, state
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.logic import both, compared, either, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Flat, Frame, Place, Snapshot
+from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
 from adjoint.graph import flow
 from adjoint.graph.numbers import marked
 from adjoint.graph.trace import traced
@@ -50,7 +51,7 @@ def and_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value and ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            found = at_once(following, names) if not site.names else []
+            found = at_once(following, names, site.place) if not site.names else []
             value = both(value, *found) if found else choose(value, site, names, following, _known(value))
         elif value:
             value = following()
@@ -63,7 +64,7 @@ def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value or ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            found = at_once(following, names) if not site.names else []
+            found = at_once(following, names, site.place) if not site.names else []
             value = either(value, *found) if found else choose(value, site, names, _known(value), following)
         elif value:
             return value
@@ -76,7 +77,7 @@ def _known(value: Any) -> Block:
     return lambda: value
 
 
-def at_once(following: Block, names: Block | None) -> list[Any]:
+def at_once(following: Block, names: Block | None, place: str) -> list[Any]:
     """[what a function gives], computed whether or not it is wanted; [] if that might fail or do something."""
     found: list[Any] = []
 
@@ -85,12 +86,16 @@ def at_once(following: Block, names: Block | None) -> list[Any]:
         found[:] = [resolve(y) if isinstance(y, Parameter) else y]
         return [x for x in found if state.is_dynamic(x)]
 
-    snapshot = Snapshot(Frame(names), [])
-    graph, outside, marks = traced(run, [], branch=True)
-    if snapshot.changed([]):
+    snapshot = Snapshot(Frame(names), [], following)
+    try:
+        with region.inside(region.Block(snapshot.heap, f"a part of the condition at {place}"), None):
+            graph, outside, marks = traced(run, [], branch=True)
+        acts = any(snapshot.heap.changed())
+    except Again:
+        acts = True
+    finally:
         snapshot.restore()
-        return []
-    if not graph.outputs or not flow.harmless(graph):
+    if acts or not graph.outputs or not flow.harmless(graph):
         return []
     return [marked(replay(graph, outside)[0], marks[0])] if state.is_graph_value(found[0]) else found
 
@@ -102,10 +107,18 @@ def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
         return value
     if not state.is_graph_value(value):
         return compare(signs[1:], right, rest[0](), *rest[1:])
-    following = at_once(lambda: compare(signs[1:], right, rest[0](), *rest[1:]), None)
+    tail = functools.partial(_tail, signs[1:], right, rest)
+    following = at_once(tail, None, "the chained comparison")
     if following:
         return both(value, *following)
-    return flow.cond(truth(value), lambda: [truth(compare(signs[1:], right, rest[0](), *rest[1:]))], lambda: [False])[0]
+    return choose(value, _COMPARISON, None, lambda: truth(tail()), lambda: False)
+
+
+_COMPARISON = Site("a chained comparison", 0, 0, "and")
+
+
+def _tail(signs: tuple[str, ...], left: Any, rest: tuple[Block, ...]) -> Any:
+    return compare(signs, left, rest[0](), *rest[1:])
 
 
 class Branches:
@@ -119,9 +132,10 @@ class Branches:
         self.test = truth(test)
         self.blocks = {"body": body, "orelse": orelse}
         self.places = frame.places(site) if places is None else places
-        self.snapshot = Snapshot(frame, self.places)
+        self.snapshot = Snapshot(frame, self.places, body, orelse)
         self.stand_ins: dict[tuple[str, int], Any] = {}
-        self.block = effects.Block()
+        self.where = f"a branch of the {site.kind if site.kind == 'ternary' else f'`{site.kind}`'} at {site.place}"
+        self.block = region.Block(self.snapshot.heap, self.where)
         self.raising: set[str] = set()  # sides that end by an exception
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
@@ -134,11 +148,6 @@ class Branches:
 
     def run(self) -> None:
         """Replace the state by what the graph chooses."""
-        if self.site.raises:
-            raise ControlFlowError(
-                f"whether the `raise` in the `if` at {self.site.place} is reached is known only when the graph runs, where no `except` "
-                f"can catch it. Move it out of the `try`, or compute a value for that case with ops.where"
-            )
         while True:
             sides = self._conditions() if self.block.wanted else None
             try:
@@ -159,6 +168,9 @@ class Branches:
         for place, a, b in zip(self.places, self.first, self.second, strict=True):
             if a is not UNDEFINED:
                 place.set(_merged(Flat.of(a), Flat.of(b), outputs))
+            elif isinstance(place, AttributeOf):  # both sides delete it
+                place.set(UNDEFINED)
+        leaks.kept(self.site, self.places)
 
     def _conditions(self) -> tuple[Any, Any]:
         """When the first and when the second side takes place."""
@@ -174,16 +186,16 @@ class Branches:
         """What the places hold after one block; the state is as before again."""
         self.snapshot.restore()
         try:
-            with effects.inside(self.block, when):
+            with region.inside(self.block, when):
                 self.blocks[side]()
-        except effects.Abandoned:
+        except region.Abandoned:
             self.raising.add(side)
-        except BaseException:
+        except BaseException as error:
             self.snapshot.restore()
-            raise
+            raise region.outcome(error, self.block) from None
         try:
             values = [self.snapshot.frozen(p.get()) for p in self.places]
-            unforeseen = self.snapshot.changed(self.places)
+            unforeseen = self.snapshot.changed(self.places, self.where)
         finally:
             self.snapshot.restore()
         if unforeseen:
@@ -221,9 +233,7 @@ class Branches:
         """Whether the value that a place has after a block is never used."""
         if place.name == RESULT or place.name in self.site.optional:
             return value is UNDEFINED
-        if (
-            isinstance(place, AttributeOf) and value is UNDEFINED
-        ):  # an attribute that caches what does not depend on the graph
+        if isinstance(place, AttributeOf) and value is UNDEFINED and place.is_cached:
             return not any(map(state.is_graph_value, Flat.of(other).leaves))
         return place.name[:4] != "_ad_" and side in self.site.abandoned
 
@@ -244,8 +254,11 @@ class Branches:
                     index -= 1
         raise IndexError(index)
 
-    def _disagreement(self, place: Place, a: Any, b: Any) -> ControlFlowError:
+    def _disagreement(self, place: Place, a: Any, b: Any) -> Exception:
         name, site = _label(place), self.site
+        leaked = leaks.leak(place.owner) if isinstance(place, (Contents, AttributeOf)) else None
+        if leaked is not None:
+            return leaked
         if a is UNDEFINED or b is UNDEFINED:
             return only_defined_in(f"one branch of the `if` at {site.place}", name, "the `if`")
         for (path, x), (_, y) in zip(state.tree.paths(a, name), state.tree.paths(b, name)):

@@ -19,6 +19,7 @@ from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
+from adjoint.frontend.region import check_call, current
 from adjoint.graph.numbers import as_number
 from adjoint.ops.functional import logical_and
 
@@ -28,6 +29,8 @@ _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)`."""
+    if current.get() is not None:
+        check_call(fn, args)
     kind = type(fn)
     if kind is FunctionType:
         if fn.__code__.co_filename.startswith(PACKAGE):

@@ -157,11 +157,10 @@ class Control(Expressions):
         k = self.number()
         first, second = self._bound(node.body), self._bound(node.orelse)
         facts = self._facts([*node.body, *node.orelse], self.live.after[node])
-        raises = self.caught and any(isinstance(n, ast.Raise) for n in own_nodes([*node.body, *node.orelse]))
         cells = self._cells([*node.body, *node.orelse])
         site = self.site(
             "if", node, **facts, first=frozenset(first), second=frozenset(second),
-            abandoned=frozenset(self.lowered.abandoned.get(node, ())), raises=raises,
+            abandoned=frozenset(self.lowered.abandoned.get(node, ())),
         )  # fmt: skip
         body = self._block_function(f"_ad_if{k}", node.body, node)
         orelse = self._block_function(f"_ad_else{k}", node.orelse, node) if node.orelse else None
@@ -182,6 +181,9 @@ class Control(Expressions):
         outer, self.caught = self.caught, self.caught or bool(node.handlers)
         node.body = self._visit_block(node.body)
         self.caught = outer
+        if node.handlers:
+            guard = ast.withitem(runtime_call("trying", [], [], node))
+            node.body = [ast.copy_location(ast.With([guard], node.body), node)]
         node.handlers = [*self._not_caught(node), *(self.generic_visit(h) for h in node.handlers)]
         node.orelse, node.finalbody = self._visit_block(node.orelse), self._visit_block(node.finalbody)
         return node
@@ -190,6 +192,8 @@ class Control(Expressions):
         outer, self.caught = self.caught, True
         self.generic_visit(node)
         self.caught = outer
+        guard = ast.withitem(runtime_call("trying", [], [], node))
+        node.body = [ast.copy_location(ast.With([guard], node.body), node)]
         return node
 
     def _not_caught(self, node: Any) -> list[ast.ExceptHandler]:
@@ -205,7 +209,7 @@ class Control(Expressions):
         cells = self._cells([node.test, *node.body])
         facts = self._facts([node.test, *node.body], self.live.head[node])
         binds = bound(node.test)
-        site = self.site("while", node, **facts, test_binds=bool(binds))
+        site = self.site("while", node, **facts, test_binds=tuple(sorted(binds & self.scope.visible)))
         stop = self._stop(node)
         new: list[ast.stmt] = []
         if binds:
@@ -258,6 +262,7 @@ class Control(Expressions):
         return {
             "names": tuple(sorted(self._bound(nodes) & needed)),
             "optional": frozenset(self.lowered.optional),
+            "augmented": tuple(sorted(_augmented(nodes) & self.scope.visible)),
             "mutated": tuple(sorted(mutated & self.scope.visible)),
             "attributes": tuple(sorted(a for a in attributes if a[0] in self.scope.visible)),
         }
@@ -290,3 +295,9 @@ class Control(Expressions):
         body = self._visit_block(nodes)
         made = function_definition(name, arguments(*params), [*head, *body])
         return ast.copy_location(made, at)
+
+
+def _augmented(nodes: Sequence[ast.AST]) -> set[str]:
+    """The names with `x += v` and its kin."""
+    found = (n.target for n in own_nodes(nodes) if isinstance(n, ast.AugAssign))
+    return {target.id for target in found if isinstance(target, ast.Name)}

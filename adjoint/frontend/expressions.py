@@ -264,8 +264,8 @@ class Expressions(ast.NodeTransformer):
         return node
 
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        """What a `raise` raises; inside a `try` that may catch it, it stays Python's."""
-        if node.exc is None or self.caught:
+        """What a `raise` raises."""
+        if node.exc is None:
             return self.generic_visit(node)
         site = self.site("raise", node)
         made = node.exc if isinstance(node.exc, ast.Call) else ast.copy_location(ast.Call(node.exc, [], []), node.exc)

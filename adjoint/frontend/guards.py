@@ -224,7 +224,7 @@ class Contents:
     def of(x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return x.shape, x.dtype, x.tolist() if x.dtype.hasobject else x.tobytes()
-        return x.tobytes() if isinstance(x, (np.generic, memoryview)) else type(x)(x)
+        return x.tobytes() if isinstance(x, (np.generic, memoryview, array)) else type(x)(x)
 
     def fits(self, now: Any) -> bool:
         return type(now) is self.kind and bool(self.of(now) == self.value)

@@ -10,9 +10,9 @@ import gc
 import sys
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adjoint.core import context, tree
@@ -21,6 +21,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.frontend import state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import LeakError
+from adjoint.frontend.heap import Heap
 from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
 from adjoint.graph.trace import Tracer
@@ -34,22 +35,49 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     Raises LeakError if the function stored graph values in an object that is still there afterwards. The containers of its
     arguments and results are not meant: they are copies, made for the trace.
     """
-    inputs = [x for x in tree.leaves((args, kwargs)) if isinstance(x, Value)]
-    watch = _Watch({}, max((x._trace.level for x in inputs), default=0))
-    with context.setting(_watches, (*_watches.get(), watch)):
-        out = fn(*args, **kwargs)
-    leaves, rebuild = tree.flatten(out)
-    if watch.stores:
-        watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
+    given = tree.leaves((args, kwargs))
+    heap = Heap([("", fn), *(("", x) for x in given if not isinstance(x, Value))])
+    watch = _Watch(heap, max((x._trace.level for x in given if isinstance(x, Value)), default=0))
+    try:
+        with context.setting(_watches, (*_watches.get(), watch)):
+            out = fn(*args, **kwargs)
+        leaves, rebuild = tree.flatten(out)
+        if watch.stores:
+            watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
+    except BaseException:
+        heap.restore()  # no graph values stay behind
+        raise
     return leaves, rebuild
 
 
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
     """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
+    store = None
     for watch in _watches.get():
-        watch.note(site, holder, attribute)
+        store = watch.note(site, holder, attribute, store)
     if (reads := recorder.get()) is not None:
         reads.written(holder, attribute)
+
+
+def outlives(holder: Any) -> bool:
+    """Whether an object was there before the function that is being traced was called."""
+    return any(holder in watch.heap for watch in _watches.get()[:1])
+
+
+def leak(holder: Any) -> LeakError | None:
+    """The error for a value of the trace that was stored in an object from outside, if one was."""
+    for watch in _watches.get():
+        for store in watch.stores.values():
+            if store.object() is holder and holder in watch.heap:
+                return LeakError(store.site, store.value)
+    return None
+
+
+def kept(site: Site, places: Sequence[state.Place]) -> None:
+    """Take note of what the graph has chosen for attributes and containers."""
+    for place in places if _watches.get() else ():
+        if isinstance(place, (state.AttributeOf, state.Contents)):
+            stored(replace(site, text=place.name), place.owner, getattr(place, "attribute", None))
 
 
 def mutate(site: Site, method: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -71,6 +99,7 @@ class _Store:
     holder: Any
     attribute: str | None
     weak: bool
+    value: str
 
     def object(self) -> Any:
         return self.holder() if self.weak else self.holder
@@ -82,23 +111,30 @@ class _Store:
 
 @dataclass(eq=False)
 class _Watch:
-    """What has been stored during one trace, whose values have this level or a higher one."""
+    """What has been stored during one trace, whose values have this level or a higher one; `heap` is what was there before."""
 
-    stores: dict[tuple[int, str | None], _Store]
+    heap: Heap
     level: float
+    stores: dict[tuple[int, str | None], _Store] = field(default_factory=dict)
 
-    def note(self, site: Site, holder: Any, attribute: str | None) -> None:
+    def note(self, site: Site, holder: Any, attribute: str | None, store: _Store | None) -> _Store | None:
+        """Remember a store. The traces around one another share it: none of them alone keeps the object alive."""
         known = self.stores.get((id(holder), attribute))
         if isinstance(holder, Parameter) or (known is not None and known.object() is holder):
-            return
-        if self.found(holder, attribute) is not None:
+            return known
+        value = self.found(holder, attribute)
+        if value is None:
+            return store
+        if store is None:
             weak = type(holder).__weakrefoffset__ != 0
-            made = _Store(site, weakref.ref(holder) if weak else holder, attribute, weak)
-            self.stores[id(holder), attribute] = made
+            store = _Store(site, weakref.ref(holder) if weak else holder, attribute, weak, state.described(value))
+        self.stores[id(holder), attribute] = store
+        return store
 
     def found(self, holder: Any, attribute: str | None) -> Any:
         """A value of the trace that a place holds, or None."""
-        inside = holder if attribute is None else getattr(holder, attribute, None)
+        inside = holder if attribute is None else state.AttributeOf(holder, attribute, "").get()
+        inside = holder if inside is state.UNDEFINED else inside  # a property keeps it somewhere
         parts = list(inside) if isinstance(inside, (set, frozenset)) else inside
         return next((x for x in state.reachable(parts) if self._is_ours(x)), None)
 
@@ -112,11 +148,15 @@ class _Watch:
     def check(self, allowed: set[int]) -> None:
         """Raise LeakError for a place that still holds a value of the trace."""
         self.stores = {key: s for key, s in self.stores.items() if key[0] not in allowed}
+        self._report([s for s in self.stores.values() if s.object() in self.heap])
         self._forget()
         if self.stores and gc.isenabled():
             gc.collect()  # objects that refer to one another
             self._forget()
-        for store in self.stores.values():
+        self._report(list(self.stores.values()))
+
+    def _report(self, stores: list[_Store]) -> None:
+        for store in stores:
             value = self.found(store.object(), store.attribute)
             if value is not None:
                 raise LeakError(store.site, state.described(value))

@@ -11,10 +11,10 @@ from adjoint.frontend.errors import place
 class Site:
     """One `if`, `while`, `for`, ternary, `assert`, `raise` or assignment of the user's source.
 
-    `names` are the variables that it binds and that are needed later; `mutated` those with `x[i] = v` in it; `attributes`
+    `names` are the variables that it binds and that are needed later; `mutated` those with `x[i] = v` in it, `augmented` those with `x += v`; `attributes`
     the pairs (x, a) with `x.a = v` in it; `appended` those of which it knows nothing but
     `x.append(v)`. `abandoned` are the sides after which the function's other code is skipped,
-    `optional` are variables that may have no value where they are not used; `raises` says that a `try` around it may catch what it raises; `test_binds` that the condition of a loop binds variables.
+    `optional` are variables that may have no value where they are not used; `test_binds` are the variables that the condition of a loop binds.
     `text` is the condition of an `assert`, or the target of an assignment.
     """
 
@@ -24,14 +24,14 @@ class Site:
     kind: str
     names: tuple[str, ...] = ()
     mutated: tuple[str, ...] = ()
+    augmented: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     appended: tuple[str, ...] = ()
     first: frozenset[str] = frozenset()
     second: frozenset[str] = frozenset()
     abandoned: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
-    raises: bool = False
-    test_binds: bool = False
+    test_binds: tuple[str, ...] = ()
     text: str = ""
 
     @property

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import CellType, FunctionType, MethodType, ModuleType
+from functools import cached_property
+from types import CellType, FunctionType, MemberDescriptorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,10 @@ from adjoint.core import random, tree
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
+from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.facets import ABSENT
+from adjoint.frontend.heap import Heap, Held
+from adjoint.frontend.kinds import facets
 from adjoint.frontend.site import Site
 from adjoint.graph import trace
 
@@ -29,13 +33,8 @@ def is_graph_value(x: Any) -> bool:
     )
 
 
-class _Undefined:
-    def __repr__(self) -> str:
-        return "undefined"
-
-
 #: Stands for a variable without a value.
-UNDEFINED: Any = _Undefined()
+UNDEFINED: Any = ABSENT
 
 
 class Again(BaseException):
@@ -71,14 +70,50 @@ class AttributeOf:
     name: str
 
     def get(self) -> Any:
-        return getattr(self.owner, self.attribute, UNDEFINED)
+        held = getattr(self.owner, "__dict__", {})
+        if self.attribute in held:
+            return held[self.attribute]
+        return UNDEFINED if _is_computed(self.owner, self.attribute) else getattr(self.owner, self.attribute, UNDEFINED)
+
+    @property
+    def is_cached(self) -> bool:
+        """Whether it is computed when it is asked for the first time."""
+        return isinstance(getattr(type(self.owner), self.attribute, None), cached_property)
 
     def set(self, value: Any) -> None:
+        if self.get() is value:
+            return
+        if _is_computed(self.owner, self.attribute):
+            self.owner.__dict__[self.attribute] = value
+            return
+        set_, delete = _setters(self.owner)
         if value is UNDEFINED:
-            if self.get() is not UNDEFINED:
-                delattr(self.owner, self.attribute)
-        elif self.get() is not value:
-            setattr(self.owner, self.attribute, value)
+            delete(self.owner, self.attribute)
+        else:
+            set_(self.owner, self.attribute, value)
+
+
+def _setters(owner: Any) -> tuple[Callable[..., None], Callable[..., None]]:
+    """How to set and delete an attribute without running code of the user's."""
+    if isinstance(owner, type):
+        return type.__setattr__, type.__delattr__
+    return (object.__setattr__, object.__delattr__) if _sets_by_code(type(owner)) else (setattr, delattr)
+
+
+def _sets_by_code(kind: type) -> bool:
+    """Whether a class of the user's has a say in what setting an attribute does."""
+    return isinstance(kind.__setattr__, FunctionType) and not kind.__setattr__.__module__.startswith("adjoint.")
+
+
+def _is_computed(owner: Any, attribute: str) -> bool:
+    """Whether the class has code for the attribute: a property, or another descriptor."""
+    found = None if isinstance(owner, type) else getattr(type(owner), attribute, None)
+    return hasattr(type(found), "__set__") and not isinstance(found, MemberDescriptorType)
+
+
+def _is_kept(owner: Any, attribute: str) -> bool:
+    """Whether an assignment to an attribute does nothing but keep the value."""
+    return isinstance(owner, type) or not (_is_computed(owner, attribute) or _sets_by_code(type(owner)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +148,8 @@ Place = Variable | AttributeOf | Contents | Box
 
 
 def contents(owner: Any) -> Any:
-    """A copy of a mutable object that later changes of the object do not reach."""
-    return make(owner._value, owner._trace, owner._extra) if isinstance(owner, Value) else type(owner)(owner)
+    """A copy of what a mutable object holds that later changes of the object do not reach."""
+    return make(owner._value, owner._trace, owner._extra) if isinstance(owner, Value) else facets(owner)[0].save(owner)
 
 
 def refill(owner: Any, value: Any) -> None:
@@ -122,11 +157,8 @@ def refill(owner: Any, value: Any) -> None:
     if isinstance(owner, Value):
         new = wrap(value)
         owner._value, owner._trace, owner._extra = new._value, new._trace, new._extra
-    elif isinstance(owner, list):
-        owner[:] = value
     else:
-        owner.clear()
-        owner.update(value)
+        facets(owner)[0].restore(owner, value)
 
 
 class Frame:
@@ -155,76 +187,57 @@ class Frame:
         """
         found: list[Place] = [self.variables[n] for n in site.names if n in self.variables]
         for name in site.mutated:
-            if isinstance(owner := self.value(name), Value) and _is_mutable(owner):
+            if isinstance(owner := self.value(name), Value) and not isinstance(owner, Parameter):
                 found.append(Contents(name, owner))
         for base, attribute in site.attributes:
-            if (owner := self.value(base)) is not UNDEFINED and not isinstance(owner, Value):
+            owner = self.value(base)
+            if not (owner is UNDEFINED or isinstance(owner, Value)) and _is_kept(owner, attribute):
                 found.append(AttributeOf(owner, attribute, f"{base}.{attribute}"))
         return found
 
 
-def _is_mutable(x: Any) -> bool:
-    return (isinstance(x, Value) and not isinstance(x, Parameter)) or type(x) in (list, dict)
-
-
-def _is_instance(x: Any) -> bool:
-    """Whether an object keeps its attributes in a dict of its own; not functions, classes and modules."""
-    return hasattr(x, "__dict__") and not isinstance(x, (type, FunctionType, MethodType, ModuleType, Value))
-
-
-def reachable(value: Any, depth: int = 3) -> Iterator[Any]:
-    """A value and what its containers and, to some depth, its attributes hold."""
-    seen: set[int] = set()
-    stack = [(value, depth)]
+def reachable(value: Any) -> Iterator[Any]:
+    """A value and what its containers and attributes hold, and so on; not what functions, classes and libraries hold."""
+    seen: dict[int, Any] = {}
+    stack = [value]
     while stack:
-        x, left = stack.pop()
+        x = stack.pop()
         if id(x) in seen:
             continue
-        if isinstance(x, (list, tuple, dict, deque)):
-            seen.add(id(x))
-            stack += [(y, left) for y in (x.values() if isinstance(x, dict) else x)]
-        elif left and _is_instance(x):
-            seen.add(id(x))
-            stack += [(y, left - 1) for y in vars(x).values()]
+        if not isinstance(x, (Value, FunctionType, type, ModuleType, *NUMBERS, str)):
+            seen[id(x)] = x
+            if isinstance(x, (tuple, frozenset)):
+                stack += x
+            elif not isinstance(x, np.ndarray) or x.dtype == object:
+                stack += [y for facet in facets(x) for _, y in facet.parts(x)]
         yield x
 
 
 class Snapshot:
-    """Every variable of a frame, and the contents of all they hold, to be put back."""
+    """The variables of a frame and all that some functions can reach, to be put back."""
 
-    def __init__(self, frame: Frame, places: Sequence[Place]) -> None:
-        boxes = (p for p in places if isinstance(p, (AttributeOf, Box)))
-        self.before = [(v, v.get()) for v in (*frame.variables.values(), *boxes)]
-        self.objects: dict[int, tuple[str, Any, Any]] = {}
-        for place, value in self.before:
-            for x in reachable(value):
-                if id(x) not in self.objects and (_is_mutable(x) or _is_instance(x)):
-                    self.objects[id(x)] = (place.name, x, contents(x) if _is_mutable(x) else dict(vars(x)))
+    def __init__(self, frame: Frame, places: Sequence[Place], *functions: Any) -> None:
+        self.before = [(v, v.get()) for v in (*frame.variables.values(), *(p for p in places if isinstance(p, Box)))]
+        self.cells = {id(v.cell) for v in frame.variables.values() if isinstance(v, Variable)}
+        named = [(place.name, value) for place, value in self.before]
+        self.heap = Heap([*named, *(("", f) for f in functions)])
+        self.values = {id(h.owner): h for h in self.heap.held if isinstance(h.owner, Value)}
 
     def restore(self) -> None:
         """Everything as it was."""
         for place, value in self.before:
             place.set(value)
-        for _, owner, saved in self.objects.values():
-            if _differs(owner, saved):
-                refill(owner if _is_mutable(owner) else vars(owner), saved)
+        self.heap.restore()
 
-    def changed(self, places: Sequence[Place]) -> list[Place]:
-        """What has other contents now and is not among the places."""
+    def changed(self, places: Sequence[Place], where: str) -> list[Place]:
+        """What has other contents now and is not among the places; ControlFlowError for what a graph cannot choose."""
         known = {(id(p.owner), getattr(p, "attribute", None)) for p in places if isinstance(p, (Contents, AttributeOf))}
+        known |= {(id(p.cell), None) for p in places if isinstance(p, Variable)}
         found: list[Place] = []
-        for key, (name, owner, saved) in self.objects.items():
-            if not _differs(owner, saved):
+        for h in self.heap.changed():
+            if id(h.owner) in self.cells:
                 continue
-            if _is_mutable(owner):
-                found += [] if (key, None) in known else [Contents(name, owner)]
-                continue
-            now = vars(owner)
-            for attribute in {**saved, **now}:
-                if (key, attribute) not in known and now.get(attribute, UNDEFINED) is not saved.get(
-                    attribute, UNDEFINED
-                ):
-                    found.append(AttributeOf(owner, attribute, f"{name}.{attribute}"))
+            found += [p for p in _places(h, where) if (id(_owner(p)), getattr(p, "attribute", None)) not in known]
         return found
 
     def frozen(self, value: Any) -> Any:
@@ -233,16 +246,39 @@ class Snapshot:
         return rebuild([contents(x) if self._is_changed(x) else x for x in leaves])
 
     def _is_changed(self, x: Any) -> bool:
-        return isinstance(x, Value) and id(x) in self.objects and _differs(x, self.objects[id(x)][2])
+        return isinstance(x, Value) and id(x) in self.values and self.values[id(x)].differs()
 
 
-def _differs(owner: Any, saved: Any) -> bool:
-    if isinstance(owner, Value):
-        return owner._value is not saved._value or owner._trace is not saved._trace
-    if isinstance(owner, list):
-        return len(owner) != len(saved) or any(a is not b for a, b in zip(owner, saved))
-    now = owner if isinstance(owner, dict) else vars(owner)
-    return list(now) != list(saved) or any(a is not b for a, b in zip(now.values(), saved.values()))
+def _owner(place: Any) -> Any:
+    return place.cell if isinstance(place, Variable) else place.owner
+
+
+#: Attributes of Cells that count their changes: they go with what they count.
+_COUNTERS = {"_version", "_changed"}
+
+
+def _places(h: Held, where: str) -> list[Place]:
+    """The places that stand for a change."""
+    if h.facet.merges == "contents":
+        return [Contents(h.name, h.owner)]
+    if h.facet.merges == "variable":
+        return [Variable(h.name, h.owner)]
+    if h.facet.merges == "attributes":
+        names = [n for n in h.changed_attributes() if n not in _COUNTERS]
+        return [AttributeOf(h.owner, n, f"{h.name}.{n}") for n in names]
+    what = f"`{h.name}` ({h.facet.what})"
+    if isinstance(h.owner, dict):
+        what = " and ".join(f"`{h.name}{n}` (a global variable)" for n in h.changed_attributes())
+    raise refused(f"{what} is changed in", where, h.facet.advice)
+
+
+def refused(what: str, where: str, advice: str) -> ControlFlowError:
+    """The error for a side effect that would take place while the graph is built, whatever its run chooses."""
+    block = "loop" if "loop" in where or "body" in where else "branch"
+    return ControlFlowError(
+        f"{what} {where}. Whether and how often it happens is known only when the graph runs, which is without Python. "
+        f"{advice.format(block=block)}"
+    )
 
 
 # ---------------------------------------------------------------- values as lists of leaves

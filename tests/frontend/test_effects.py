@@ -284,7 +284,5 @@ def test_a_raise_that_a_try_would_catch_is_refused() -> None:
             x = x * 2
         return x
 
-    with pytest.raises(
-        ControlFlowError, match=r"`raise` in the `if` at test_effects.py:\d+:13 .*Move it out of the `try`"
-    ):
+    with pytest.raises(ControlFlowError, match=r"`raise` at test_effects.py:\d+:17 .*Move it out of the `try`"):
         ad.jit(f)(np.float64(1.0))

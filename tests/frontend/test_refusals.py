@@ -74,7 +74,7 @@ REFUSED = {
         "compares float64[] with values, but it is known only when the graph runs. Write it as a chain of `if`",
     ),
     "raise in a try": (
-        "def f(x):\n    try:\n        if x.sum() > 0:\n            raise ValueError\n    except ValueError:\n        x = -x\n    return x\n", 3, 9,
+        "def f(x):\n    try:\n        if x.sum() > 0:\n            raise ValueError\n    except ValueError:\n        x = -x\n    return x\n", 4, 13,
         "Move it out of the `try`",
     ),
     "both raise": (

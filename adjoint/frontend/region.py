@@ -1,0 +1,180 @@
+"""The branch or loop that is being traced: what it may do while Python runs it, and what it may not.
+
+Python runs a branch while the graph is built, whatever the graph will choose, and the body of a loop once for all iterations.
+"""
+
+from __future__ import annotations
+
+import builtins
+import io
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar, Token
+from dataclasses import dataclass
+from types import FunctionType, TracebackType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
+from adjoint.frontend.heap import Heap
+from adjoint.frontend.kinds import facets
+from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.state import Again, refused
+from adjoint.graph.numbers import NeedsNumberError
+
+
+class Abandoned(BaseException):
+    """A branch or round ends here by an exception, which the graph raises when it runs."""
+
+
+@dataclass(eq=False)
+class Block:
+    """The branch or round of a loop that is being traced. `when` says whether it takes place; it is made if it is `wanted`.
+
+    `heap` is what was there before it; `where` names it in messages.
+    """
+
+    heap: Heap
+    where: str
+    wanted: bool = False
+    when: Any = None
+
+
+current: ContextVar[Block | None] = ContextVar("current", default=None)
+
+
+@contextmanager
+def inside(block: Block, when: Any) -> Iterator[None]:
+    """Trace a branch or a round."""
+    block.when = when
+    with context.setting(current, block), block.heap.locked():
+        yield
+
+
+def when() -> Any:
+    """Whether the code being traced takes place when the graph runs: True, or a graph value."""
+    block = current.get()
+    if block is None:
+        return True
+    if block.when is None:
+        block.wanted = True
+        raise Again
+    return block.when
+
+
+# ---------------------------------------------------------------- `try`
+
+_UNTRIED: Any = object()
+_tried: ContextVar[Any] = ContextVar("tried", default=_UNTRIED)
+#: What no handler of the user's catches: dynamic mode has no such errors.
+_REFUSALS = (ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, Again, Abandoned)
+
+
+class trying:
+    """The body of a `try` that has handlers."""
+
+    __slots__ = ("token",)
+    token: Token
+
+    def __enter__(self) -> None:
+        self.token = _tried.set(current.get())
+
+    def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> None:
+        _tried.reset(self.token)
+
+
+def is_tried() -> bool:
+    """Whether a `try` around the code being traced may catch what it raises."""
+    return _tried.get() is not _UNTRIED
+
+
+def is_tried_here() -> bool:
+    """Whether that `try` stands in the same branch or loop, so that Python knows what is raised."""
+    return _tried.get() is current.get()
+
+
+def uncaught(what: str, place: str) -> ControlFlowError:
+    """The refusal of an error that may be raised when the graph runs, inside a `try` of Python's."""
+    return ControlFlowError(
+        f"whether {what} at {place} is reached is known only when the graph runs, where no `except` can catch it. "
+        f"Move it out of the `try`, or compute a value for that case with ops.where"
+    )
+
+
+def outcome(error: BaseException, block: Block) -> BaseException:
+    """What to raise for an error in a branch or loop: the error, or a refusal where it means something else."""
+    if isinstance(error, _REFUSALS) or not isinstance(error, Exception):
+        return error
+    if isinstance(error, ValueError) and "read-only" in str(error) and block.heap.large:
+        return refused("a large NumPy array is changed in", block.where, facets(block.heap.large[0])[0].advice)
+    if is_tried():
+        return uncaught(f"what raises {type(error).__name__} in {block.where}, inside a `try`", "that place")
+    return error
+
+
+# ---------------------------------------------------------------- calls of what is not converted
+
+_DRAW = "Draw with ops.randn or ops.rand, which are part of the graph, or draw before the {block}"
+_BEFORE = "Do it before the {block}, or pass the value in as an argument"
+_WORLD = {
+    "time",
+    "secrets",
+    "uuid",
+    "logging",
+    "warnings",
+    "subprocess",
+    "shutil",
+    "socket",
+    "posix",
+    "nt",
+    "_io",
+    "io",
+}
+_HARMLESS = {
+    "fspath",
+    "getcwd",
+    "getpid",
+    "cpu_count",
+    "strftime",
+    "gmtime",
+    "StringIO",
+    "BytesIO",
+    "struct_time",
+    "getLogger",
+}
+_NO_ITERATION = {isinstance, issubclass, id, type, repr, callable, hasattr, getattr, iter, builtins.print}
+_RANDOM = (random.Random, np.random.Generator, np.random.RandomState, np.random.BitGenerator)
+
+
+def check_call(fn: Any, args: tuple[Any, ...]) -> None:
+    """Refuse, in a branch or loop, a call that changes what Python alone can change, before it does."""
+    block = current.get()
+    if block is None or (type(fn) is FunctionType and fn.__module__ not in _WORLD):
+        return
+    name = getattr(fn, "__name__", type(fn).__name__)
+    module = getattr(fn, "__module__", None)
+    owner = getattr(fn, "__self__", None)
+    if isinstance(owner, _RANDOM) and (owner in block.heap or isinstance(owner, random.SystemRandom)):
+        raise refused(f"`{name}` draws random numbers in", block.where, _DRAW)
+    if name == "default_rng" and module == "numpy.random._generator" and not any(args):
+        raise refused(f"`{name}` draws random numbers in", block.where, _DRAW)
+    in_memory = isinstance(owner, (io.StringIO, io.BytesIO)) or fn in (io.StringIO, io.BytesIO)
+    world = module in _WORLD or fn in (builtins.input, builtins.open) or isinstance(owner, (io.IOBase, ContextVar))
+    if world and not in_memory and name not in _HARMLESS:
+        raise refused(f"`{name}` is called in", block.where, _BEFORE)
+    check_iteration(owner)
+    if fn not in _NO_ITERATION and not (isinstance(fn, type) and is_users_class(fn)):
+        for x in args:
+            check_iteration(x)
+
+
+def check_iteration(x: Any) -> None:
+    """Refuse to take items, in a branch or loop, from an iterator that was there before."""
+    block = current.get()
+    if block is None or not isinstance(x, Iterator) or is_users_class(type(x)) or x not in block.heap:
+        return
+    facet = facets(x)[0]
+    raise refused(f"items are taken from {facet.what} ({type(x).__name__}) in", block.where, facet.advice)
