@@ -135,6 +135,7 @@ _INTEGERS: dict[type[Op], Callable[..., Bounds]] = {
     arithmetic.LeftShift: _left,
     arithmetic.RightShift: _right,
 }
+_DIVISIONS = (arithmetic.Div, arithmetic.FloorDiv, arithmetic.Mod)
 _LOGIC = (arithmetic.BitwiseAnd, arithmetic.BitwiseOr, arithmetic.BitwiseXor)
 #: Python's operators: of Python numbers they give Python numbers.
 _PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison, compare.Rounding)
@@ -200,6 +201,24 @@ def operands(op: Op, xs: Sequence[Any]) -> tuple[list[Any], Number | None, np.dt
     return [x if m is None else _given_way(op, x, m, common) for x, m in zip(xs, marks, strict=True)], None, None
 
 
+def fitting(op: Op, xs: Sequence[Any]) -> Sequence[Any]:
+    """The inputs of an op, if the Python integers among them fit into the integers that they meet; NumPy refuses the others, and
+    compares them as they are."""
+    if not isinstance(op, Elementwise) or isinstance(op, arithmetic.Div):
+        return xs
+    common = promote([spec_of(x) for x in xs])
+    if common.kind not in "iu" or common == int64:
+        return xs
+    info = np.iinfo(common)
+    outside = [x if type(x) is int and not info.min <= x <= info.max else None for x in xs]
+    if outside == [None] * len(xs):
+        return xs
+    if not isinstance(op, compare.Comparison):
+        first = next(x for x in outside if x is not None)
+        raise OverflowError(f"Python integer {first} out of bounds for {common}{called_at()}")
+    return [x if far is None else np.int64(far) for x, far in zip(xs, outside, strict=True)]
+
+
 def _widened(x: Any) -> Any:
     """A half-precision array, or a number that meets one, in float32."""
     if not isinstance(x, Value):
@@ -222,6 +241,8 @@ def _given_way(op: Op, x: Any, mark: Number, common: np.dtype) -> Any:
 
 def _python(op: Op, xs: list[Any], marks: list[Number]) -> tuple[list[Any], Number | None, None]:
     kinds = "".join(dtype_of(x).kind for x in xs)
+    if isinstance(op, _DIVISIONS) and not isinstance(xs[1], Value) and xs[1] == 0:
+        raise ZeroDivisionError(f"division by zero{called_at()}")
     if isinstance(op, arithmetic.Pow) and not set(kinds) - set("bi"):
         exponent = marks[1]
         if exponent.high is not None and exponent.high < 0:  # Python goes over to floats

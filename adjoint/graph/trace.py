@@ -14,7 +14,7 @@ from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.node import Builder, Graph, Node
-from adjoint.graph.numbers import NeedsNumberError, operands
+from adjoint.graph.numbers import NeedsNumberError, fitting, operands
 from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
 
@@ -67,6 +67,8 @@ class Tracer(Trace):
         mark = rounded = None
         if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):
             given, mark, rounded = operands(op, xs)
+        elif any(type(x) is int for x in xs):
+            given = fitting(op, xs)
         node = self.builder.build(op, [self.node(x) for x in given])
         if op.effect:
             self.effects.append(node)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import DtypeError
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick, inferred
 from adjoint.graph.rewrite import rebuild
@@ -174,6 +175,9 @@ def _false(y: Node) -> bool:
 
 
 def _logic(x: Node, y: Node, neutral: bool) -> Node | None:
+    """The other operand of a neutral truth value; True is neutral for booleans only, not for the bits of integers."""
+    if not x.dtype.kind == y.dtype.kind == "b":
+        return None
     return x if truth(y) is neutral else y if truth(x) is neutral else None
 
 
@@ -221,7 +225,10 @@ def accepted(builder: Builder, node: Node, law: Callable[[Make], Node | None]) -
 
     It is tried apart: a node made in vain must not take the place of an equal one that the graph has.
     """
-    better = law(Make(Builder()))
+    try:
+        better = law(Make(Builder()))
+    except DtypeError:  # -1 * x is defined for booleans, -x is not
+        return None
     fits = better is not None and better.spec == node.spec and not better.spec.weak
     return law(Make(builder)) if fits else None
 
@@ -230,11 +237,18 @@ def _applied(law: Law, op: Op, inputs: tuple[Node, ...], b: Make) -> Node | None
     return law(b, op, *inputs)
 
 
+def _mixed(inputs: tuple[Node, ...]) -> bool:
+    """Whether integers of different sizes meet: they wrap at different places, which no law minds."""
+    found = {n.dtype for n in inputs if not isinstance(n.spec, tuple) and not n.spec.weak}
+    return len(found) > 1 and any(d.kind in "iu" for d in found)
+
+
 def settled(graph: Graph, table: dict[type, list[Law]]) -> Graph:
     """The graph after the laws of a table have been applied until nothing changes."""
 
     def simpler(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-        for law in table.get(type(node.op), ()):
+        laws = table.get(type(node.op), ())
+        for law in laws if not _mixed(inputs) else ():
             better = accepted(builder, node, partial(_applied, law, node.op, inputs))
             if better is not None:
                 return better

@@ -239,7 +239,7 @@ LAWS: list[tuple[str, type[Op], Law]] = [
     ("x + (-y)", Add, lambda b, op, x, y: b(card(Sub), x, n.inputs[0]) if (n := made_by(y, Neg)) else None),
     ("(-x) + y", Add, lambda b, op, x, y: b(card(Sub), y, n.inputs[0]) if (n := made_by(x, Neg)) else None),
     ("x - (-y)", Sub, lambda b, op, x, y: b(card(Add), x, n.inputs[0]) if (n := made_by(y, Neg)) else None),
-    ("|-x|", Abs, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, Neg)) else None),
+    ("|-x|", Abs, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, Neg)) and x.dtype.kind != "u" else None),
     ("| |x| |", Abs, lambda b, op, x: made_by(x, Abs)),
     ("cos(-x)", Cos, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, Neg)) else None),
     ("finite masked product", MaskedMul, _masked),
