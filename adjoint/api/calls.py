@@ -7,7 +7,9 @@ serves both modes. A rule that is not linear has no transpose, and is refused in
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,9 +20,12 @@ from adjoint.core import context, random, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
-from adjoint.core.errors import ArgumentError, CutGradientError, NoRuleError, called_at
+from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
 from adjoint.core.verbs import verbs
+from adjoint.frontend.calls import call, followed
+from adjoint.frontend.files import is_users
+from adjoint.frontend.reads import recorder
 from adjoint.graph.ruled import Ruled, outside
 from adjoint.graph.trace import NeedsNumberError, Tracer, trace
 from adjoint.ops.card import Op, innermost
@@ -40,6 +45,7 @@ class CustomCall(Op):
         self.name, self.fn, self.rule = name, fn, rule
         self.rebuild: Callable[[list[Any]], Any] = lambda ys: ys[0]
         self.known: set[Any] = set() if known is None else known
+        self.users_rule: Any = None  # what the user wrote, behind `rule`
 
     def __repr__(self) -> str:
         return self.name
@@ -57,7 +63,9 @@ class CustomCall(Op):
         inner, captured = trace(lambda *ys: self._leaves(ys), list(map(spec_of, xs)), self.name)
         if any(x._trace.level > around.level for x in captured):
             raise CutGradientError(outside(self.name))
-        ys = Ruled(inner, self, len(xs), context.reader.get())(*xs, *captured)
+        read = context.reader.get()
+        _note_reads(self.users_rule)
+        ys = Ruled(inner, self, len(xs), None if read is None else _read)(*xs, *captured)
         return ys if len(ys) > 1 else ys[0]
 
     def _leaves(self, xs: Sequence[Any]) -> list[Any]:
@@ -99,6 +107,20 @@ class CustomCall(Op):
 
     def __hash__(self) -> int:
         return id(self)
+
+
+def _note_reads(rule: Any) -> None:
+    """What a rule reads is read by the graph's derivatives: a change of it makes the graph anew."""
+    reads = recorder.get()
+    if reads is None or not isinstance(rule, FunctionType) or rule.__code__.co_filename.startswith(PACKAGE):
+        return
+    if is_users(rule.__code__.co_filename) and "_ad" not in rule.__code__.co_freevars:  # else it is made in the trace
+        reads.sweep(rule)
+
+
+def _read(fn: Any) -> Any:
+    """A rule as it is called on graph values, outside of any trace of a whole function."""
+    return followed(fn) if isinstance(fn, FunctionType) else functools.partial(call, fn)
 
 
 def _flat(ys: Any) -> tuple[Any, ...]:

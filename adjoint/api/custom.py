@@ -56,6 +56,7 @@ class _Custom:
             return context.readable(self.fn)(*rebuild(filled), **kwargs)
 
         call = self.kind(name_of(self.fn), on_arrays, self._flat_rule(leaves, rebuild, spots), self._linear)
+        call.users_rule = self.rule
         xs = [resolve(x) if isinstance(x, Parameter) else x for x in (leaves[i] for i in spots)]
         return call.output(wrap(call(*xs)))
 

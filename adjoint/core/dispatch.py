@@ -82,7 +82,9 @@ def failure(op: Any, arrays: Any, error: Exception) -> Exception:
     """What to raise for a kernel's error: one about the op, the inputs and the user's line."""
     if op.effect:  # an assertion or a print of the user's
         return error
-    return located(error) if isinstance(error, AdjointError) else explain(op, arrays, error)
+    if isinstance(error, AdjointError):
+        return located(error)
+    return error if op.opaque else explain(op, arrays, error)  # a function of the user's raises what it raises
 
 
 def gathered(xs: tuple[Any, ...]) -> Any:
@@ -185,6 +187,16 @@ def lift(value: Any) -> Any:
 def differentiable(x: Any) -> bool:
     """Whether a value has derivatives: floating point or complex."""
     return is_inexact(dtype_of(x))
+
+
+def is_float(x: Any) -> bool:
+    """Whether a leaf is an array of real floating-point numbers; a graph value that stands for a Python float is one."""
+    return isinstance(x, (Value, np.ndarray, np.generic)) and (dtype_of(x).kind == "f" or is_half(dtype_of(x)))
+
+
+def is_tracked(x: Any) -> bool:
+    """Whether a leaf is a Tensor that a transform follows."""
+    return isinstance(x, Value) and x.tracked
 
 
 tensor_class: Any = Value  # the public class, set by core.tensor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.core import context
@@ -27,7 +27,7 @@ class Ruled(Control):
     inner: Graph
     call: Any
     own: int
-    reader: Any = None
+    reader: Any = field(default=None, repr=False)
 
     takes_zero = False
 

@@ -81,9 +81,10 @@ def _op(op: Any, names: dict[Graph, str]) -> str:
     if not dataclasses.is_dataclass(op):
         return repr(op)
     # Control flow has many fields that are seldom used; those of other ops are all shown.
-    shown = [f for f in dataclasses.fields(op) if not isinstance(op, Control) or getattr(op, f.name) != f.default]
-    fields = ", ".join(f"{f.name}={_field(getattr(op, f.name), names)}" for f in shown)
-    return f"{type(op).__name__}({fields})"
+    fields = [f for f in dataclasses.fields(op) if f.repr]
+    shown = [f for f in fields if not isinstance(op, Control) or getattr(op, f.name) != f.default]
+    values = ", ".join(f"{f.name}={_field(getattr(op, f.name), names)}" for f in shown)
+    return f"{type(op).__name__}({values})"
 
 
 def _number(value: Any) -> str:

@@ -14,25 +14,15 @@ from adjoint.api.grad import vjp
 from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.arrays import kept
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import Value, is_float, is_tracked, wrap
 from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random import Record
-from adjoint.core.spec import dtype_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.trace import is_graph_value
 from adjoint.nn import state
 
 _new_key = count().__next__
-
-
-def is_float(x: Any) -> bool:
-    """Whether a leaf is an array of floating-point numbers."""
-    return isinstance(x, (Value, np.ndarray, np.generic)) and _kind(dtype_of(x)) == "f"
-
-
-def _kind(dtype: np.dtype) -> str:
-    return "f" if dtype.name == "bfloat16" else dtype.kind
 
 
 # ---------------------------------------------------------------- hooks
@@ -92,7 +82,7 @@ def with_hooks(cell: Any, hooks: Hooks, compute: Any, inputs: tuple[Any, ...], k
         changed = hook(cell, inputs, out)
         out = out if changed is None else changed
     if hooks.backward or hooks.backward_pre:
-        reached = any(isinstance(x, Value) and x.tracked for x in tree.leaves(inputs))
+        reached = any(map(is_tracked, tree.leaves(inputs)))
         out = _on_the_way_back(out, _output_rule(cell, hooks, seen, None if reached else inputs))
     return out
 

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.context import readable
-from adjoint.core.dispatch import Trace, Value, make, wrap
+from adjoint.core.dispatch import Trace, Value, is_float, make, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import resolve
 from adjoint.core.spec import dtype_of, float16, float32, is_half
@@ -22,7 +22,7 @@ from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
-from adjoint.nn.calling import Around, is_float
+from adjoint.nn.calling import Around
 from adjoint.nn.cell import Cell
 from adjoint.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm
 from adjoint.ops import cast
