@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -66,7 +67,8 @@ def test_files_stay_under_the_limit(path: Path) -> None:
 
 def test_import_is_light() -> None:
     """`import adjoint` loads NumPy and nothing else that is heavy; SciPy waits for its first use."""
-    code = "import sys, adjoint; print(*[m for m in ('scipy', 'llvmlite', 'jax', 'torch', 'sympy', 'matplotlib', 'ml_dtypes') if m in sys.modules])"
+    heavy = ("scipy", "llvmlite", "jax", "torch", "sympy", "matplotlib", "ml_dtypes", "safetensors", "tqdm")
+    code = f"import sys, adjoint, adjoint.train; print(*[m for m in {heavy} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
     assert out.stdout.strip() == ""
 
@@ -82,3 +84,27 @@ def test_the_versions_of_python_are_those_that_are_tested() -> None:
     assert named == [f"3.{minor}" for minor in range(10, 10 + len(named))]
     here = f"3.{sys.version_info.minor}"
     assert any(line.startswith(here) and not line.endswith("-") for line in out.stdout.splitlines())
+
+
+def test_the_extras_are_not_needed_until_they_are_used() -> None:
+    """As after a plain `pip install .`: all is imported and a run with a progress bar trains."""
+    code = """if True:
+        import sys
+        for extra in ("tqdm", "safetensors", "ml_dtypes", "matplotlib"):
+            sys.modules[extra] = None
+        import numpy as np
+        from adjoint import nn, ops, optim
+        from adjoint.data import ArrayDataset
+        from adjoint.train import Model, ProgressBar
+        net = nn.Dense(2, 2)
+        model = Model(net, ops.cross_entropy, optim.SGD(net.trainable_params(), 0.1))
+        model.fit(1, ArrayDataset(np.ones((4, 2), "float32"), np.zeros(4, "int32")).batch(2), callbacks=[ProgressBar(True)])
+    """
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert out.returncode == 0 and 'pip install "adjoint[train]"' in out.stderr, out.stderr
+
+
+def test_the_extras_are_here_for_the_tests() -> None:
+    """`[dev]` brings them along, so that no test of theirs is left out unseen."""
+    for extra in ("tqdm", "safetensors", "ml_dtypes", "matplotlib"):
+        assert importlib.util.find_spec(extra), f'{extra} is missing: pip install -e ".[dev]"'

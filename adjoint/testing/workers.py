@@ -10,6 +10,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from adjoint.core.progress import Progress
+
 CHUNK = 1000  # numbers for one process, which is then replaced by a fresh one
 
 Examine = Callable[[int], "str | None"]
@@ -45,14 +47,22 @@ def watched(
     every: float = 10.0,
     what: str = "programs",
 ) -> int:
-    """How many numbers `examine` says something about. What it says is shown at once, and progress `every` few seconds.
+    """How many numbers `examine` says something about. What it says is shown at once, a summary at the end.
 
     A process that dies, or takes longer than `limit` seconds for one number, is reported and replaced.
     """
     todo = [list(seeds[k : k + CHUNK]) for k in range(0, len(seeds), CHUNK)][::-1]
     workers: dict[Connection, _Worker] = {}
-    began = shown = time.monotonic()
-    done = wrong = crashed = 0
+    progress, began = Progress(lines=every), time.monotonic()
+    progress.begin(what, len(seeds))
+    done = wrong = crashed = counted = 0
+
+    def rate() -> float:
+        return max(done, 1) / (time.monotonic() - began)
+
+    def words() -> str:
+        return f"{wrong} wrong, {rate():.1f} a second, {(len(seeds) - done) / rate() / 60:.1f} min left"
+
     while todo or workers:
         while todo and len(workers) < jobs:
             worker = _started(examine, todo.pop())
@@ -79,11 +89,10 @@ def watched(
                 say(f"\nseed {worker.left.pop(0)}: took longer than {limit:.0f} s and was ended")
                 done, wrong, crashed = done + 1, wrong + 1, crashed + 1
                 _replaced(workers, worker, todo)
-        now = time.monotonic()
-        if now - shown > every or not (todo or workers):
-            shown, rate = now, done / (now - began)
-            left = (len(seeds) - done) / rate if rate else float("inf")
-            say(f"{done} of {len(seeds)} {what}, {wrong} wrong, {rate:.1f} a second, {left / 60:.1f} min left")
+        progress.advance(done - counted, words)
+        counted = done
+    progress.close()
+    say(f"{done} of {len(seeds)} {what}, {words()}")
     say(
         f"seeds {seeds[0]} to {seeds[-1]}: {done} {what}, {wrong} wrong, {crashed} of them crashed or hung"
         if seeds

@@ -15,10 +15,9 @@ from adjoint.core.random import PROGRAM
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
 from adjoint.train import safetensors
-from adjoint.train.safetensors import CheckpointError
+from adjoint.train.safetensors import VALUE, CheckpointError
 
 RANDOM = "random"  # the number that says where random draws stand
-_VALUE = "value:"  # before the names of plain numbers and texts, among the texts of the file
 
 
 def save_checkpoint(
@@ -46,12 +45,12 @@ def save_checkpoint(
     [1. 2.] 3
     """
     arrays = {n: _array(v) for n, v in named_values(save_obj).items() if choice_func is None or choice_func(n)}
-    metadata = {"format": "adjoint"}
+    metadata = {}
     for name, value in (append_dict or {}).items():
-        if isinstance(value, (bool, int, float, str)):
-            metadata[_VALUE + name] = json.dumps(value)
-        elif name in arrays:
+        if name in arrays:
             raise ArgumentError(f"save_checkpoint: '{name}' of append_dict is the name of a Parameter too{called_at()}")
+        if isinstance(value, (bool, int, float, str)):
+            metadata[VALUE + name] = json.dumps(value)
         else:
             arrays[name] = _array(value)
     safetensors.write(ckpt_file_name, arrays, metadata)
@@ -68,8 +67,8 @@ def load_checkpoint(
     """The Parameters of a safetensors file by name, and the numbers and texts kept with them.
 
     With `net` they are put into it too, as `load_param_into_net` does. Names that begin with `filter_prefix` are left out.
-    Any file of the format can be read, whoever wrote it; nothing in it is executed. With `restore_random` draws go on
-    from where they stood when ModelCheckpoint wrote the file.
+    Any file of the format can be read, whoever wrote it; nothing in it is executed, and in a file of ours every bit is
+    watched by a checksum. With `restore_random` draws go on from where they stood when ModelCheckpoint wrote the file.
 
     >>> import adjoint as ad, os, tempfile
     >>> from adjoint.train import load_checkpoint, save_checkpoint
@@ -81,7 +80,7 @@ def load_checkpoint(
     """
     arrays, metadata = safetensors.read(ckpt_file_name)
     skip = filter_prefix if isinstance(filter_prefix, str) else tuple(filter_prefix)
-    numbers = {n.removeprefix(_VALUE): _plain(n, text) for n, text in metadata.items() if n.startswith(_VALUE)}
+    numbers = {n.removeprefix(VALUE): _plain(n, text) for n, text in metadata.items() if n.startswith(VALUE)}
     ticket = _ticket(ckpt_file_name, numbers) if restore_random else None
     wanted = {} if net is None else named_values(net)
     frozen = {n for n, p in wanted.items() if isinstance(p, Parameter) and not p.requires_grad}
@@ -188,7 +187,7 @@ def _array(value: Any) -> np.ndarray:
 
 
 def _fits(source: np.dtype, target: np.dtype) -> bool:
-    """Whether values may be converted: not from fractions to whole numbers, nor from complex to real."""
+    """Whether values may be converted: not from fractions to integers, nor from complex to real."""
     rank = {"b": 0, "u": 1, "i": 1, "V": 2, "f": 2, "c": 3}
     return rank[source.kind] <= rank[target.kind]
 

@@ -1,18 +1,20 @@
-"""The safetensors file format: the length of a header in 8 bytes, the header in JSON, then the arrays as raw bytes.
+"""Checkpoint files: the safetensors format by the library of that name, whole or not at all, with a checksum of all they hold.
 
-Nothing in such a file is ever executed. Everything the header says is checked before any array is made.
+Nothing in such a file is ever executed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
-import math
 import os
-import struct
+import shutil
+import stat
 import tempfile
-from collections.abc import Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,12 +22,17 @@ from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.spec import bfloat16
 
 LONGEST_HEADER = 100_000_000  # bytes, the limit that the format sets
+VALUE = "value:"  # before the names of plain numbers and texts, among the texts of a file
+FORMAT = {"format": "adjoint", "version": "2"}
+_CHECKSUM = "checksum"
+_FIELDS = {"dtype", "shape", "data_offsets"}
 _DTYPES = {
     "BOOL": "bool", "U8": "uint8", "I8": "int8", "U16": "uint16", "I16": "int16", "U32": "uint32", "I32": "int32",
     "U64": "uint64", "I64": "int64", "F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float64",
     "C64": "complex64",
 }  # fmt: skip
 _CODES = {name: code for code, name in _DTYPES.items()}
+Stored = tuple[str, list[int], Any]  # the code of a dtype, a shape, and the bytes
 
 
 class CheckpointError(AdjointError, ValueError):
@@ -34,74 +41,109 @@ class CheckpointError(AdjointError, ValueError):
 
 def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
     """Write arrays and texts. The file appears whole or not at all: an older one stays until the new one is on disk."""
-    header: dict[str, Any] = {"__metadata__": dict(metadata)} if metadata else {}
-    ordered = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))  # every array stays aligned
-    start = 0
-    for name in ordered:
-        array = arrays[name]
+    library = _library()
+    for name, array in arrays.items():
+        if not isinstance(name, str) or name == "__metadata__":
+            raise CheckpointError(f"{name!r} cannot be the name of an array in a file{called_at()}")
         if array.dtype.name not in _CODES:
             raise CheckpointError(f"'{name}' is {array.dtype}, which the file format does not have{called_at()}")
-        header[name] = {
-            "dtype": _CODES[array.dtype.name],
-            "shape": list(array.shape),
-            "data_offsets": [start, start + array.nbytes],
-        }
-        start += array.nbytes
-    text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
-    with _replacing(path) as file:
-        file.write(struct.pack("<Q", len(text)) + text)
-        for name in ordered:
-            file.write(_little(arrays[name]).tobytes())
+    plain = {name: _little(array) for name, array in arrays.items()}
+    texts = {**metadata, **FORMAT}
+    texts[_CHECKSUM] = checksum({name: _stored(array) for name, array in plain.items()}, texts)
+    with _replacing(path) as temporary:
+        try:
+            library.numpy.save_file(plain, temporary, texts)
+            _order_texts(temporary)
+        except (library.SafetensorError, UnicodeEncodeError) as error:
+            raise CheckpointError(f"{os.fspath(path)} cannot be written: {error}{called_at()}") from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays and the texts of a file."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            header, start = _header(file.read(8), file, size)
-            metadata = header.pop("__metadata__", {})
-            _check_metadata(metadata)
-            entries = [_entry(name, said, size - start) for name, said in header.items()]
-            _check_layout(entries, size - start)
-        except CheckpointError as error:
-            raise CheckpointError(f"{os.fspath(path)}: {error}{called_at()}") from None
-        data = bytearray(size - start)
-        if file.readinto(data) != len(data):
-            raise CheckpointError(f"{os.fspath(path)}: the file changed while it was read{called_at()}")
-    found = {}
-    for name, dtype, shape, begin, end in entries:
-        wire = dtype.newbyteorder("<") if dtype.kind != "V" else dtype
-        found[name] = np.frombuffer(data, wire, count=math.prod(shape), offset=begin).reshape(shape).astype(dtype)
-        assert found[name].nbytes == end - begin
-    return found, metadata
+    """The arrays and the texts of a file, whose checksum must fit if it has one."""
+    library = _library()
+    try:
+        with _opened(path) as file:
+            content, names, metadata = _content(file)
+        stored = {name: (said["dtype"], said["shape"], said["data"]) for name, said in library.deserialize(content)}
+        found = metadata.pop(_CHECKSUM, None)
+        if (found or _wants_checksum(metadata)) and found != checksum(stored, metadata):
+            raise CheckpointError("the checksum does not fit: the file is damaged")
+        arrays = {name: _array(name, *stored.pop(name)) for name in names}
+    except (CheckpointError, library.SafetensorError) as error:
+        raise CheckpointError(f"{os.fspath(path)}: {error}{called_at()}") from None
+    except MemoryError:
+        raise CheckpointError(f"{os.fspath(path)}: it does not fit into memory{called_at()}") from None
+    return arrays, metadata
+
+
+def checksum(stored: Mapping[str, Stored], metadata: Mapping[str, str]) -> str:
+    """A digest of all that a file says: the texts; the names, dtypes, shapes and bytes of the arrays."""
+    names = sorted(stored)
+    said = [sorted(metadata.items()), [(name, *stored[name][:2]) for name in names]]
+    digest = hashlib.sha256(json.dumps(said).encode())
+    for name in names:
+        digest.update(stored[name][2])
+    return f"sha256:{digest.hexdigest()}"
+
+
+def _library() -> Any:
+    try:
+        import safetensors
+        import safetensors.numpy
+    except ImportError:
+        raise ImportError(
+            f'checkpoints need the package safetensors: pip install "adjoint[train]"{called_at()}'
+        ) from None
+    return safetensors
 
 
 def _little(array: np.ndarray) -> np.ndarray:
     little = array.dtype if array.dtype.kind == "V" else array.dtype.newbyteorder("<")
-    return np.ascontiguousarray(array).astype(little, copy=False)
+    return np.asarray(array, little, order="C")
+
+
+def _stored(array: np.ndarray) -> Stored:
+    return _CODES[array.dtype.name], list(array.shape), array.reshape(-1).view(np.uint8)
+
+
+# ---------------------------------------------------------------- writing
 
 
 @contextlib.contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Any:
-    """A temporary file beside `path`, which takes its place once all of it is on disk."""
-    folder = os.path.dirname(os.path.abspath(path))
-    handle, temporary = tempfile.mkstemp(dir=folder, prefix=f".{os.path.basename(path)}.", suffix=".part")
+def _replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+    """The name of a file to write, which takes the place of `path` once all of it is on disk."""
+    folder, name = os.path.split(os.path.abspath(path))
+    workshop = tempfile.mkdtemp(dir=folder, prefix=f".{name[:100]}.", suffix=".part")
     try:
-        with os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
+        temporary = os.path.join(workshop, "new")
+        yield temporary
+        os.chmod(temporary, _mode(path, workshop))
+        with open(temporary, "rb+") as file:
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(temporary, 0o666 & ~mask)  # as a file opened in the ordinary way
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    finally:
+        shutil.rmtree(workshop, ignore_errors=True)
     _settle(folder)
+
+
+def _order_texts(path: str) -> None:
+    """Put the texts of a header in the order of their names, which the library leaves to chance: equal runs, equal files."""
+    with open(path, "rb+") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        text = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode().ljust(length)
+        if len(text) == length:
+            file.seek(8)
+            file.write(text)
+
+
+def _mode(path: str | os.PathLike[str], workshop: str) -> int:
+    """The permissions of the file that is replaced, or else of one opened in the ordinary way."""
+    with contextlib.suppress(OSError):
+        return stat.S_IMODE(os.stat(path).st_mode)
+    with open(os.path.join(workshop, "ordinary"), "wb") as file:
+        return stat.S_IMODE(os.fstat(file.fileno()).st_mode)
 
 
 def _settle(folder: str) -> None:
@@ -114,66 +156,97 @@ def _settle(folder: str) -> None:
             os.close(handle)
 
 
-def _header(lead: bytes, file: Any, size: int) -> tuple[dict[str, Any], int]:
-    """The header, and where the arrays begin."""
+# ---------------------------------------------------------------- reading
+
+
+def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+    """A plain file opened; a directory, a pipe or a device is refused, without waiting for it."""
+    _require_plain(os.stat(path))
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    file = os.fdopen(handle, "rb")
+    try:
+        _require_plain(os.fstat(handle))
+    except CheckpointError:
+        file.close()
+        raise
+    return file
+
+
+def _require_plain(info: os.stat_result) -> None:
+    if not stat.S_ISREG(info.st_mode):
+        raise CheckpointError("not a safetensors file: it is a directory, a pipe or a device")
+
+
+def _content(file: BinaryIO) -> tuple[bytes, list[str], dict[str, str]]:
+    """All bytes of a file, the names of its arrays, and its texts. The bytes are read once the header accounts for them."""
+    size = os.fstat(file.fileno()).st_size
+    lead = file.read(8)
+    length = int.from_bytes(lead, "little")
     if len(lead) < 8:
         raise CheckpointError("not a safetensors file: it is shorter than 8 bytes")
-    (length,) = struct.unpack("<Q", lead)
     if length > min(LONGEST_HEADER, size - 8):
         raise CheckpointError(f"not a safetensors file, or cut short: a header of {length} bytes in a file of {size}")
     text = file.read(length)
+    header = _header(text)
+    metadata = header.pop("__metadata__", None)
+    room, end = size - 8 - length, max((_end(name, said) for name, said in header.items()), default=0)
+    if end != room:
+        raise CheckpointError(f"the header accounts for {end} bytes of data, the file has {room}: is it cut short?")
+    file.seek(0)
+    content = file.read(size)
+    if len(content) != size or not content.startswith(lead + text):
+        raise CheckpointError("the file changed while it was read")
+    return content, list(header), metadata or {}
+
+
+def _wants_checksum(metadata: Mapping[str, str]) -> bool:
+    """Whether a file without a checksum must have lost it: it is ours, and not of the first version, which had none."""
+    ours = metadata.get("format") == FORMAT["format"] or any(name.startswith(VALUE) for name in metadata)
+    return "version" in metadata or (ours and not all(name == "format" or name.startswith(VALUE) for name in metadata))
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    """The header, in which no name may stand twice: the library would take one of them and say nothing."""
     if not text.startswith(b"{"):
         raise CheckpointError("not a safetensors file: the header does not begin with '{'")
     try:
-        header = json.loads(text.decode(), object_pairs_hook=_distinct)
+        return json.loads(text.decode(), object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         if isinstance(error, CheckpointError):
             raise
         raise CheckpointError(f"the header is not JSON: {error}") from None
-    return header, 8 + length
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    names = [name for name, _ in pairs]
-    if len(set(names)) < len(names):
-        raise CheckpointError(f"the header names '{next(n for n in names if names.count(n) > 1)}' twice")
-    return dict(pairs)
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = Counter(name for name, _ in pairs).most_common(1)[0][0]
+        raise CheckpointError(f"the header names {twice[:100]!r} twice")
+    return found
 
 
-def _check_metadata(metadata: Any) -> None:
-    if not isinstance(metadata, dict) or not all(isinstance(text, str) for text in metadata.values()):
-        raise CheckpointError("__metadata__ must hold texts by name")
+def _end(name: str, said: Any) -> int:
+    """Where an array ends. The library looks at the rest."""
+    if not isinstance(said, dict) or set(said) != _FIELDS:
+        raise CheckpointError(f"{name[:100]!r} must have a dtype, a shape and data_offsets")
+    offsets = said["data_offsets"]
+    if not isinstance(offsets, list) or len(offsets) != 2 or type(offsets[1]) is not int:
+        raise CheckpointError(f"{name[:100]!r} has data_offsets that are not two integers")
+    return offsets[1]
 
 
-Entry = tuple[str, np.dtype, tuple[int, ...], int, int]
-
-
-def _entry(name: str, said: Any, room: int) -> Entry:
-    """One array as the header describes it."""
-    if not isinstance(said, dict) or set(said) != {"dtype", "shape", "data_offsets"}:
-        raise CheckpointError(f"'{name}' must have a dtype, a shape and data_offsets")
-    if not isinstance(said["dtype"], str) or said["dtype"] not in _DTYPES:
-        raise CheckpointError(f"'{name}' has an unknown dtype {said['dtype']!r}")
-    dtype = bfloat16() if said["dtype"] == "BF16" else np.dtype(_DTYPES[said["dtype"]])
-    shape, offsets = said["shape"], said["data_offsets"]
-    for numbers in (shape, offsets):
-        if not isinstance(numbers, list) or not all(type(n) is int and n >= 0 for n in numbers):
-            raise CheckpointError(f"'{name}' has sizes or offsets that are not whole numbers")
-    if len(offsets) != 2 or not offsets[0] <= offsets[1] <= room:
-        raise CheckpointError(f"'{name}' lies at {offsets}, outside the {room} bytes of data: is the file cut short?")
-    if len(shape) > 32 or math.prod(shape) * dtype.itemsize != offsets[1] - offsets[0]:
+def _array(name: str, code: str, shape: list[int], data: Any) -> np.ndarray:
+    """One array, of the bytes that the library found for it."""
+    if code not in _DTYPES:
+        raise CheckpointError(f"{name[:100]!r} has a dtype that NumPy has not: {code}")
+    dtype = bfloat16() if code == "BF16" else np.dtype(_DTYPES[code])
+    if code == "BOOL":
+        flat = np.frombuffer(data, np.uint8) != 0  # another writer may say true by 255
+    else:
+        flat = np.frombuffer(data, dtype if dtype.kind == "V" else dtype.newbyteorder("<")).astype(dtype, copy=False)
+    try:
+        return flat.reshape(shape)
+    except (ValueError, OverflowError):  # such as 65 axes, or (0, 2**63)
         raise CheckpointError(
-            f"'{name}' of shape {shape} and dtype {dtype} does not fit its {offsets[1] - offsets[0]} bytes"
-        )
-    return name, dtype, tuple(shape), offsets[0], offsets[1]
-
-
-def _check_layout(entries: list[Entry], room: int) -> None:
-    """Arrays must fill the file without overlap or gap, so that nothing can hide in it."""
-    end = 0
-    for name, _, _, begin, stop in sorted(entries, key=lambda e: (e[3], e[4])):
-        if begin != end:
-            raise CheckpointError(f"'{name}' begins at byte {begin} of the data, not at {end}: a gap or an overlap")
-        end = stop
-    if end != room:
-        raise CheckpointError(f"the header accounts for {end} bytes of data, the file has {room}")
+            f"{name[:100]!r} has a shape that no array has: {len(shape)} axes, {shape[:4]}..."
+        ) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import math
 import os
 
@@ -22,7 +21,6 @@ from adjoint.train import (
     Metric,
     Model,
     ModelCheckpoint,
-    ProgressBar,
     ReduceLROnPlateau,
     TimeMonitor,
     TopK,
@@ -352,18 +350,6 @@ def test_only_the_best_is_saved(tmp_path):
     epochs(saver, [0.5, 0.4, 0.7, 0.6, 0.9], "accuracy")
     assert [os.path.basename(f) for f in saver.files] == ["net-3.safetensors", "net-5.safetensors"]
     assert sorted(os.listdir(tmp_path)) == ["net-3.safetensors", "net-5.safetensors"]
-
-
-def test_the_progress_bar(monkeypatch):
-    monkeypatch.setenv("COLUMNS", "100")
-    stream = io.StringIO()
-    classifier().fit(2, clusters().batch(16), clusters().batch(48), callbacks=ProgressBar(True, stream, every=0))
-    pictures = stream.getvalue().split("\r")[1:]
-    assert len(pictures) == 8 and "epoch 1/2" in pictures[0] and "1/3" in pictures[0] and "left" in pictures[0]
-    assert "accuracy" in pictures[3] and pictures[3].endswith("\n") and "samples/s" in pictures[3]
-    quiet = io.StringIO()
-    classifier().train(1, clusters().batch(48), ProgressBar(stream=quiet))
-    assert quiet.getvalue() == ""
 
 
 # ---------------------------------------------------------------- half precision, metrics, refusals
