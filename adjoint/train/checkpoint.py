@@ -160,7 +160,7 @@ def _ticket(path: str | os.PathLike[str], numbers: Mapping[str, Any]) -> int:
     ticket = numbers.get(RANDOM)
     if type(ticket) is not int or not 0 <= ticket < 2**63:
         raise CheckpointError(
-            f"{os.fspath(path)} does not say where random draws stood: {RANDOM!r} is {ticket!r}{called_at()}"
+            f"{os.fsdecode(path)} does not say where random draws stood: {RANDOM!r} is {ticket!r}{called_at()}"
         )
     return ticket
 

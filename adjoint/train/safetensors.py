@@ -41,7 +41,7 @@ class CheckpointError(AdjointError, ValueError):
 
 def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> None:
     """Write arrays and texts. The file appears whole or not at all: an older one stays until the new one is on disk."""
-    library = _library()
+    library, path = _library(), os.fsdecode(path)
     for name, array in arrays.items():
         if not isinstance(name, str) or name == "__metadata__":
             raise CheckpointError(f"{name!r} cannot be the name of an array in a file{called_at()}")
@@ -55,12 +55,12 @@ def write(path: str | os.PathLike[str], arrays: Mapping[str, np.ndarray], metada
             library.numpy.save_file(plain, temporary, texts)
             _order_texts(temporary)
         except (library.SafetensorError, UnicodeEncodeError) as error:
-            raise CheckpointError(f"{os.fspath(path)} cannot be written: {error}{called_at()}") from None
+            raise CheckpointError(f"{path} cannot be written: {error}{called_at()}") from None
 
 
 def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
     """The arrays and the texts of a file, whose checksum must fit if it has one."""
-    library = _library()
+    library, path = _library(), os.fsdecode(path)
     try:
         with _opened(path) as file:
             content, names, metadata = _content(file)
@@ -70,9 +70,9 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
             raise CheckpointError("the checksum does not fit: the file is damaged")
         arrays = {name: _array(name, *stored.pop(name)) for name in names}
     except (CheckpointError, library.SafetensorError) as error:
-        raise CheckpointError(f"{os.fspath(path)}: {error}{called_at()}") from None
+        raise CheckpointError(f"{path}: {error}{called_at()}") from None
     except MemoryError:
-        raise CheckpointError(f"{os.fspath(path)}: it does not fit into memory{called_at()}") from None
+        raise CheckpointError(f"{path}: it does not fit into memory{called_at()}") from None
     return arrays, metadata
 
 
@@ -110,7 +110,7 @@ def _stored(array: np.ndarray) -> Stored:
 
 
 @contextlib.contextmanager
-def _replacing(path: str | os.PathLike[str]) -> Iterator[str]:
+def _replacing(path: str) -> Iterator[str]:
     """The name of a file to write, which takes the place of `path` once all of it is on disk."""
     folder, name = os.path.split(os.path.abspath(path))
     workshop = tempfile.mkdtemp(dir=folder, prefix=f".{name[:100]}.", suffix=".part")
@@ -138,7 +138,7 @@ def _order_texts(path: str) -> None:
             file.write(text)
 
 
-def _mode(path: str | os.PathLike[str], workshop: str) -> int:
+def _mode(path: str, workshop: str) -> int:
     """The permissions of the file that is replaced, or else of one opened in the ordinary way."""
     with contextlib.suppress(OSError):
         return stat.S_IMODE(os.stat(path).st_mode)
@@ -159,7 +159,7 @@ def _settle(folder: str) -> None:
 # ---------------------------------------------------------------- reading
 
 
-def _opened(path: str | os.PathLike[str]) -> BinaryIO:
+def _opened(path: str) -> BinaryIO:
     """A plain file opened; a directory, a pipe or a device is refused, without waiting for it."""
     _require_plain(os.stat(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))

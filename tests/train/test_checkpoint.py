@@ -54,7 +54,7 @@ def test_every_dtype_and_shape_comes_back(tmp_path):
     }  # fmt: skip
     saved["turned"] = np.arange(6.0).reshape(2, 3).T
     saved["big-endian"] = np.arange(3, dtype=">f4")
-    save_checkpoint(saved, tmp_path / "a.safetensors")
+    save_checkpoint(saved, os.fsencode(tmp_path / "a.safetensors"))
     found = load_checkpoint(tmp_path / "a.safetensors")
     assert set(found) == set(saved)
     for name, array in saved.items():

@@ -8,6 +8,7 @@ import itertools
 import os
 import secrets
 import stat
+import threading
 import time
 import warnings
 from collections.abc import Iterator
@@ -214,6 +215,7 @@ def default_directory() -> Path:
 
 _current: Cache | None = None
 _chosen = False
+_choosing = threading.Lock()
 
 
 def set_cache(directory: str | os.PathLike[str] | None, limit_bytes: int = LIMIT) -> None:
@@ -226,10 +228,19 @@ def set_cache(directory: str | os.PathLike[str] | None, limit_bytes: int = LIMIT
 def current() -> Cache | None:
     """The cache in use: what `set_cache` chose, else ADJOINT_CACHE (empty or 0: none), else the user's cache folder."""
     if not _chosen:
-        wanted = os.environ.get("ADJOINT_CACHE")
-        try:
-            set_cache(None if wanted in ("", "0") else wanted or default_directory())
-        except (OSError, RuntimeError) as problem:  # RuntimeError: this user has no home
-            set_cache(None)  # first, so that a warning made an error comes once, not at every compilation
+        with _choosing:  # parts of a module are compiled by several threads
+            problem = None if _chosen else _choose()
+        if problem:
             warnings.warn(f"compiled code is not kept on disk: {problem}", RuntimeWarning, stacklevel=2)
     return _current
+
+
+def _choose() -> Exception | None:
+    """Set the cache by the environment; none if that cannot be used, and the reason."""
+    wanted = os.environ.get("ADJOINT_CACHE")
+    try:
+        set_cache(None if wanted in ("", "0") else wanted or default_directory())
+    except (OSError, RuntimeError) as problem:  # RuntimeError: this user has no home
+        set_cache(None)
+        return problem
+    return None

@@ -8,6 +8,9 @@ import stat
 import subprocess
 import sys
 import tempfile
+import threading
+import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -369,6 +372,22 @@ def test_an_unusable_place_warns_and_turns_it_off(
     with pytest.warns(RuntimeWarning, match="not kept on disk: .* open to other users"):
         assert cache.current() is None
     assert cache.current() is None
+
+
+@posix
+def test_several_threads_warn_once(fresh_choice: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("ADJOINT_CACHE", str(tmp_path))
+    choose, together = cache._choose, threading.Barrier(4)
+    monkeypatch.setattr(cache, "_choose", lambda: time.sleep(0.1) or choose())
+    threads = [threading.Thread(target=lambda: (together.wait(), cache.current())) for _ in range(4)]
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert len(seen) == 1
 
 
 @posix
