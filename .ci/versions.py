@@ -25,6 +25,7 @@ PART = [
     "tests/core",
     "tests/backends/native/test_call.py",
     "tests/backends/native/test_cache.py",
+    "tests/backends/native/test_cache_trust.py",
     "tests/test_pains_python.py",
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 import subprocess
 import sys
 from pathlib import Path
@@ -102,9 +101,3 @@ def test_the_extras_are_not_needed_until_they_are_used() -> None:
     """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert out.returncode == 0 and 'pip install "adjoint[train]"' in out.stderr, out.stderr
-
-
-def test_the_extras_are_here_for_the_tests() -> None:
-    """`[dev]` brings them along, so that no test of theirs is left out unseen."""
-    for extra in ("tqdm", "safetensors", "ml_dtypes", "matplotlib"):
-        assert importlib.util.find_spec(extra), f'{extra} is missing: pip install -e ".[dev]"'

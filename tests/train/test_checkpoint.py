@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import stat
@@ -38,6 +39,12 @@ def raw(header, data=b""):
 
 def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
+
+
+def test_the_extras_are_here():
+    """`[dev]` brings them along; where many tests fail, this one says why."""
+    for extra in ("ml_dtypes", "safetensors", "tqdm"):
+        assert importlib.util.find_spec(extra), f'{extra} is missing: pip install -e ".[dev]"'
 
 
 # ---------------------------------------------------------------- round trips
