@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -101,3 +102,9 @@ def test_the_extras_are_not_needed_until_they_are_used() -> None:
     """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     assert out.returncode == 0 and 'pip install "adjoint[train]"' in out.stderr, out.stderr
+
+
+def test_the_part_that_every_version_runs_exists() -> None:
+    text = (ROOT / ".ci" / "versions.py").read_text()
+    paths = re.findall(r'"(?:--ignore=)?(tests/[\w/.]+)",', text)
+    assert len(paths) > 5 and all((ROOT / path).exists() for path in paths)

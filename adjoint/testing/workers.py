@@ -58,7 +58,7 @@ def watched(
     done = wrong = crashed = counted = 0
 
     def rate() -> float:
-        return max(done, 1) / (time.monotonic() - began)
+        return max(done, 1) / max(time.monotonic() - began, 1e-9)
 
     def words() -> str:
         return f"{wrong} wrong, {rate():.1f} a second, {(len(seeds) - done) / rate() / 60:.1f} min left"
@@ -91,6 +91,7 @@ def watched(
                 _replaced(workers, worker, todo)
         progress.advance(done - counted, words)
         counted = done
+    progress.end(words)
     progress.close()
     say(f"{done} of {len(seeds)} {what}, {words()}")
     say(
