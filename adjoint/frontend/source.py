@@ -163,7 +163,14 @@ def _same_instructions(found: _Found, code: CodeType) -> bool:
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, code.co_filename, "exec", code.co_flags & 0x1FF0000, dont_inherit=True)
     wanted = _signature(code)
-    return any(c.co_name == code.co_name and _signature(c) == wanted for c in _codes(compiled))
+    return any(_signature(c) == wanted for c in _outermost(compiled, code.co_name))
+
+
+def _outermost(code: CodeType, name: str) -> Iterator[CodeType]:
+    """The functions of this name inside a piece of code, without those inside them."""
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            yield from [inner] if inner.co_name == name else _outermost(inner, name)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
