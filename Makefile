@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test versions versions-part check fuzz fuzz-native bench bench-eager clean
+.PHONY: demo test versions versions-part counts check fuzz fuzz-native bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +23,9 @@ versions:  ## the whole suite on each of Python 3.10 to 3.13 that is on this mac
 
 versions-part: $(STAMP)  ## what depends on the interpreter most, on each but the one that `make test` runs on
 	$(PYTHON) .ci/versions.py --part --without $$($(BIN)/python -c "import sys; print('%d.%d' % sys.version_info[:2])")
+
+counts: $(STAMP)  ## write the table of test cases anew, below which no run may fall
+	$(BIN)/python tests/case_counts.py
 
 check: $(STAMP)  ## lint, format, types, import direction, sizes
 	$(BIN)/ruff check .

@@ -1,16 +1,20 @@
 """Every test runs on the backend that users have: machine code. Those that compare the interpreter with it say so.
 
 Compiled objects are kept for the length of one run only, in a folder that all its processes share. On Linux, where
-everything can run, a test that is skipped fails: no gate is shut unseen.
+everything can run, a test that is skipped fails, and so does a run that collects fewer cases than there were
+(case_counts.json): no gate is shut unseen.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,6 +26,31 @@ if "ADJOINT_CACHE" not in os.environ:  # the first process; others inherit it
 
 #: Why a test may be skipped where everything can run.
 SKIPS = ("NumPy gives this one no signature", "the signatures are those of NumPy", "a caller's stack holds")
+
+
+def beside(name: str) -> Any:
+    """A module of this folder, which is not on the path."""
+    spec = importlib.util.spec_from_file_location(name, Path(__file__).parent / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+FEWER: list[str] = []
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Before any are deselected."""
+    FEWER.extend(beside("case_counts").problems(config, items))
+
+
+def pytest_runtest_setup() -> None:
+    """The first test of each process fails, so that the run does."""
+    if FEWER:
+        text = "fewer test cases than there were:\n" + "\n".join(FEWER)
+        FEWER.clear()
+        pytest.fail(text, pytrace=False)
 
 
 def pytest_unconfigure() -> None:

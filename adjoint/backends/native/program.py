@@ -13,90 +13,16 @@ import numpy as np
 
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import bounds, call, checked, interrupt, jit, kernels, threads, vecmath
+from adjoint.backends.native.canonical import canonical
 from adjoint.backends.native.code import Code, Module
-from adjoint.backends.native.draws import bits_in_steps
-from adjoint.backends.native.einsum import as_products
 from adjoint.backends.native.frame import Frame, Shared
 from adjoint.backends.native.parts import split
-from adjoint.backends.native.placing import Placing
 from adjoint.backends.native.plan import has_code
-from adjoint.backends.native.products import flattened, multiplied_at_once, summed, together
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
-from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
-from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Add, Div, Mul, Neg, Sub
-from adjoint.ops.card import card
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.entropy import BCEWithLogits
-from adjoint.ops.families import Elementwise, Reduction
-from adjoint.ops.movement import Reshape, Split
-from adjoint.ops.random import Bits
-from adjoint.ops.reduce import Mean, Sum
-from adjoint.ops.slicing import GetItem
-from adjoint.ops.stacking import Unstack
-from adjoint.ops.transcendental import Softplus
 
 jit.host()  # LLVM is loaded with this module
-
-
-def canonical(graph: Graph) -> Graph:
-    """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
-    return rebuild(rebuild(multiplied_at_once(rebuild(graph, _canonical)), together), Placing())
-
-
-def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-    op = node.op
-    if isinstance(op, Pick) and isinstance(inputs[0].op, (Unstack, Split)):
-        return builder.build(card(GetItem, _part(inputs[0].op, op.index)), inputs[0].inputs)
-    if isinstance(op, InPlace) and isinstance(op.op, Elementwise):
-        return builder.build(op.op, inputs)
-    if isinstance(op, (Einsum, MatMul)):
-        return as_products(builder, node, inputs) or (
-            flattened(builder, node, inputs) if isinstance(op, MatMul) else None
-        )
-    if isinstance(op, Sum) and (product := summed(builder, node, inputs)):
-        return product
-    if isinstance(op, Bits):
-        return bits_in_steps(builder, op, inputs[0])
-    if isinstance(op, BCEWithLogits):
-        return _cross_entropy(builder, *inputs)
-    if isinstance(op, Mean):
-        count = prod(inputs[0].shape[a] for a in op.axes)
-        if not count or inputs[0].spec.dtype != node.spec.dtype:
-            return None
-        total = _canonical_sum(builder, card(Sum, op.axes, op.keepdims), inputs[0])
-        return builder.build(card(Div), (total, builder.const(float(count))))
-    if isinstance(op, Reduction) and op.keepdims and op.axes:
-        return _canonical_sum(builder, op, inputs[0])
-    return None
-
-
-def _cross_entropy(builder: Builder, x: Node, label: Node, weight: Node, positive: Node) -> Node:
-    """Binary cross-entropy in steps: its two classes apart."""
-
-    def b(op: type, *xs: Node) -> Node:
-        return builder.build(card(op), xs)
-
-    other = b(Mul, b(Sub, builder.const(1), label), b(Softplus, x))
-    this = b(Mul, b(Mul, positive, label), b(Softplus, b(Neg, x)))
-    return b(Mul, weight, b(Add, other, this))
-
-
-def _part(op: Any, k: int) -> tuple:
-    """Which part of its input one result of Unstack or Split is."""
-    before = ((None, None, None),) * op.axis
-    if isinstance(op, Unstack):
-        return (*before, k)
-    start = sum(op.sizes[:k])
-    return (*before, (start, start + op.sizes[k], None))
-
-
-def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
-    kind: Any = type(op)
-    flat = builder.build(card(kind, op.axes, False), (x,))
-    return builder.build(card(Reshape, op.reduced(x.shape)), (flat,)) if op.keepdims else flat
 
 
 def compile(graph: Graph) -> Program:
