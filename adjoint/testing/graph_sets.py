@@ -52,7 +52,13 @@ def corpus(every: int = 9) -> Cases:
             yield f"gradient of {p.name}", gradient, xs
 
 
-SETS = {"registry": registry, "graphs": graphs, "corpus": corpus, "whole corpus": lambda: corpus(1)}
+SETS = {
+    "registry": registry,
+    "graphs": graphs,
+    "corpus": corpus,
+    "a third of the corpus": lambda: corpus(3),
+    "whole corpus": lambda: corpus(1),
+}
 
 
 def check(name: str, graph: Graph, xs: list[Any]) -> bool:
