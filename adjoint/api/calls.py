@@ -64,7 +64,7 @@ class CustomCall(Op):
         if any(x._trace.level > around.level for x in captured):
             raise CutGradientError(outside(self.name))
         read = context.reader.get()
-        _note_reads(self.users_rule)
+        note_reads(self.users_rule, recorder.get())
         ys = Ruled(inner, self, len(xs), None if read is None else _read)(*xs, *captured)
         return ys if len(ys) > 1 else ys[0]
 
@@ -109,9 +109,8 @@ class CustomCall(Op):
         return id(self)
 
 
-def _note_reads(rule: Any) -> None:
+def note_reads(rule: Any, reads: Any) -> None:
     """What a rule reads is read by the graph's derivatives: a change of it makes the graph anew."""
-    reads = recorder.get()
     if reads is None or not isinstance(rule, FunctionType) or rule.__code__.co_filename.startswith(PACKAGE):
         return
     if is_users(rule.__code__.co_filename) and "_ad" not in rule.__code__.co_freevars:  # else it is made in the trace

@@ -184,7 +184,7 @@ class BpropGetters:
             self._own[cls] = {name: cls.__dict__[name] for name in new if name in cls.__dict__}
             for name, rule in new.items():
                 setattr(cls, name, rule)
-            self._note()
+            self._note(cls, getter)
             return getter
 
         return decorate
@@ -199,10 +199,11 @@ class BpropGetters:
                 setattr(cls, name, own[name])
             else:
                 delattr(cls, name)
-        self._note()
+        self._note(cls, None)
 
-    def _note(self) -> None:
-        rules.replaced = tuple(cls for cls in self._own if issubclass(cls, Op))
+    def _note(self, cls: type, getter: Callable[..., Any] | None) -> None:
+        others = {c: g for c, g in rules.replaced.items() if c is not cls}
+        rules.replaced = {**others, cls: getter} if getter is not None and issubclass(cls, Op) else others
         rules.changed()
 
 

@@ -294,7 +294,7 @@ class Jitted(Methods, Traced):
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
         """The same with its graph optimised; as it is where a rule from outside must find the ops that it is for."""
-        if rules.replaced and uses(entry.graph, lambda op: isinstance(op, rules.replaced)):
+        if rules.replaced and uses(entry.graph, lambda op: isinstance(op, tuple(rules.replaced))):
             return entry, []
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)

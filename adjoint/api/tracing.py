@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.arguments import NUMBERS, Call
+from adjoint.api.calls import note_reads
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
-from adjoint.core import context
+from adjoint.core import context, rules
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
 from adjoint.core.spec import Spec
@@ -28,6 +29,7 @@ from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Guard, Held, compiled
 from adjoint.frontend.reads import Reads, Source, recorder
 from adjoint.graph.node import Graph
+from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
 
 FEW = 3  # changes of one place after which a number there becomes an input of the graph
@@ -121,6 +123,9 @@ class Traced:
             tracer.ended = True
         params = in_order(tracer, len(specs), parameters, drawing)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
+        for card, getter in rules.replaced.items():  # what the rule reads, the graph's derivatives read
+            if uses(graph, lambda op, card=card: isinstance(op, card)):  # type: ignore[misc]
+                note_reads(getter, reads)
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
         together, draws = put_together(rebuild, numeric, still), drawing.draws()
         together = together if draws is None else draws.finishing(together)

@@ -13,8 +13,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 #: One more with each rule that is registered, replaced or restored (`bprop_getters`, `defvjp`, `defjvp`).
 version = 0
 
-#: The cards whose rule comes from outside just now.
-replaced: tuple[type, ...] = ()
+#: The cards whose rule comes from outside just now, and what gives it.
+replaced: dict[type, Callable[..., Any]] = {}
 
 #: Whether a rule is being transposed: that is linear algebra, by each card's own rule.
 transposing: ContextVar[bool] = ContextVar("transposing", default=False)

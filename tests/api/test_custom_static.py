@@ -287,6 +287,19 @@ def test_what_a_rule_reads_may_change(monkeypatch):
             assert float(ad.jvp(compiled, 1.0, 1.0)[1]) == factor
 
 
+def test_what_a_registered_rule_reads_may_change(monkeypatch):
+    ad.bprop_getters.register(ops.Sin)(lambda self: lambda x, out, dout: (dout * FACTOR,))
+    try:
+        compiled, inside = ad.jit(lambda x: ops.sin(x) * 1.0), ad.jit(ad.grad(lambda x: ops.sin(x) * 1.0))
+        for factor in (2.0, 5.0, 7.0):
+            monkeypatch.setitem(globals(), "FACTOR", factor)
+            for _ in range(2):
+                assert float(ad.grad(compiled)(1.0)) == float(inside(1.0)) == factor
+                assert float(ad.jvp(compiled, 1.0, 1.0)[1]) == factor
+    finally:
+        ad.bprop_getters.restore(ops.Sin)
+
+
 def test_python_floats_stay_weak():
     scaled = ad.custom_vjp(lambda x, s: x * s, lambda x, s, out, dout: (dout * s, None))
     x = np.ones(2, np.float32)
