@@ -82,7 +82,8 @@ class Writer:
             return self.leaf()
         one = self.scalar(depth - 1)
         if kind < 46:
-            other = self.number() if self.chance(20) else self.scalar(depth - 1)
+            counts = self.counters and self.chance(30)
+            other = self.number() if self.chance(20) else self.counted() if counts else self.scalar(depth - 1)
             return f"({one} {self.choice('+-*')} {other})"
         if kind < 66:
             return f"{self.choice(SMOOTH)}({one})"
@@ -97,6 +98,16 @@ class Writer:
         if kind < 92 or not self.helpers:
             return f"{self.choice(REDUCTIONS)}({self.vector(depth - 1)})"
         return f"{self.choice(self.helpers)}({one}, {self.scalar(depth - 1)})"
+
+    def counted(self) -> str:
+        """A number that Python makes of a loop's counter."""
+        k, n = self.choice(self.counters), self.random.randrange(1, 5)
+        forms = (
+            f"({k} in {{1, {n}}})", f"({k} not in (0, {n}, None))", f"(0.5 if isinstance({k}, int) else 9.0)",
+            f"(({k} + 1) ** -{n})", f"({k} // {n} - {k} % -{n})", f"max({k}, {n}) / {n}", f"(1 << {k} % {n})",
+            f"(9.0 if {k} is None or type({k}) is float else 0.25)", f"bool({k}) * 0.5", f"(-{n} <= {k} < {n})",
+        )  # fmt: skip
+        return self.choice(forms)
 
     def leaf(self) -> str:
         kind = self.random.randrange(10)

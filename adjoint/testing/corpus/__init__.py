@@ -5,6 +5,7 @@ from adjoint.testing.corpus import algorithms as algorithms
 from adjoint.testing.corpus import branches as branches
 from adjoint.testing.corpus import closures as closures
 from adjoint.testing.corpus import containers as containers
+from adjoint.testing.corpus import counters as counters
 from adjoint.testing.corpus import indexing as indexing
 from adjoint.testing.corpus import loops as loops
 from adjoint.testing.corpus import models as models
