@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import reprlib
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
@@ -21,7 +22,7 @@ MISSING: Any = type("Missing", (), {"__repr__": lambda self: "missing"})()
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType, *_VIEWS)
 MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
-_CONSTANT = (bool, int, str, bytes, type(None), type(Ellipsis), range, slice, np.dtype)
+_CONSTANT = {bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice}
 
 
 def members(x: Any) -> list[Any]:
@@ -196,18 +197,24 @@ class Method:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A list, tuple, dict, set or deque with these items."""
+    """A list, tuple, dict or deque with these items; `deep` are those of them that are compared by more than themselves."""
 
     kind: Any
     keys: Any
-    images: list[Image]
+    items: list[Any]
+    deep: dict[int, Image]
     value: str
 
     def fits(self, now: Any) -> bool:
         if type(now) is not self.kind or keys_of(now) != self.keys:
             return False
         inside = members(now)
-        return len(inside) == len(self.images) and all(i.fits(x) for i, x in zip(self.images, inside, strict=True))
+        if len(inside) != len(self.items) or not all(image.fits(inside[k]) for k, image in self.deep.items()):
+            return False
+        if all(map(operator.is_, inside, self.items)):  # a list of a million numbers is compared in C
+            return True
+        pairs = enumerate(zip(inside, self.items, strict=True))
+        return all(a is b or k in self.deep or (is_constant(b) and Equal(b).fits(a)) for k, (a, b) in pairs)
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
         return f"{hold(self.fits)}({now})"
@@ -267,10 +274,15 @@ class Kind:
 Image = Same | Equal | Method | Items | Contents | Held | Kind
 
 
+def is_constant(x: Any) -> bool:
+    """Whether an object is a number, a text or the like: an equal one will do."""
+    return type(x) in _CONSTANT
+
+
 def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
     """What to compare with later: with `deep`, a container by its contents."""
     kind = type(x)
-    if kind in (float, complex, *_CONSTANT):
+    if is_constant(x):
         return Equal(x)
     if isinstance(x, Value):  # what Parameters, and Tensors that record themselves, hold is an input of the graph
         fixed = x._trace is EAGER or x._trace is HALF
@@ -283,7 +295,10 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
         return Same(x)
     around = (*around, id(x))
     if isinstance(x, CONTAINERS):
-        return Items(kind, keys_of(x), [image(y, True, around) for y in members(x)], shown(x))
+        items = members(x)
+        found = {k: image(y, True, around) for k, y in enumerate(items) if not is_constant(y)}
+        more = {k: i for k, i in found.items() if type(i) is not Same}
+        return Items(kind, keys_of(x), items, more, shown(x))
     if isinstance(x, (set, frozenset, bytearray, memoryview, array, np.ndarray)):
         return Contents(kind, Contents.of(x))
     return Same(x)

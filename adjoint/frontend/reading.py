@@ -181,10 +181,12 @@ def handed(things: tuple[Any, ...]) -> None:
     if reads is None:
         return
     for x in things:
+        if is_plain(x) or isinstance(x, (type, ModuleType)) or note_network(x):
+            continue
         if isinstance(x, (FunctionType, MethodType)) or hasattr(x, "__wrapped__"):
             for function in _inside(x):
                 reads.follow(function)
-        elif is_plain(x) or isinstance(x, (type, ModuleType)) or note_network(x) or not reads.is_outside(x):
+        elif not reads.is_outside(x):
             continue
         elif users_class(x):
             if hasattr(x, "__dict__"):

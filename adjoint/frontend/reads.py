@@ -69,6 +69,7 @@ class Reads:
         self.unread: list[str] = []  # why functions stay as they are
         self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
         self._containers: dict[int, Any] = {}  # lists and dicts from outside
+        self._looked_into: set[int] = set()
         self._cells: dict[int, CellType] = {}
         self._written: set[Any] = set()
         self._swept: set[Any] = set()
@@ -115,7 +116,8 @@ class Reads:
 
     def _tensors_in(self, value: Any) -> None:
         """Take note of where a container holds Tensors that record themselves."""
-        if type(value) in (list, tuple, dict):
+        if type(value) in (list, tuple, dict) and id(value) not in self._looked_into:
+            self._looked_into.add(id(value))
             for index, x in value.items() if isinstance(value, dict) else enumerate(value):
                 if (
                     isinstance(x, Value)
