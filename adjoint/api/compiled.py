@@ -145,8 +145,10 @@ def taken_over(entry: Entry, outer: Reads | None) -> list[Any]:
     for guard in entry.guards:
         if type(guard.image) is not Kind:
             outer.guards.setdefault((guard.place.key, type(guard.image) is Items), guard)
-    for cell, version in entry.cells.items():
-        (context.cells.get() or {}).setdefault(cell, version)
+    used = context.cells.get()
+    if used is not None:
+        for cell, version in entry.cells.items():
+            used.setdefault(cell, version)
     return [outer.see(x.place, x.place.get()) if type(x) is Source else x for x in entry.captured]
 
 

@@ -85,8 +85,9 @@ class Traced:
         except Exception:
             if not any(type(x) is Source for x in reads.tracer.captured):
                 raise
+        found = self._trace(made, specs, Reads(Tracer("jit"), lifting=False))
         self._lifting = False  # Python needs the numbers of what was made an input: they are part of the program
-        return self._trace(made, specs, Reads(Tracer("jit"), lifting=False))
+        return found
 
     def _trace(self, made: Call, specs: Sequence[Spec], reads: Reads) -> Entry:
         tracer = reads.tracer

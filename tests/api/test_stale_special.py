@@ -376,3 +376,31 @@ def test_threads_that_read_what_another_one_changes() -> None:
     owner.k = 3.0
     assert not wrong
     assert compiled(1.0) == 3.0
+
+
+def test_a_network_in_a_compiled_function_in_another() -> None:
+    class Net(nn.Cell):
+        def __init__(self) -> None:
+            super().__init__()
+            self.k = 2.0
+
+        def construct(self, x: Any) -> Any:
+            return x * self.k
+
+    net = Net()
+    inner = ad.jit(net)
+    outer = ad.jit(lambda x: inner(x) + 1.0)
+    assert [float(outer(1.0)) for _ in range(4)] == [3.0] * 4
+    net.k = 5.0
+    assert outer(1.0) == 6.0
+
+
+def test_a_failed_call_leaves_large_arrays_inputs() -> None:
+    data = np.ones(9000)
+    compiled = ad.jit(lambda x: ops.sum(x * data))
+    with pytest.raises(ValueError, match="shape"):
+        compiled(np.ones(3))
+    for k in range(4):
+        data[0] = k
+        assert compiled(1.0) == 8999.0 + k
+    assert len(compiled.compilations) == 1
