@@ -244,14 +244,14 @@ class Expressions(ast.NodeTransformer):
                 note = ast.Expr(runtime_call("stored", args, [], target))
                 notes.append(ast.copy_location(note, target))
         before: list[ast.stmt] = []
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            looked = runtime_call("updated", [ast.Name(node.target.id, ast.Load())], [], node)
-            before.append(ast.copy_location(ast.Expr(looked), node))
-        elif isinstance(node, ast.AugAssign) and _is_path(node.target):
+        if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name) and _is_path(node.target):
             read = copied(node.target)  # what is there is read first
             read.ctx = ast.Load()
             before.append(ast.copy_location(ast.Expr(self.visit(read)), node))
         self.generic_visit(node)
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in self.scope.local:
+            name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+            node.value = runtime_call("updated", [name, node.value], [], node.value)
         return [*before, node, *notes]
 
     visit_AugAssign = visit_Assign

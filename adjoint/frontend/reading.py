@@ -159,10 +159,11 @@ def _as_it_was(x: Any) -> Any:
     return x if reads is None or not isinstance(x, Value) else reads.lifted.get(id(x), x)
 
 
-def updated(x: Any) -> None:
-    """`x += ...` is to come: of an array from outside it would change what is outside."""
+def updated(x: Any, by: Any) -> Any:
+    """`by` of `x += by`, unless x is an array from outside: that would change what is outside."""
     if _as_it_was(x) is not x:
         raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
+    return by
 
 
 def instantiated(cls: type) -> None:
