@@ -78,6 +78,7 @@ class Entry:
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
     draws: Draws | None = None  # what it draws at random
+    written: tuple[int, ...] = ()  # the arguments that the function writes to, which are the first results
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
     guards: tuple[Guard, ...] = ()  # what it was built on besides
     check: Callable[[], bool] = bool  # whether they hold

@@ -28,6 +28,7 @@ from adjoint.api.methods import Methods
 from adjoint.api.quick import bound_quick, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
+from adjoint.api.written import write_back
 from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
@@ -123,9 +124,10 @@ class Jitted(Methods, Traced):
             inputs += entry.draws.begin()
         graph = entry.at(size)
         if any(is_graph_value(x) for x in inputs):
-            return entry.rebuild(replay(graph, inputs))
+            return entry.rebuild(write_back(entry.written, made, replay(graph, inputs)))
         if self._donate:
-            return entry.rebuild([wrap(y) for y in self._giving_up(made, graph, inputs)])
+            found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
+            return entry.rebuild([wrap(y) for y in found])
         entry.calls[size] += 1
         rare = entry.is_rare(size)
         found = GraphCall(graph, "interpreter" if rare else self.backend)(*inputs)
@@ -133,7 +135,9 @@ class Jitted(Methods, Traced):
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
         fixed = any(type(x) is not Source for x in entry.captured)
-        if entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
+        if entry.written:
+            found = write_back(entry.written, made, found)
+        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -392,7 +396,9 @@ def _names(names: str | Sequence[str]) -> tuple[str, ...]:
 
 def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
     """The graph of a function for such inputs, before any pass."""
-    return jit(fn, passes_off=[name for name, _ in PASSES]).graph(*inputs)
+    _, entry, size = jit(fn, passes_off=[name for name, _ in PASSES])._prepared(tuple(inputs), {})
+    graph = entry.at(size)
+    return replace(graph, outputs=graph.outputs[len(entry.written) :]) if entry.written else graph
 
 
 verbs.trace_function = trace_function

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.arguments import NUMBERS, Call
+from adjoint.api.arguments import NUMBERS, Call, Signature
 from adjoint.api.calls import note_reads
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
+from adjoint.api.written import written
 from adjoint.core import context, rules
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
@@ -64,6 +65,9 @@ class UnreadableError(NeedsNumberError):
 class Traced:
     """A function that can be traced; the part of `Jitted` that makes graphs."""
 
+    _signature: Signature
+    _donate: frozenset[str]
+
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
         self._self: weakref.ref[Any] | None = None  # the object whose method this is
@@ -97,7 +101,9 @@ class Traced:
         for leaf in made.statics:
             reads.instance(leaf)
         try:
-            args, kwargs = made.filled([tracer.param(s) for s in specs])
+            placeholders = [tracer.param(s) for s in specs]
+            nodes = [x._value for x in placeholders]
+            args, kwargs = made.filled(placeholders)
             cells: dict[Any, float] = {}
             with (
                 context.setting(context.bindings, parameters),
@@ -119,7 +125,10 @@ class Traced:
             if not any(numeric):
                 raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
-            outputs = tuple([tracer.node(y) for y in (*results, *drawing.ends())])
+            donated = [self._signature.belongs(path, self._donate) for path in made.paths()]
+            places = tuple(i for i in written(placeholders, nodes) if not donated[i])  # those are not to be used again
+            after = [placeholders[i] for i in places]
+            outputs = tuple([tracer.node(y) for y in (*after, *results, *drawing.ends())])
         finally:
             tracer.ended = True
         params = in_order(tracer, len(specs), parameters, drawing)
@@ -132,7 +141,7 @@ class Traced:
         together = together if draws is None else draws.finishing(together)
         captured, guards = guards_of(reads, tracer.captured, cells)
         reads.weakly = None
-        return Entry(graph, parameters.order, together, captured, draws, cells, guards, compiled(guards))
+        return Entry(graph, parameters.order, together, captured, draws, places, cells, guards, compiled(guards))
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
         """The function on graph values."""

@@ -44,11 +44,12 @@ class Trace:
 class Value:
     """The part of a Tensor that dispatch needs; `core.tensor.Tensor` adds its public face."""
 
-    __slots__ = ("__weakref__", "_extra", "_trace", "_value")
+    __slots__ = ("__weakref__", "_extra", "_kin", "_trace", "_value")
 
     _value: Any
     _trace: Trace
     _extra: Any
+    _kin: Any  # set where others show its elements, or it shows those of another: see `views`
 
     if TYPE_CHECKING:  # every Value is a Tensor
 

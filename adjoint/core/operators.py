@@ -70,7 +70,11 @@ class Operators:
         return verbs.neg(self)
 
     def __pos__(self) -> Any:
-        return self
+        return self.copy()
+
+    def copy(self) -> Any:
+        """A Tensor of its own with the same value."""
+        raise NotImplementedError
 
     def __abs__(self) -> Any:
         return verbs.abs(self)
@@ -119,6 +123,53 @@ class Operators:
 
     def __rrshift__(self, other: Any) -> Any:
         return verbs.right_shift(other, self)
+
+    # ------------------------------------------------------------ in place
+
+    def _updated(self, new: Any) -> Any:
+        """What `x += v` makes of x, given x + v."""
+        raise NotImplementedError
+
+    def __iadd__(self, other: Any) -> Any:
+        return self._updated(self + other)
+
+    def __isub__(self, other: Any) -> Any:
+        return self._updated(self - other)
+
+    def __imul__(self, other: Any) -> Any:
+        return self._updated(self * other)
+
+    def __itruediv__(self, other: Any) -> Any:
+        return self._updated(self / other)
+
+    def __ifloordiv__(self, other: Any) -> Any:
+        return self._updated(self // other)
+
+    def __imod__(self, other: Any) -> Any:
+        return self._updated(self % other)
+
+    def __ipow__(self, other: Any) -> Any:
+        return self._updated(self**other)
+
+    def __imatmul__(self, other: Any) -> Any:
+        return self._updated(self @ other)
+
+    def __iand__(self, other: Any) -> Any:
+        return self._updated(self & other)
+
+    def __ior__(self, other: Any) -> Any:
+        return self._updated(self | other)
+
+    def __ixor__(self, other: Any) -> Any:
+        return self._updated(self ^ other)
+
+    def __ilshift__(self, other: Any) -> Any:
+        return self._updated(self << other)
+
+    def __irshift__(self, other: Any) -> Any:
+        return self._updated(self >> other)
+
+    # ------------------------------------------------------------ comparisons
 
     def __lt__(self, other: Any) -> Any:
         return verbs.less(self, other)

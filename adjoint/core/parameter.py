@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.dispatch import EAGER, HALF, Trace, make
+from adjoint.core.dispatch import EAGER, HALF, Trace, make, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import is_half
 from adjoint.core.tensor import Tensor, accumulated
@@ -80,11 +80,11 @@ class Parameter(Tensor):
     @property
     def data(self) -> Tensor:
         """The value as a Tensor of its own."""
-        return resolve(self)
+        return snapshot(resolve(self))
 
     def value(self) -> Tensor:
         """The value as a Tensor of its own."""
-        return resolve(self)
+        return snapshot(resolve(self))
 
     @property
     def tracked(self) -> bool:
@@ -114,6 +114,12 @@ class Parameter(Tensor):
                 f"Parameter '{self.name}' holds {self._value.dtype}, the values are wider: cast them to it first{called_at()}"
             )
         self.set_data(fresh)
+
+    def _take(self, new: Any) -> None:
+        self.set_data(new)
+
+    def _updated(self, new: Any) -> Any:
+        return self.set_data(new)
 
     def copy(self) -> Any:
         return resolve(self) + 0

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import dispatch, tree
+from adjoint.core import dispatch, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
+from adjoint.core.inplace import InPlace
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
 from adjoint.core.verbs import verbs
 
 
-class Tensor(Operators, Value):
+class Tensor(InPlace, Operators, Value):
     """An n-dimensional array that transforms can follow.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With
@@ -245,19 +246,14 @@ class Tensor(Operators, Value):
         """The rows one by one, each as it is when it is reached: the loop may write to later ones."""
         before = self._value
         for i, row in enumerate(verbs.unstack(self)):
-            yield row if self._value is before else self[i]
+            if self._value is not before:
+                row = self[i]
+            elif row.shape:
+                views.relate(row, self, verbs.place(i))
+            yield row
 
     def __getitem__(self, index: Any) -> Any:
         return verbs.getitem(self, index)
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        """Rebind this Tensor to a copy with the elements replaced: differentiable, and no other Tensor changes."""
-        if self.tracked and verbs.is_leaf(self):
-            raise AdjointError(
-                "x[i] = v on a Tensor with requires_grad=True would change a leaf that backward() must reach. "
-                f"Assign to a copy: y = x.copy(); y[i] = v{called_at()}"
-            )
-        self._rebind(dispatch.wrap(verbs.setitem(self, index, value)))
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())

@@ -249,8 +249,11 @@ class Control(Expressions):
 
     def _facts(self, nodes: Sequence[ast.AST], needed: set[str]) -> dict[str, object]:
         """What the runtime must know of the variables: see `Site`."""
-        mutated, attributes = set(), set()
+        mutated, attributes, stored = set(), set(), set()
+        augmented = {id(n.target) for n in own_nodes(nodes) if isinstance(n, ast.AugAssign)}
         for n in own_nodes(nodes):
+            if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load) and id(n) not in augmented:
+                stored.add(n.id)
             if isinstance(n, (ast.Subscript, ast.Attribute)) and not isinstance(n.ctx, ast.Load):
                 base = n.value
                 if isinstance(n, ast.Attribute) and isinstance(base, ast.Name):
@@ -264,6 +267,7 @@ class Control(Expressions):
             "optional": frozenset(self.lowered.optional),
             "augmented": tuple(sorted(_augmented(nodes) & self.scope.visible)),
             "mutated": tuple(sorted(mutated & self.scope.visible)),
+            "updated": tuple(sorted((_augmented(nodes) & self.scope.visible) - stored)),
             "attributes": tuple(sorted(a for a in attributes if a[0] in self.scope.visible)),
         }
 

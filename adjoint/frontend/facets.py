@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from adjoint.core import tree
+from adjoint.core import tree, views
 
 #: Stands for an attribute or variable without a value.
 ABSENT: Any = type("_Absent", (), {"__repr__": lambda self: "undefined"})()
@@ -56,6 +56,9 @@ class TensorFacet(Facet):
 
     def restore(self, x: Any, saved: Any) -> None:
         x._value, x._trace, x._extra = saved
+
+    def parts(self, x: Any) -> Iterable[tuple[str, Any]]:
+        return [("", y) for y in views.relatives(x)]
 
 
 class ListFacet(Facet):

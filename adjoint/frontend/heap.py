@@ -103,7 +103,8 @@ class Heap:
             if is_users_class(x) and not str(x.__module__).startswith("adjoint."):
                 self._hold(x.__name__, x, CLASS)
         elif isinstance(x, Value):
-            self.held += [Held(name, x, facet) for facet in facets(x)]
+            for facet in facets(x):
+                self._hold(name, x, facet)
         elif kind is _CACHED:
             self._queue.append((name, x.__wrapped__))
         elif kind is memoryview:

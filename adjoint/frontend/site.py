@@ -11,7 +11,8 @@ from adjoint.frontend.errors import place
 class Site:
     """One `if`, `while`, `for`, ternary, `assert`, `raise` or assignment of the user's source.
 
-    `names` are the variables that it binds and that are needed later; `mutated` those with `x[i] = v` in it, `augmented` those with `x += v`; `attributes`
+    `names` are the variables that it binds and that are needed later; `mutated` those with `x[i] = v` in it, `augmented` those with `x += v`,
+    `updated` those that it binds by `x += v` alone; `attributes`
     the pairs (x, a) with `x.a = v` in it; `appended` those of which it knows nothing but
     `x.append(v)`. `abandoned` are the sides after which the function's other code is skipped,
     `optional` are variables that may have no value where they are not used; `test_binds` are the variables that the condition of a loop binds.
@@ -25,6 +26,7 @@ class Site:
     names: tuple[str, ...] = ()
     mutated: tuple[str, ...] = ()
     augmented: tuple[str, ...] = ()
+    updated: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     appended: tuple[str, ...] = ()
     first: frozenset[str] = frozenset()

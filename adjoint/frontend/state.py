@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import random, tree
+from adjoint.core import random, tree, views
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
@@ -180,12 +180,22 @@ class Frame:
             is_graph_value(x) for v in self.variables.values() for x in reachable(v.get()) if isinstance(x, Value)
         )
 
+    def _is_array(self, name: str) -> bool:
+        """Whether `x += v` writes into what the variable holds: a Tensor with axes."""
+        owner = self.value(name)
+        return isinstance(owner, Value) and not isinstance(owner, Parameter) and bool(owner.shape)
+
     def places(self, site: Site) -> list[Place]:
         """What the source says may change: variables, the contents of Tensors, attributes.
 
         Whether `x[0][1] = v` changes a list or a Tensor in it, which may have other names too, shows when the code has run.
         """
-        found: list[Place] = [self.variables[n] for n in site.names if n in self.variables]
+        found: list[Place] = []
+        for name in site.names:
+            if name in site.updated and self._is_array(name):
+                found.append(Contents(name, self.value(name)))
+            elif name in self.variables:
+                found.append(self.variables[name])
         for name in site.mutated:
             if isinstance(owner := self.value(name), Value) and not isinstance(owner, Parameter):
                 found.append(Contents(name, owner))
@@ -204,6 +214,9 @@ def reachable(value: Any) -> Iterator[Any]:
         x = stack.pop()
         if id(x) in seen:
             continue
+        if isinstance(x, Value) and getattr(x, "_kin", None) is not None:
+            seen[id(x)] = x
+            stack += views.relatives(x)
         if not isinstance(x, (Value, FunctionType, type, ModuleType, *NUMBERS, str)):
             seen[id(x)] = x
             if isinstance(x, (tuple, frozenset)):

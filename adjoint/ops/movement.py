@@ -5,7 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+import numpy as np
+
+from adjoint.core import views
 from adjoint.core.absent import ZERO
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of, spec_of
 from adjoint.core.verbs import verbs
@@ -20,12 +24,47 @@ class Movement(Linear):
     complex = True
 
 
+class View(Movement):
+    """Ops whose result shows elements of the input, each at most once: what is written to one is seen in the other."""
+
+    def __call__(self, x):
+        y = Op.__call__(self, x)
+        if isinstance(x, Value) and y.shape:
+            views.relate(y, x, self)
+        return y
+
+    def show(self, x):
+        """What it shows of x, as a Tensor of its own."""
+        return Op.__call__(self, x)
+
+    def put(self, x, y):
+        """x with y in place of what it shows of x."""
+        raise NotImplementedError
+
+    def is_view(self, steps, base):
+        """Whether NumPy shares the elements of `base` after these steps, of which it is the last."""
+        return True
+
+    def is_apart(self, other, base):
+        """Whether it is known to show other elements of `base` than another step."""
+        return False
+
+
 @register
 @dataclass(frozen=True)
-class Reshape(Movement):
+class Reshape(View):
     """The same elements, in the same order, under another shape."""
 
     shape: Shape
+
+    def put(self, x, y):
+        return card(Reshape, shape_of(x)).show(y)
+
+    def is_view(self, steps, base):
+        whole = part = np.empty(shape_of(base), bool)
+        for step in steps:
+            part = step.eval(np, part)
+        return np.may_share_memory(whole, part) or not part.size
 
     def infer(self, x):
         if prod(x.shape) != prod(self.shape):
@@ -59,10 +98,13 @@ class Reshape(Movement):
 
 @register
 @dataclass(frozen=True)
-class Transpose(Movement):
+class Transpose(View):
     """The axes in the order `perm`."""
 
     perm: Shape
+
+    def put(self, x, y):
+        return card(Transpose, inverse_permutation(self.perm)).show(y)
 
     def infer(self, x):
         if sorted(self.perm) != list(range(x.ndim)):
@@ -136,10 +178,13 @@ class BroadcastTo(Movement):
 
 @register
 @dataclass(frozen=True)
-class Flip(Movement):
+class Flip(View):
     """The order of the elements reversed along `axes`."""
 
     axes: Shape
+
+    def put(self, x, y):
+        return self.show(y)
 
     def infer(self, x):
         for a in self.axes:

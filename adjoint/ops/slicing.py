@@ -14,7 +14,7 @@ from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
-from adjoint.ops.movement import BroadcastTo, Movement, without
+from adjoint.ops.movement import BroadcastTo, Movement, View, without
 
 BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)
 
@@ -98,10 +98,16 @@ def _bounds(index: BasicIndex, shape: Shape) -> list[tuple[int, int]]:
 
 @register
 @dataclass(frozen=True)
-class GetItem(Indexed, Movement):
+class GetItem(Indexed, View):
     """x[index] for whole numbers, slices and new axes."""
 
     index: BasicIndex
+
+    def put(self, x, y):
+        return verbs.setitem(x, self.key, y)
+
+    def is_apart(self, other, base):
+        return type(other) is GetItem and apart(self.index, other.index, shape_of(base))
 
     def infer(self, x):
         return Spec(self.picked(x.shape), x.dtype)

@@ -309,7 +309,19 @@ def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
     return Handle(node.hooks, hook)
 
 
+def is_muted() -> bool:
+    """Whether backward() records nothing just now."""
+    return context.muted_below.get() > AMBIENT.level
+
+
+def set_leaf(x: Tensor, new: Any) -> None:
+    """Give a Tensor with requires_grad another value, as `w -= rate * w.grad` under no_grad does."""
+    x._value = x._extra.y = lift(new)
+
+
 vars(verbs).update(
+    is_muted=is_muted,
+    set_leaf=set_leaf,
     ambient_leaf=ambient_leaf,
     requires_grad=requires_grad,
     set_requires_grad=set_requires_grad,

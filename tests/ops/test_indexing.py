@@ -296,11 +296,11 @@ def test_a_loop_that_fills_an_array() -> None:
     np.testing.assert_allclose(ad.jacrev(powers)(ad.Tensor(np.array(1.5))), want)
 
 
-def test_assignment_changes_no_other_tensor() -> None:
+def test_assignment_is_seen_in_views_alone() -> None:
     x = ad.Tensor(X)
     row, copy, array = x[0], x.copy(), np.asarray(x)
     x[0] = 0.0
-    np.testing.assert_array_equal(row, X[0])
+    np.testing.assert_array_equal(row, 0 * X[0])
     np.testing.assert_array_equal(copy, X)
     np.testing.assert_array_equal(array, X)
     np.testing.assert_array_equal(x, put(X, 0, 0.0))
@@ -363,5 +363,5 @@ def test_values_that_do_not_fit() -> None:
 
 def test_a_leaf_is_not_assigned_to() -> None:
     x = ad.Tensor(X, requires_grad=True)
-    with pytest.raises(AdjointError, match="Assign to a copy"):
+    with pytest.raises(AdjointError, match="Write to a copy"):
         x[0] = 0.0

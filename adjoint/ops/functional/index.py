@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import tree
+from adjoint.core import tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import EAGER, Value, located
 from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at
@@ -39,7 +39,10 @@ def getitem(x: Any, index: Any) -> Any:
             return pick(x, mask)
         items = _items(index)
         if any(type(i) is _Array for i in items):
-            return _Advanced(shape_of(x), items).get(x)
+            found = _Advanced(shape_of(x), items).get(x)
+            if isinstance(x, Value) and found.shape and (step := place(index)) is not None:
+                views.relate(found, x, step)
+            return found
         op = card(GetItem, freeze(items))
     try:
         return op(x)
@@ -96,6 +99,42 @@ def with_room(x: Any, value: Any) -> Any:
 
 #: Truth values, integers, floats, complex numbers.
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+
+
+def place(index: Any) -> Any:
+    """The step to the elements that NumPy shows as a view: an index of whole numbers, slices, `...` and new axes; else None."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if all(type(i) in _BASIC for i in parts):
+        return card(GetItem, freeze(_items(index)))
+    counted = all(type(i) in _BASIC or (shape_of(i) == () and dtype_of(i).kind in "iu") for i in parts if i is not None)
+    return _Item(index) if counted else None
+
+
+_BASIC = (int, slice, type(None), type(Ellipsis))
+
+
+@dataclass(frozen=True, eq=False)
+class _Item:
+    """x[index] where a whole number in the index is known only when a graph runs, as a step of a view."""
+
+    index: Any
+
+    def show(self, x: Any) -> Any:
+        return views.alone(getitem(x, self.index))
+
+    def put(self, x: Any, y: Any) -> Any:
+        return setitem(x, self.index, y)
+
+    def eval(self, xp: Any, x: Any) -> Any:
+        """An element like it: whether NumPy has a view does not depend on the number."""
+        parts = self.index if isinstance(self.index, tuple) else (self.index,)
+        return x[tuple(i if type(i) in _BASIC else 0 for i in parts)]
+
+    def is_view(self, steps: Any, base: Any) -> bool:
+        return True
+
+    def is_apart(self, other: Any, base: Any) -> bool:
+        return False
 
 
 def _as_written(op: Any, x: Any, error: IndexError) -> Exception:
@@ -277,4 +316,4 @@ def _permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else verbs.permute(x, order)
 
 
-verbs.getitem, verbs.setitem = getitem, setitem
+verbs.getitem, verbs.setitem, verbs.place = getitem, setitem, place

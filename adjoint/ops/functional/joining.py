@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
@@ -114,7 +115,28 @@ def unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
     >>> print(a, b)
     [1. 2.] [3. 4.]
     """
-    return card(Unstack, normalize_axis("unstack", axis, _ndim(input)))(input)
+    axis = normalize_axis("unstack", axis, _ndim(input))
+    return _shown(input, axis, range(shape_of(input)[axis]), _unstack(input, axis))
+
+
+def _unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
+    return card(Unstack, axis)(input)
+
+
+def _shown(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parts of x, each of which shows its elements."""
+    if isinstance(x, Value):
+        before = ((None, None, None),) * axis
+        for place, part in zip(places, parts, strict=True):
+            if part.shape:
+                views.relate(part, x, card(GetItem, (*before, place)))
+    return parts
+
+
+def _split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple[Any, ...]:
+    ends = list(itertools.accumulate(sizes))
+    places = [(end - n, end, None) for n, end in zip(sizes, ends, strict=True)]
+    return _shown(x, axis, places, card(Split, sizes, axis)(x))
 
 
 unbind = unstack
@@ -134,7 +156,7 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any,
         if sizes < 1:
             raise ArgumentError(f"split: pieces of size {sizes}; the size must be at least 1{called_at()}")
         sizes = [builtins.min(sizes, total - k) for k in range(0, total, sizes)] or [0]
-    return card(Split, tuple(int(n) for n in sizes), axis)(tensor)
+    return _split(tensor, tuple(int(n) for n in sizes), axis)
 
 
 def chunk(input: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
@@ -169,7 +191,7 @@ def array_split(input: Any, indices_or_sections: Any, axis: int = 0) -> tuple[An
             total,
         ]
         sizes = [builtins.max(b - a, 0) for a, b in itertools.pairwise(cuts)]
-    return card(Split, tuple(sizes), axis)(input)
+    return _split(input, tuple(sizes), axis)
 
 
 def pad(input: Any, padding: Any, mode: str = "constant", value: Any = 0.0) -> Any:
@@ -245,4 +267,4 @@ def array(data: Any) -> Any:
     return data
 
 
-verbs.unstack, verbs.stack, verbs.array = unstack, stack, array
+verbs.unstack, verbs.stack, verbs.array = _unstack, stack, array

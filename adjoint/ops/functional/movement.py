@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, shape_of
@@ -60,12 +61,21 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = 
         input = transpose(input)
     shape = shape_of(input)
     if not shape:
-        return card(Reshape, (1,))(input)
+        return views.alone(card(Reshape, (1,))(input))
     a, b = (normalize_axis("flatten", d, len(shape)) for d in (start_dim, end_dim))
-    return card(Reshape, (*shape[:a], prod(shape[a : b + 1]), *shape[b + 1 :]))(input)
+    return views.alone(card(Reshape, (*shape[:a], prod(shape[a : b + 1]), *shape[b + 1 :]))(input))
 
 
-ravel = flatten
+def ravel(input: Any, order: str = "C") -> Any:
+    """All axes in one; the same elements, not copies of them, where their order allows it.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.ravel(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    [1. 2. 3. 4.]
+    """
+    if order not in ("C", "F"):
+        raise ArgumentError(f"ravel: order must be 'C' or 'F', not {order!r}{called_at()}")
+    return card(Reshape, (prod(shape_of(input)),))(transpose(input) if order == "F" else input)
 
 
 def transpose(input: Any, *axes: Any) -> Any:

@@ -108,7 +108,6 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
     if not np.can_cast(y.dtype, out.dtype, casting):  # type: ignore[arg-type]
         raise TypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
     if isinstance(out, Value):
-        check_whole(out)
         out[...] = verbs.cast(y, out.dtype)  # type: ignore[index]
         return out
     if is_followed(y):
@@ -119,18 +118,6 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
         )
     np.copyto(out, array_of(y), casting=casting)  # type: ignore[arg-type]
     return out
-
-
-def check_whole(out: Any) -> None:
-    """Raise if binding `out` would be lost on the array it is a part of."""
-    x = out
-    while isinstance(x, Value):
-        x = x._value
-    if getattr(x, "base", None) is not None:
-        raise CutGradientError(
-            "out= is a part of another array (a slice, a reshaped or transposed one), which a Tensor does not share its "
-            f"values with. Write `x[1:] = ...` in place of `out=x[1:]`.{called_at()}"
-        )
 
 
 def refuse(function: str, **arguments: Any) -> None:

@@ -27,7 +27,6 @@ from adjoint.ops.numpylike import reduction as _r
 from adjoint.ops.numpylike.common import (
     array_of,
     cast,
-    check_whole,
     is_followed,
     is_plain,
     one_axis,
@@ -226,7 +225,6 @@ def _at(ufunc: np.ufunc, inputs: tuple, options: dict) -> None:
             f"numpy.{ufunc.__name__}.at cannot be differentiated; add.at and subtract.at can. Write `x[i] = ...`, which "
             f"rebinds x and is differentiable.{called_at()}"
         )
-    check_whole(target)
     value = tensor(operands[0])
     target[...] = index_put_add(target, indices, value if ufunc is np.add else -value)  # type: ignore[index]
 
@@ -267,7 +265,16 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
         return function(*replaced(args, array_of), **replaced(kwargs, array_of))
     elif ours is not None and (kwargs.get("out") is not None or not is_plain(args, kwargs)):
         return ours(*args, **kwargs)
-    return _by_elements(function, args, kwargs) if is_followed(args, kwargs) else _untracked(function, args, kwargs)
+    if is_followed(args, kwargs):
+        return _by_elements(function, args, kwargs)
+    y = _untracked(function, args, kwargs)
+    return ours(*args, **kwargs) if ours is not None and _shares_elements(y, args) else y
+
+
+def _shares_elements(y: Any, args: tuple) -> bool:
+    """Whether NumPy gave a view of an input: a write to it must be seen there."""
+    views = [v._value for v in values_in(y) if getattr(v._value, "base", None) is not None]
+    return bool(views) and any(np.may_share_memory(v, x._value) for v in views for x in values_in(args))
 
 
 def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:

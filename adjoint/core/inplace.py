@@ -1,0 +1,62 @@
+"""Writing into a Tensor: `x[i] = v` and `x += v`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adjoint.core import dispatch, views
+from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
+from adjoint.core.verbs import verbs
+
+
+class InPlace:
+    """What writes into a Tensor, and so into all that show its elements."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:  # it is a part of Tensor
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Replace elements: differentiable, and seen in every Tensor that shows them, as in NumPy."""
+        self._refuse_leaf("x[i] = v", "y = x.copy(); y[i] = v")
+        new = dispatch.wrap(verbs.setitem(self, index, value))
+        if getattr(self, "_kin", None) is None:
+            self._rebind(new)
+        else:
+            views.write(self, new, verbs.place(index))
+
+    def _take(self, new: Any) -> None:
+        """Hold what a write to a part of this Tensor has made of it."""
+        self._refuse_leaf("a write to a part of x", "y = x.copy(), and a part of y")
+        self._rebind(new)
+
+    def _refuse_leaf(self, what: str, instead: str) -> None:
+        if self.tracked and verbs.is_leaf(self):
+            raise AdjointError(
+                f"{what} on a Tensor with requires_grad=True would change a leaf that backward() must reach. "
+                f"Write to a copy: {instead}{called_at()}"
+            )
+
+    def _updated(self, new: Any) -> Any:
+        """What `x += v` leaves: x itself with new elements, as in NumPy; a Tensor without axes is replaced, as a number is."""
+        if not self.shape:
+            return new
+        if new.shape != self.shape:
+            raise ShapeError(
+                f"x += v (or -=, *=, ...) writes into x, of shape {self.shape}, what has shape {new.shape}: "
+                f"write x = x + v{called_at()}"
+            )
+        if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+            raise DtypeError(
+                f"x += v (or -=, *=, ...) writes {new.dtype} into x, which is {self.dtype}: write x = x + v{called_at()}"
+            )
+        if verbs.is_leaf(self) and verbs.is_muted():
+            verbs.set_leaf(self, new)
+        else:
+            self._refuse_leaf("x += v", "y = x.copy(); y += v, or y = x + v")
+            views.write(self, new)
+        return self
