@@ -320,3 +320,25 @@ def test_loops_without_an_end_of_their_own(agree):
         return y
 
     raises_at(cycles, TypeError, "no known end", "# here")
+
+
+@pytest.mark.parametrize(
+    ("fn", "slope"),
+    [
+        (lambda x: max(x, 0.0), 1.0),
+        (lambda x: max(0.0, x), 0.0),
+        (lambda x: min(x, 0.0), 1.0),
+        (lambda x: min(0.0, x * 2), 0.0),
+        (lambda x: max([x * 3, x, 0.0]), 3.0),
+        (lambda x: max(x, -x, key=lambda v: v * v), 1.0),
+        (lambda x: min((v for v in (x * 2, x)), default=0.0), 2.0),
+        (lambda x: x if x > 0 else 0.0 * x, 0.0),
+        (abs, 0.0),
+        (lambda x: ops.maximum(x, 0.0), 0.5),
+        (lambda x: np.maximum(x, 0.0), 0.5),
+    ],
+)
+def test_ties_have_one_derivative(fn, slope):
+    for x in (0.0, np.float64(0.0), ad.Tensor(0.0)):
+        for g in (ad.grad(fn), ad.jit(ad.grad(fn)), ad.grad(ad.jit(fn)), ad.jit(ad.grad(fn), backend="interpreter")):
+            assert float(g(x)) == slope
