@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import OrderedDict, deque
 from collections.abc import Iterable
 from typing import Any
@@ -187,7 +188,10 @@ class NumPyFacet(Facet):
 
     def restore(self, x: Any, saved: Any) -> None:
         shape, dtype, data = saved
-        x.dtype, x.shape = dtype, shape
+        if (x.shape, x.dtype) != (shape, dtype):  # to set them is deprecated since NumPy 2.5, for the user as for us
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DeprecationWarning)
+                x.dtype, x.shape = dtype, shape
         if isinstance(data, bytes):
             x[...] = np.frombuffer(data, dtype).reshape(shape)
         else:
