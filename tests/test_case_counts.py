@@ -56,7 +56,7 @@ def test_only_whole_files_are_held():
     ids=["corpus, static", "corpus, differences", "corpus, dynamic", "registry"],
 )
 def test_the_table_holds_the_large_families(name, least):
-    assert TABLE[name] >= least - 5  # what was added since
+    assert TABLE[name] >= 0.9 * least  # some were added since
 
 
 def test_tests_run_on_what_users_get():
