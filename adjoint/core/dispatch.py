@@ -25,6 +25,8 @@ class Trace:
     level: float = 0
     #: Whether a Tensor shows the shape of the value it holds; a batch hides an axis.
     transparent: bool = True
+    #: Whether its Tensors have no shape: elements picked by a mask that is not known yet.
+    shapeless: bool = False
     #: Whether Tensors of this trace have become plain values: a GradientTape after its block.
     closed: bool = False
 

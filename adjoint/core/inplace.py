@@ -43,7 +43,7 @@ class InPlace:
 
     def _updated(self, new: Any) -> Any:
         """What `x += v` leaves: x itself with new elements, as in NumPy; a Tensor without axes is replaced, as a number is."""
-        if not self.shape:
+        if self._trace.shapeless or not self.shape:  # elements picked by a mask are written back by `x[mask] = ...`
             return new
         if new.shape != self.shape:
             raise ShapeError(

@@ -25,6 +25,7 @@ class Picked(Trace):
     """Elements of arrays picked by one mask; a Tensor of it holds the whole array."""
 
     transparent = False
+    shapeless = True
 
     def __init__(self, mask: Mask) -> None:
         self.mask = mask
