@@ -136,6 +136,7 @@ class Branches:
         self.stand_ins: dict[tuple[str, int], Any] = {}
         self.where = f"a branch of the {site.kind if site.kind == 'ternary' else f'`{site.kind}`'} at {site.place}"
         self.block = region.Block(self.snapshot.heap, self.where)
+        self.unbound: dict[str, set[int]] = {}  # variables that hold the very containers that they held before
         self.raising: set[str] = set()  # sides that end by an exception
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
@@ -165,9 +166,11 @@ class Branches:
         if len(self.raising) == 2:
             raise effects.both_raise(self.site)
         outputs = list(outputs)
-        for place, a, b in zip(self.places, self.first, self.second, strict=True):
+        for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if a is not UNDEFINED:
-                place.set(_merged(Flat.of(a), Flat.of(b), outputs))
+                merged = _merged(Flat.of(a), Flat.of(b), outputs)
+                if not all(i in self.unbound.get(side, ()) for side in self.order):
+                    place.set(merged)
             elif isinstance(place, AttributeOf):  # both sides delete it
                 place.set(UNDEFINED)
         leaks.kept(self.site, self.places)
@@ -195,6 +198,7 @@ class Branches:
             raise region.outcome(error, self.block) from None
         try:
             values = [self.snapshot.frozen(p.get()) for p in self.places]
+            self.unbound[side] = {i for i, p in enumerate(self.places) if self.snapshot.is_as_before(p)}
             unforeseen = self.snapshot.changed(self.places, self.where)
         finally:
             self.snapshot.restore()

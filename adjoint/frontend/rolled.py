@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,19 @@ from adjoint.frontend.items import Items
 from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import NUMBERS, UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
+from adjoint.frontend.state import (
+    NUMBERS,
+    UNDEFINED,
+    Again,
+    AttributeOf,
+    Box,
+    Contents,
+    Flat,
+    Frame,
+    Place,
+    Snapshot,
+    Variable,
+)
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
 from adjoint.graph.numbers import MANY, is_integer, is_number, kind_of, marked
@@ -72,6 +85,8 @@ class GraphLoop:
         self.items, self.test, self.stop, self.strict = items, test, stop, strict
         self.optional = False  # Python could run the loop as well
         self.places: list[Place] = frame.places(site)
+        #: Variables whose value has other holders than the variable.
+        self.shared = {p.name for p in self.places if isinstance(p, Variable) and sys.getrefcount(p.get()) > 2}
         self.names, self.first = names, first
         self.acts = acts  # the condition does something: the state holds its value, found at the end of each iteration
         self.going = Box("the condition", truth(first()) if acts and first is not None else True)
@@ -207,11 +222,17 @@ class GraphLoop:
         when = effects.both(self.around, going()) if self.block.wanted else None
         entered = self._enter(values)
         before = [(x, x._value) for v in entered for x in Flat.of(v).leaves if isinstance(x, Value)]
+        copies = {
+            i: Heap([(p.name, v)])
+            for i, (p, v) in enumerate(zip(self.places, entered, strict=True))
+            if isinstance(p, Variable) and not isinstance(v, (*NUMBERS, str))
+        }
         try:
             with region.inside(self.block, when):
                 body()
                 if self.limits:
                     self._check_sizes(self._carried([p.get() for p in self.places]))
+            self._keep_identities(entered, [i for i, heap in copies.items() if any(heap.changed())])
             self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
@@ -239,6 +260,22 @@ class GraphLoop:
                 raise ControlFlowError(
                     f"`{name}`, {state.described(value)}, is changed in place in the {self._where}: use a Tensor, or write "
                     f"`{name} = {name} + ...`"
+                )
+
+    def _keep_identities(self, entered: list[Any], written: list[int]) -> None:
+        """What an iteration changes in place is changed for all who know it: no copy will do."""
+        for i in written:
+            place, start = self.places[i], self.start[i]
+            if place.get() is entered[i]:  # it is only changed, not replaced: so it is no variable of the loop's state
+                del self.places[i]
+                self.fixed.clear()
+                self.stand_ins.clear()
+                raise Again
+            others = Heap((n, v.get()) for n, v in self.frame.variables.items() if n != place.name)
+            if start in others or not isinstance(start, state.ARRAYS) or place.name in self.shared:
+                raise ControlFlowError(
+                    f"`{place.name}` is changed in place and replaced in the {self._where}, and may have other names: "
+                    f"make a copy of it before the loop"
                 )
 
     def _refuse_kept(self, places: list[Place]) -> None:

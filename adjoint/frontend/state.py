@@ -253,6 +253,11 @@ class Snapshot:
             found += [p for p in _places(h, where) if (id(_owner(p)), getattr(p, "attribute", None)) not in known]
         return found
 
+    def is_as_before(self, place: Place) -> bool:
+        """Whether a variable still holds the same container, whatever has become of that."""
+        was = next((value for p, value in self.before if p is place), UNDEFINED)
+        return isinstance(place, Variable) and was is place.get() and was in self.heap and not isinstance(was, Value)
+
     def frozen(self, value: Any) -> Any:
         """A value that stays what it is now when everything is put back."""
         leaves, rebuild = tree.flatten(value)
