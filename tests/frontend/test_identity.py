@@ -17,7 +17,7 @@ def rebound_and_changed(x: Any) -> Any:
     b = a
     for _ in range(20):
         a[0] = a[0] * 1.1
-        a = a  # noqa: PLW0127
+        a = a
     return b[0]
 
 
@@ -56,7 +56,7 @@ def same_list_after_a_branch(x: Any) -> Any:
     b = a
     if x > 0:
         a[0] = x * 2
-        a = a  # noqa: PLW0127
+        a = a
     a[0] = a[0] + 5.0
     return b[0]
 
