@@ -227,7 +227,7 @@ def disagreement(seed: int) -> str | None:
     effort, bits = random.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 2)), random.choice((128, 256, 256, 0))
     kind = KINDS[seed % len(KINDS)]
     if seed % 50 == 0:
-        kind = partial(on_threads, **{random.choice(("large", "wide")): True})
+        kind = partial(on_threads, large=True) if random.random() < 0.5 else partial(on_threads, wide=True)
     try:
         with np.errstate(all="ignore"), quick_builds(effort, bits):
             kind(random)
