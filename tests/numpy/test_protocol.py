@@ -342,6 +342,11 @@ def test_where_is_safe_where_it_is_false() -> None:
     np.testing.assert_allclose(ad.grad(safe_ratio)(np.array([0.0, 2.0])).asnumpy(), [0.0, -0.25])
 
 
+def test_out_may_be_a_part_of_another_array() -> None:
+    f = lambda x, y: np.add(x[1:], 1.0, out=y[1:]).sum() + y.sum()
+    np.testing.assert_allclose(ad.grad(lambda x: f(x, ad.numpy.zeros(len(x))))(X), [0.0] + [2.0] * (len(X) - 1))
+
+
 def test_dtype_of_a_ufunc_casts_first() -> None:
     y, slope = ad.value_and_grad(lambda x: np.multiply(x, 2, dtype=np.float32))(X)
     assert y.dtype == np.float32 and slope.dtype == np.float64
