@@ -4,31 +4,45 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from adjoint.core.spec import number_of
 from adjoint.core.verbs import verbs
+
+#: Marks the truth of a comparison of Python numbers: an integer to Python's arithmetic, unlike NumPy's truth values.
+TRUTH = object()
+
+
+def _compared(y: Any, a: Any, b: Any) -> Any:
+    """The result of comparing a and b."""
+    if type(y._value) is np.bool_ and number_of(a) is not None and number_of(b) is not None:
+        y._extra = TRUTH
+    return y
 
 
 class Operators:
     """`x + y`, `x @ y`, `x < y`, ...: each calls the verb of its name."""
 
     __slots__ = ()
+    _extra: Any
 
     def __add__(self, other: Any) -> Any:
-        return verbs.add(self, other)
+        return verbs.add(self if self._extra is not TRUTH else int(self), other)
 
     def __radd__(self, other: Any) -> Any:
-        return verbs.add(other, self)
+        return verbs.add(other, self if self._extra is not TRUTH else int(self))
 
     def __sub__(self, other: Any) -> Any:
-        return verbs.sub(self, other)
+        return verbs.sub(self if self._extra is not TRUTH else int(self), other)
 
     def __rsub__(self, other: Any) -> Any:
-        return verbs.sub(other, self)
+        return verbs.sub(other, self if self._extra is not TRUTH else int(self))
 
     def __mul__(self, other: Any) -> Any:
-        return verbs.mul(self, other)
+        return verbs.mul(self if self._extra is not TRUTH else int(self), other)
 
     def __rmul__(self, other: Any) -> Any:
-        return verbs.mul(other, self)
+        return verbs.mul(other, self if self._extra is not TRUTH else int(self))
 
     def __truediv__(self, other: Any) -> Any:
         return verbs.div(self, other)
@@ -67,7 +81,7 @@ class Operators:
         return verbs.matmul(other, self)
 
     def __neg__(self) -> Any:
-        return verbs.neg(self)
+        return verbs.neg(self if self._extra is not TRUTH else int(self))
 
     def __pos__(self) -> Any:
         return self.copy()
@@ -172,19 +186,19 @@ class Operators:
     # ------------------------------------------------------------ comparisons
 
     def __lt__(self, other: Any) -> Any:
-        return verbs.less(self, other)
+        return _compared(verbs.less(self, other), self, other)
 
     def __le__(self, other: Any) -> Any:
-        return verbs.less_equal(self, other)
+        return _compared(verbs.less_equal(self, other), self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return verbs.greater(self, other)
+        return _compared(verbs.greater(self, other), self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return verbs.greater_equal(self, other)
+        return _compared(verbs.greater_equal(self, other), self, other)
 
     def __eq__(self, other: object) -> Any:
-        return verbs.equal(self, other)
+        return _compared(verbs.equal(self, other), self, other)
 
     def __ne__(self, other: object) -> Any:
-        return verbs.not_equal(self, other)
+        return _compared(verbs.not_equal(self, other), self, other)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.testing.like_numpy import disagreements
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.5]])
@@ -391,3 +392,22 @@ def twoviews(x):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_writes_are_seen_where_numpy_shows_them(name):
     assert not disagreements(PROGRAMS[name], X)
+
+
+@pytest.mark.parametrize(
+    "run", [lambda f: f, ad.grad, ad.jit, lambda f: ad.jit(ad.grad(f))], ids=["", "grad", "jit", "jit(grad)"]
+)
+def test_sort_in_place_is_refused_and_its_result_is_not(run):
+    def in_place(x):
+        x = x * 1.0
+        x.sort()
+        return (x * x).sum()
+
+    def taken(x):
+        values, _ = x.sort()
+        return (values * ad.Tensor([1.0, 2.0])).sum()
+
+    x = ad.Tensor([3.0, 1.0])
+    with pytest.raises(ad.core.errors.AdjointError, match=r"x = np\.sort\(x\)"):
+        run(in_place)(x)
+    run(taken)(x)

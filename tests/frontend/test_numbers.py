@@ -342,3 +342,23 @@ def test_ties_have_one_derivative(fn, slope):
     for x in (0.0, np.float64(0.0), ad.Tensor(0.0)):
         for g in (ad.grad(fn), ad.jit(ad.grad(fn)), ad.grad(ad.jit(fn)), ad.jit(ad.grad(fn), backend="interpreter")):
             assert float(g(x)) == slope
+
+
+TRUTHS = {
+    "sum": lambda s: s * ((s > 0) + (s < 5)),
+    "product and sum": lambda s: s * ((s > 0) * (s < 5) + (s != 3)),
+    "beside a bool": lambda s: s * (True + (s > 0)),
+    "negated": lambda s: s * -(s > 0),
+    "difference": lambda s: s * ((s > 0) - (s < 1)),
+    "counted": lambda s: s * sum([s > 0, s > 1, s == 2.0]),
+    "and": lambda s: s * ((s > 0) & (s > 1)),
+}
+
+
+@pytest.mark.parametrize("f", TRUTHS.values(), ids=TRUTHS)
+def test_comparisons_of_python_numbers_count_as_integers(f):
+    for s in (2.0, -1.0):
+        want = f(s)
+        found = [ad.value_and_grad(f)(s)[0], ad.jvp(f, s, 1.0)[0], ad.jit(f)(s), ad.jit(ad.value_and_grad(f))(s)[0]]
+        assert [float(y) for y in found] == [want] * 4
+        assert ad.grad(f)(s) * s == want

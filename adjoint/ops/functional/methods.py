@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dis
+from functools import wraps
 from typing import Any
 
+from adjoint.core.errors import AdjointError, called_at, user_frame
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional
 
@@ -154,7 +157,6 @@ METHODS = [
     "sinc",
     "sinh",
     "softmax",
-    "sort",
     "split",
     "sqrt",
     "square",
@@ -202,12 +204,30 @@ def _last_two_swapped(x: Any) -> Any:
     return functional.swapaxes(x, -1, -2)
 
 
+@wraps(functional.sort)
+def _sorted(x: Any, *args: Any, **options: Any) -> Any:
+    if _is_discarded():
+        raise AdjointError(
+            "x.sort() returns the sorted values and their indices and leaves x as it is, where NumPy's sorts in place. "
+            f"Write x = np.sort(x), or values, indices = x.sort(){called_at()}"
+        )
+    return functional.sort(x, *args, **options)
+
+
+def _is_discarded() -> bool:
+    """Whether the user's statement that is being run is a bare call, whose result goes nowhere."""
+    frame = user_frame()
+    following = (i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti) if frame else iter(())
+    return next((i.opname == "POP_TOP" for i in following if i.opname != "CACHE"), False)
+
+
 def attach() -> None:
     """Give Tensor its methods."""
     for name in METHODS:
         setattr(Tensor, name, getattr(functional, name))
     extra = {
         "view": _view,
+        "sort": _sorted,
         "T": property(_transposed, doc="The axes reversed."),
         "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
         "real": property(functional.real, doc="The real part."),
