@@ -9,10 +9,11 @@ import numpy as np
 
 from adjoint.api.inputs import binding, check_function, held, name_of, whole
 from adjoint.core import context, random, tree
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import Value, snapshot, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import shape_of
+from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.transforms.batch import Batch
 
@@ -52,7 +53,12 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
         size = _batch_size(fn, leaves, axes)
         batch = Batch(size)
         tracked = [
-            x if a is None else batch.track(held(x), a % len(shape_of(x))) for x, a in zip(leaves, axes, strict=True)
+            snapshot(x)
+            if a is None and type(x) is Tensor
+            else x
+            if a is None
+            else batch.track(held(x), a % len(shape_of(x)))
+            for x, a in zip(leaves, axes, strict=True)
         ]
         around = random.batches.get()
         try:

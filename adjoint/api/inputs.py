@@ -62,8 +62,13 @@ class Call:
         return [self.args[p] if isinstance(p, int) else self.kwargs[p] for p in self.places]
 
     def replace(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments with the chosen inputs exchanged."""
-        args, kwargs = list(self.args), dict(self.kwargs)
+        """The arguments with the chosen inputs exchanged; what is written to the others is not seen outside."""
+        tensors = {id(x): x for x in (*self.args, *self.kwargs.values()) if type(x) is Tensor}
+        for x in self.chosen:
+            tensors.pop(id(x), None)
+        own = {key: snapshot(x) for key, x in tensors.items()}
+        args = [own.get(id(x), x) for x in self.args]
+        kwargs = {name: own.get(id(x), x) for name, x in self.kwargs.items()}
         for place, value in zip(self.places, values, strict=True):
             if isinstance(place, int):
                 args[place] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -64,6 +65,13 @@ def growing(frame: Frame, site: Site) -> list[tuple[Contents, int]]:
     return found
 
 
+def _shared(places: list[Place]) -> set[str]:
+    """The variables whose value has other holders than the variable and the places."""
+    held = Counter(id(p.owner) for p in places if isinstance(p, Contents))
+    variables = [p for p in places if isinstance(p, Variable)]
+    return {p.name for p in variables if sys.getrefcount(p.get()) > 2 + held[id(p.get())]}
+
+
 class GraphLoop:
     """One loop of the graph: which variables it carries, and the functions of one round."""
 
@@ -85,8 +93,7 @@ class GraphLoop:
         self.items, self.test, self.stop, self.strict = items, test, stop, strict
         self.optional = False  # Python could run the loop as well
         self.places: list[Place] = frame.places(site)
-        #: Variables whose value has other holders than the variable.
-        self.shared = {p.name for p in self.places if isinstance(p, Variable) and sys.getrefcount(p.get()) > 2}
+        self.shared = _shared(self.places)
         self.names, self.first = names, first
         self.acts = acts  # the condition does something: the state holds its value, found at the end of each iteration
         self.going = Box("the condition", truth(first()) if acts and first is not None else True)

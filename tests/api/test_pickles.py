@@ -124,7 +124,9 @@ def test_networks(way, used):
 
 
 @ways
-@pytest.mark.parametrize("make", [optim.SGD, optim.Adam, lambda p: optim.Momentum(p, 0.1, 0.9)], ids=["SGD", "Adam", "Momentum"])
+@pytest.mark.parametrize(
+    "make", [optim.SGD, optim.Adam, lambda p: optim.Momentum(p, 0.1, 0.9)], ids=["SGD", "Adam", "Momentum"]
+)
 def test_a_network_and_its_optimiser(way, make):
     net = nn.Dense(3, 2)
     optimiser = make(net.trainable_params())

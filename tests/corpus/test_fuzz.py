@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 from adjoint.core import tree
+from adjoint.frontend.errors import ControlFlowError
 from adjoint.testing import fuzz, workers
 from adjoint.testing.random_programs import program_of, random_program
 from adjoint.testing.reduce import reduced
@@ -138,3 +139,21 @@ def test_crashes_and_hangs_are_survived():
 def test_the_command(capsys):
     assert fuzz.main(["2", "--start", "500", "--jobs", "1", "--check", "dynamic forward", "--backend", "native"]) == 0
     assert "2 of 2 programs, 0 wrong" in capsys.readouterr().out
+
+
+def test_what_the_fuzzer_lets_pass_is_refused_and_rare():
+    """A program that writes to its caller's array in a loop and gives the name to another one: no graph does both."""
+
+    def program(a, v, own):
+        if own:
+            v = v * 1.0
+        while a < 3 + v[2]:
+            a = a + 1.0
+            v[2] = a
+            v = v * 1.5
+        return v.sum()
+
+    with pytest.raises(ControlFlowError, match=fuzz.REFUSED):
+        ad.jit(program)(1.0, np.ones(3), False)
+    assert ad.jit(program)(1.0, np.ones(3), True) == program(1.0, np.ones(3), True)
+    assert fuzz.difference(random_program(157), "static gradient") is None

@@ -18,7 +18,8 @@ def table(row: Any) -> list[Any]:
     return [
         row("reshape", lambda x: ops.reshape(x, (3, -1)), lambda x: x.reshape(3, -1), M),
         row("reshape", lambda x: ops.reshape(x, -1), lambda x: x.reshape(-1), M),
-        row("flatten ravel", ops.flatten, np.ravel, M),
+        row("flatten", ops.flatten, np.ravel, M),
+        row("ravel", ops.ravel, np.ravel, M),
         row("flatten", lambda x: ops.flatten(x, "F"), lambda x: x.ravel("F"), M),
         row("flatten", lambda x: ops.flatten(x, start_dim=1), lambda x: x.reshape(len(x), x[:1].size), (2, 3, 2)),
         row("transpose permute", ops.transpose, np.transpose, (2, 3, 2)),
