@@ -12,10 +12,10 @@ from adjoint.core import context
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
-from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
-from adjoint.graph.node import Builder, Graph, Node
+from adjoint.core.spec import Number, Spec, dtype_of, float32, is_inexact, number_of, shape_of
+from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.numbers import NeedsNumberError, fitting, operands
-from adjoint.ops.arithmetic import Cast
+from adjoint.ops.arithmetic import Cast, stop
 from adjoint.ops.card import card
 
 
@@ -29,6 +29,7 @@ class Tracer(Trace):
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}
+        self._cut: set[Node] = set()  # what was computed under no_grad: none of its inputs has a derivative
         self.ended = False
         self.replays = False  # whether it goes through a graph again, not through a program
         self.inner = False  # whether it is a branch or an iteration of a loop
@@ -69,14 +70,33 @@ class Tracer(Trace):
             given, mark, rounded = operands(op, xs)
         elif any(type(x) is int for x in xs):
             given = fitting(op, xs)
-        node = self.builder.build(op, [self.node(x) for x in given])
+        inputs = [self.node(x) for x in given]
+        muted = context.muted_below.get() > self.level and op.differentiable
+        late = op.effect or isinstance(
+            op, Cast
+        )  # what an effect writes to, and a number cast, must be seen for what it is
+        if muted and not late:
+            inputs = [self._stopped(n) for n in inputs]
+        node = self.builder.build(op, inputs)
         if op.effect:
             self.effects.append(node)
         if isinstance(node.spec, tuple):
-            return tuple(make(self.builder.pick(node, i), self) for i in range(len(node.spec)))
+            picks = [self.builder.pick(node, i) for i in range(len(node.spec))]
+            picks = [self._stopped(n) for n in picks] if muted and late else picks
+            self._cut.update(picks if muted else ())
+            return tuple([make(n, self) for n in picks])
         if rounded is not None and node.spec.dtype == float32:
             node = self.builder.build(card(Cast, rounded), [node])
+        if muted:
+            node = self._stopped(node) if late else node
+            self._cut.add(node)
         return make(node, self, mark)
+
+    def _stopped(self, node: Node) -> Node:
+        """A node as an op under `no_grad` takes it: without a derivative, whatever transform the graph is given to."""
+        if node in self._cut or isinstance(node.op, Const) or not is_inexact(node.spec.dtype):
+            return node
+        return self.builder.build(stop, [node])
 
     def below(self, x: Any) -> Any:
         raise NeedsNumberError(
