@@ -66,6 +66,8 @@ def spec_of(x: Any) -> Spec:
     """
     if type(x) in NUMBERS:
         return Spec((), dtype_of(x), weak=True)
+    if isinstance(x, (int, float, complex)) and not isinstance(x, np.generic):  # of a class derived from Python's
+        return Spec((), np.asarray(x).dtype)
     return Spec(tuple(x.shape), x.dtype, number_of(x) is not None)
 
 

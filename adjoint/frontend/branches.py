@@ -16,7 +16,7 @@ from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
 from adjoint.graph import flow
-from adjoint.graph.numbers import marked
+from adjoint.graph.numbers import is_large, is_special, marked
 from adjoint.graph.trace import traced
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import logical_not
@@ -229,9 +229,21 @@ class Branches:
                     raise Again
                 else:
                     raise self._disagreement(place, a, b)
+            if a is not UNDEFINED:
+                self._refuse_unfit(place, Flat.of(a).leaves, Flat.of(b).leaves)
             if b is not UNDEFINED:
                 out += [y for x, y in zip(Flat.of(a).leaves, Flat.of(b).leaves, strict=True) if state.is_dynamic(x)]
         return out
+
+    def _refuse_unfit(self, place: Place, left: list[Any], right: list[Any]) -> None:
+        """Integers of more than 64 bits, and numbers of classes of their own, cannot be chosen by a graph."""
+        for x, y in zip(left, right, strict=True):
+            unfit = next((v for v in (x, y) if is_large(v) or is_special(v)), None)
+            if unfit is not None and not state.same(x, y):
+                raise ControlFlowError(
+                    f"{_label(place)} may be {state.described(unfit)} in {self.where}, which a graph cannot hold as it is: use a "
+                    f"float, or an integer of 64 bits"
+                )
 
     def _free(self, place: Place, value: Any, other: Any, side: str) -> bool:
         """Whether the value that a place has after a block is never used."""

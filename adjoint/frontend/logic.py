@@ -14,7 +14,7 @@ from adjoint.frontend import numbers, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.site import Site
 from adjoint.graph.bounds import joined
-from adjoint.graph.numbers import as_number, marked
+from adjoint.graph.numbers import as_number, is_large, is_special, marked, needs
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -80,5 +80,7 @@ def _truth_of(op: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
 
 def picked(condition: Any, a: Any, b: Any) -> Any:
     """`a if condition else b` of values that are both known; of two numbers a number."""
+    if any(is_large(x) or is_special(x) for x in (a, b)):
+        raise needs("a number that a graph cannot hold exactly is the value of this `and` or `or`")
     marks = number_of(a), number_of(b)
     return marked(where(condition, a, b), None if None in marks else joined(*marks))

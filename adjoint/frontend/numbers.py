@@ -169,6 +169,13 @@ def _int(*args: Any, **options: Any) -> Any:
     return int(*args, **options)
 
 
+def _pow(*args: Any, **options: Any) -> Any:
+    """`pow(k, n, m)` is for Python to compute."""
+    if len(args) + len(options) == 3 and any(map(is_number, (*args, *options.values()))):
+        raise needs("this raises an integer to a power by a modulus")
+    return pow(*args, **options)
+
+
 def _float(*args: Any) -> Any:
     """`float(k)` of an integer is a conversion."""
     if len(args) == 1 and is_number(args[0]) and kind_of(args[0]) in (bool, int):
@@ -197,6 +204,7 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.id: _id,
     int: _int,
     float: _float,
+    builtins.pow: _pow,
     builtins.round: _kept(round),
     math.floor: _kept(math.floor),
     math.ceil: _kept(math.ceil),

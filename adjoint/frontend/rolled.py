@@ -33,7 +33,7 @@ from adjoint.frontend.state import (
 )
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
-from adjoint.graph.numbers import MANY, is_integer, is_number, kind_of, marked
+from adjoint.graph.numbers import MANY, is_integer, is_large, is_number, is_special, kind_of, marked
 from adjoint.ops.functional import logical_and, unstack
 
 #: How large the integers of a loop may become whose growth has no bound; the largest that suits the loop is taken.
@@ -356,8 +356,18 @@ class GraphLoop:
                 if isinstance(x, NUMBERS) and y is was and (i, -1 - j) not in self.fixed:
                     self.fixed.add((i, j))
                     raise Again
+                self._refuse_unfit(place, x, y)
                 out.append(y)
         return out
+
+    def _refuse_unfit(self, place: Place, *values: Any) -> None:
+        """Integers of more than 64 bits, and numbers of classes of their own, cannot be carried by a graph."""
+        for x in values:
+            if is_large(x) or is_special(x):
+                raise ControlFlowError(
+                    f"`{place.name}` may be {state.described(x)} in the {self._where}, which a graph cannot hold as it is: use a "
+                    f"float, or an integer of 64 bits"
+                )
 
     def _define(self, i: int, place: Place, now: Any) -> None:
         """A variable that first gets its value in the loop: allowed where that value is sure to be there, or not used."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import product
+from numbers import Number as AnyNumber
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import Value, make
-from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.spec import (
+    NUMBERS,
     Number,
     Spec,
     bool_,
@@ -28,6 +30,7 @@ from adjoint.core.spec import (
     promote,
     shape_of,
     spec_of,
+    uint64,
 )
 from adjoint.ops import arithmetic, compare
 from adjoint.ops.card import Op, card
@@ -53,6 +56,32 @@ def is_number(x: Any) -> bool:
 def is_integer(x: Any) -> bool:
     """Whether a value is a Python integer, or stands for one."""
     return type(x) is int or (number_of(x) is not None and dtype_of(x).kind == "i")
+
+
+def is_large(x: Any) -> bool:
+    """Whether a Python integer needs more than 64 bits: a graph has no such integers."""
+    return type(x) is int and not _INT64[0] <= x <= _INT64[1]
+
+
+def is_special(x: Any) -> bool:
+    """Whether an object is a number of a class derived from Python's, as the members of an IntEnum are."""
+    return isinstance(x, (int, float, complex)) and type(x) not in NUMBERS and not isinstance(x, np.generic)
+
+
+def plain(xs: Sequence[Any]) -> Sequence[Any]:
+    """The inputs of an op with numbers of derived classes as what they are to Python's operators, or to NumPy beside arrays."""
+    for x in xs:
+        if isinstance(x, AnyNumber) and not isinstance(x, (int, float, complex, np.generic)):
+            raise ArgumentError(f"a {type(x).__name__} is no number of a graph: use float(...) of it{called_at()}")
+    if not any(map(is_special, xs)):
+        return xs
+    arrays = any(number_of(x) is None and not is_special(x) for x in xs)
+    return [(np.asarray(x) if arrays else _base(x)) if is_special(x) else x for x in xs]
+
+
+def _base(x: Any) -> Any:
+    base = next(kind for kind in (int, float, complex) if isinstance(x, kind))
+    return base.__pos__(x)
 
 
 def kind_of(x: Any) -> type:
@@ -206,6 +235,8 @@ def fitting(op: Op, xs: Sequence[Any]) -> Sequence[Any]:
     compares them as they are."""
     if not isinstance(op, Elementwise) or isinstance(op, arithmetic.Div):
         return xs
+    if any(map(is_large, xs)) and all(is_large(x) or dtype_of(x).kind in "biu" for x in xs):
+        return _beside_integers(op, xs)
     common = promote([spec_of(x) for x in xs])
     if common.kind not in "iu" or common == int64:
         return xs
@@ -217,6 +248,13 @@ def fitting(op: Op, xs: Sequence[Any]) -> Sequence[Any]:
         first = next(x for x in outside if x is not None)
         raise OverflowError(f"Python integer {first} out of bounds for {common}{called_at()}")
     return [x if far is None else np.int64(far) for x, far in zip(xs, outside, strict=True)]
+
+
+def _beside_integers(op: Op, xs: Sequence[Any]) -> Sequence[Any]:
+    """Integer arrays beside a Python integer of more than 64 bits."""
+    if isinstance(op, compare.Comparison) and all(is_large(x) or dtype_of(x) != uint64 for x in xs):
+        return [(np.inf if x > 0 else -np.inf) if is_large(x) else x for x in xs]
+    raise OverflowError(f"a Python integer of more than 64 bits meets an array of integers{called_at()}")
 
 
 def _widened(x: Any) -> Any:
@@ -252,10 +290,22 @@ def _python(op: Op, xs: list[Any], marks: list[Number]) -> tuple[list[Any], Numb
             return xs, Number(), None
         if exponent.low is None:
             raise needs("this raises an integer to a power that may be negative")
+    xs = _without_large(op, xs, kinds)
     mark = result(op, marks, kinds)
     if not isinstance(op, compare.Comparison) and not (isinstance(op, _LOGIC) and set(kinds) == {"b"}):
         xs = [_as(x, int64) if isinstance(x, Value) and dtype_of(x) == bool_ else x for x in xs]
     return xs, mark, None
+
+
+def _without_large(op: Op, xs: list[Any], kinds: str) -> list[Any]:
+    """Integers of more than 64 bits as the floats that they become beside a float; beside an integer Python computes."""
+    large = [is_large(x) for x in xs]
+    if not any(large):
+        return xs
+    exact = isinstance(op, compare.Comparison) and any(x != float(x) for x, far in zip(xs, large, strict=True) if far)
+    if exact or any(kind in "bi" for kind in kinds):
+        raise needs("an integer of more than 64 bits meets a number of the graph here")
+    return [float(x) if far else x for x, far in zip(xs, large, strict=True)]
 
 
 def _as(x: Any, dtype: np.dtype) -> Any:

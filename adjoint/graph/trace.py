@@ -14,7 +14,7 @@ from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import Number, Spec, dtype_of, float32, is_inexact, number_of, shape_of
 from adjoint.graph.node import Builder, Const, Graph, Node
-from adjoint.graph.numbers import NeedsNumberError, fitting, operands
+from adjoint.graph.numbers import NeedsNumberError, fitting, operands, plain
 from adjoint.ops.arithmetic import Cast, stop
 from adjoint.ops.card import card
 
@@ -64,12 +64,12 @@ class Tracer(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
-        given: Sequence[Any] = xs
+        given: Sequence[Any] = plain(xs)
         mark = rounded = None
         if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):
-            given, mark, rounded = operands(op, xs)
-        elif any(type(x) is int for x in xs):
-            given = fitting(op, xs)
+            given, mark, rounded = operands(op, given)
+        elif any(type(x) is int for x in given):
+            given = fitting(op, given)
         inputs = [self.node(x) for x in given]
         muted = context.muted_below.get() > self.level and op.differentiable
         late = op.effect or isinstance(
