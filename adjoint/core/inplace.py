@@ -24,7 +24,9 @@ class InPlace:
         """Replace elements: differentiable, and seen in every Tensor that shows them, as in NumPy."""
         self._refuse_leaf("x[i] = v", "y = x.copy(); y[i] = v")
         new = dispatch.wrap(verbs.setitem(self, index, value))
-        if getattr(self, "_kin", None) is None:
+        if self.tracked and verbs.is_leaf(self):
+            views.write(self, new, verbs.place(index))
+        elif getattr(self, "_kin", None) is None:
             self._rebind(new)
         else:
             views.write(self, new, verbs.place(index))
@@ -32,13 +34,21 @@ class InPlace:
     def _take(self, new: Any) -> None:
         """Hold what a write to a part of this Tensor has made of it."""
         self._refuse_leaf("a write to a part of x", "y = x.copy(), and a part of y")
-        self._rebind(new)
+        if self.tracked and verbs.is_leaf(self):
+            if not np.can_cast(new.dtype, self.dtype, "same_kind"):
+                raise DtypeError(
+                    f"a Tensor of {self.dtype} with requires_grad=True cannot take values of {new.dtype}: "
+                    f"cast them to {self.dtype} first{called_at()}"
+                )
+            verbs.set_leaf(self, new)
+        else:
+            self._rebind(new)
 
     def _refuse_leaf(self, what: str, instead: str) -> None:
-        if self.tracked and verbs.is_leaf(self):
+        if self.tracked and verbs.is_leaf(self) and not verbs.is_muted():
             raise AdjointError(
                 f"{what} on a Tensor with requires_grad=True would change a leaf that backward() must reach. "
-                f"Write to a copy: {instead}{called_at()}"
+                f"Write to a copy: {instead}; or under ad.no_grad(){called_at()}"
             )
 
     def _updated(self, new: Any) -> Any:
@@ -54,9 +64,6 @@ class InPlace:
             raise DtypeError(
                 f"x += v (or -=, *=, ...) writes {new.dtype} into x, which is {self.dtype}: write x = x + v{called_at()}"
             )
-        if verbs.is_leaf(self) and verbs.is_muted():
-            verbs.set_leaf(self, new)
-        else:
-            self._refuse_leaf("x += v", "y = x.copy(); y += v, or y = x + v")
-            views.write(self, new)
+        self._refuse_leaf("x += v", "y = x.copy(); y += v, or y = x + v")
+        views.write(self, new)
         return self

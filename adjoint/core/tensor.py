@@ -149,7 +149,9 @@ class Tensor(InPlace, Operators, Value):
             array.flags.writeable = False  # shared with the Tensor: a write would change it unseen
             return array
         if dtype is None or np.dtype(dtype) == object:
-            return _array_of_elements(self)
+            array = _array_of_elements(self)
+            array.flags.writeable = bool(copy)  # np.asarray(x) is x in NumPy: a write would be lost
+            return array
         raise CutGradientError(
             f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
             f"gradient. Use adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
-from adjoint.core.dispatch import make
+from adjoint.core.dispatch import Value, make
+from adjoint.core.verbs import verbs
 
 
 class Family:
@@ -35,7 +36,7 @@ class Family:
         """The views beside x that are still there."""
         self.views = [r for r in self.views if r() is not None]
         found = (r() for r in self.views)
-        return [y for y in found if y is not None and y is not x and y._kin[0] is self]
+        return [y for y in found if y is not None and y is not x and getattr(y, "_kin", (None,))[0] is self]
 
 
 def relate(view: Any, x: Any, step: Any) -> None:
@@ -57,6 +58,11 @@ def alone(x: Any) -> Any:
     return x
 
 
+def own(y: Any, *inputs: Any) -> Any:
+    """y, and where it is one of the inputs or shows elements of it a Tensor of its own: a write to one is not seen in the other."""
+    return y.copy() if isinstance(y, Value) and any(related(y, x) for x in inputs) else y
+
+
 def relatives(x: Any) -> list[Any]:
     """The Tensors in which a write to x may be seen."""
     kin = getattr(x, "_kin", None)
@@ -76,13 +82,18 @@ def write(x: Any, new: Any, place: Any = None) -> None:
     """Bind x to a new value, and all that show its elements; `place` is the step to the elements that differ, if known."""
     kin = getattr(x, "_kin", None)
     if kin is None:
-        x._rebind(new)
+        x._take(new)
         return
     family, steps = kin
-    root, others = family.root(), family.others(x)
+    root = family.root()
+    others = family.others(x)
+    if (
+        root is not None and root.tracked and verbs.is_leaf(root)
+    ):  # what was recorded keeps the values it was computed with
+        others = [y for y in others if not y.tracked]
     if not others and (root is None or root is x):
         del x._kin
-        x._rebind(new)
+        x._take(new)
         return
     whole = new
     if steps:
@@ -96,7 +107,7 @@ def write(x: Any, new: Any, place: Any = None) -> None:
     for y in others:
         if not _apart(reached, y._kin[1], family.base):
             y._rebind(_shown(whole, y._kin[1]))
-    x._rebind(new if new.dtype == whole.dtype else _shown(whole, steps))
+    x._take(new if new.dtype == whole.dtype else _shown(whole, steps))
 
 
 def _shown(root: Any, steps: Sequence[Any]) -> Any:

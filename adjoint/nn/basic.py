@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint import ops
-from adjoint.core import tree
+from adjoint.core import tree, views
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, float32, shape_of
@@ -191,7 +191,7 @@ class Dropout(Cell):
 
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
-            return x
+            return views.own(x, x)
         return x * state.keep_mask(x, self.p, shape_of(x))
 
     def extra_repr(self) -> str:
@@ -217,7 +217,7 @@ class _ChannelDropout(Cell):
                 f"needed, not the shape {shape}{called_at()}"
             )
         if not self.training or self.p == 0:
-            return x
+            return views.own(x, x)
         return x * state.keep_mask(x, self.p, (*shape[: -self.rank], *(1,) * self.rank))
 
     def extra_repr(self) -> str:

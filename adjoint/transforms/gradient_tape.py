@@ -262,15 +262,20 @@ def set_requires_grad(x: Tensor, wanted: bool) -> None:
 
 
 def get_accumulated(x: Any) -> Any:
-    accumulated = getattr(_leaf_node(x), "grad", None)
-    return None if accumulated is None else wrap(accumulated)
+    """The same Tensor each time, so that what is written to it is kept."""
+    node = _leaf_node(x)
+    accumulated = getattr(node, "grad", None)
+    if accumulated is not None and not isinstance(accumulated, Value):
+        node.grad = accumulated = wrap(accumulated)
+    return accumulated
 
 
 def set_accumulated(x: Any, value: Any) -> None:
     node = _leaf_node(x)
     if not isinstance(node, Leaf):
         raise ArgumentError(f"only a Tensor with requires_grad=True has a .grad to set{called_at()}")
-    node.grad = None if value is None else _seed("the .grad to set", value, x)
+    if value is None or value is not node.grad:  # `x.grad *= 2` sets what it has written to
+        node.grad = None if value is None else _seed("the .grad to set", value, x)
 
 
 def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
@@ -292,7 +297,11 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
     seed = _ones(y) if gradient is None else _seed("backward: the gradient", gradient, y)
     for leaf, g in sweep([(node, seed)]).items():
         assert isinstance(leaf, Leaf)
-        leaf.grad = g if leaf.grad is None else leaf.grad + g
+        if isinstance(g, Value):  # one Tensor may be the gradient of several leaves
+            g = make(g._value, g._trace, g._extra)
+        old = leaf.grad
+        old = old._value if isinstance(old, Value) and old._trace is EAGER else old
+        leaf.grad = g if old is None else old + g
     if not retain_graph and node.parents:
         node.op, node.parents, node.xs = None, (), None
 

@@ -63,14 +63,15 @@ def roll(input: Any, shifts: Any, axis: Any = None) -> Any:
     [3. 1. 2.]
     """
     if axis is None:
-        return reshape(roll(reshape(input, -1), shifts, 0), shape_of(input))
+        return views.own(reshape(roll(reshape(input, -1), shifts, 0), shape_of(input)), input)
+    given = input
     for step, along in np.broadcast(shifts, axis):
         a = normalize_axis("roll", int(along), _ndim(input))
         size = shape_of(input)[a]
         cut = int(-step) % size if size else 0
         if cut:
             input = concat([slice_axis(input, a, cut, size), slice_axis(input, a, 0, cut)], a)
-    return input
+    return views.own(input, given)
 
 
 def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
@@ -232,13 +233,14 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
                 f"pad: widths {list(widths)} crop more than the shape {shape_of(input)} has{called_at()}"
             )
         input = card(GetItem, tuple((start, stop, None) for start, stop in cuts))(input)
+    given = input
     widths = tuple((builtins.max(a, 0), builtins.max(b, 0)) for a, b in widths)
     if mode != "constant":
         for axis, pair in enumerate(widths):
             if pair != (0, 0):
                 style: Any = styles[mode]
                 input = take(input, np.pad(np.arange(shape_of(input)[axis]), pair, style), axis)
-        return input
+        return views.own(input, given)
     padded = card(Pad, widths)(input)
     if isinstance(value, (int, float)) and value == 0:
         return padded
@@ -248,7 +250,7 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
 
 
 def array(data: Any) -> Any:
-    """One Tensor from nested lists of Tensors, arrays and numbers, differentiable in each; arrays stay as they are.
+    """One Tensor from nested lists of Tensors, arrays and numbers, differentiable in each; arrays and Tensors stay as they are.
 
     >>> import adjoint as ad
     >>> print(ad.grad(lambda x: ad.ops.array([x, 2 * x, 5.0]).sum())(1.0))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.ops.card import card
@@ -193,12 +194,13 @@ def _adaptive(what: str, rank: int, x: Any, output_size: Any, collapse: Callable
             f"{output_size!r}{called_at()}"
         )
     _check_filled(what, shape_of(x), shape_of(x)[first:])
+    given = x
     for axis, pieces in enumerate(sizes, first):
         n = shape_of(x)[axis]
         if pieces is not None and pieces != n:
             cuts = [(k * n // pieces, -(-(k + 1) * n // pieces)) for k in range(pieces)]
             x = concat([collapse(slice_axis(x, axis, a, b), axis, keepdims=True) for a, b in cuts], axis)
-    return x
+    return views.own(x, given)
 
 
 def _check_filled(what: str, shape: tuple[int, ...], space: Sequence[int]) -> None:

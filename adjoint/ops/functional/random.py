@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.random import PROGRAM, first_ticket, lanes, source
@@ -260,7 +261,7 @@ def shuffle(x: Any, seed: int | None = None) -> Any:
 
 
 def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None = None) -> Any:
-    """Elements set to 0 with probability p, the others scaled by 1 / (1 - p); the input itself outside of training.
+    """Elements set to 0 with probability p, the others scaled by 1 / (1 - p); as they are outside of training.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.dropout(Tensor([1.0, 2.0]), 0.5, training=False))
@@ -269,7 +270,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
     if not 0 <= p <= 1:
         raise ArgumentError(f"dropout: p must lie between 0 and 1, not {p}{called_at()}")
     if not training or p == 0:
-        return input
+        return views.own(input, input)
     return input * keep_mask(input, p, shape_of(input), seed)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, normalize_axis, shape_of
 from adjoint.core.verbs import verbs
@@ -104,7 +105,7 @@ def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool 
     x = verbs.reshape(verbs.permute(x, rest + axes), (*kept, _count(input, axes)))
     x = _fold_products(x)
     full = tuple(1 if a in axes else n for a, n in enumerate(shape))
-    return verbs.reshape(x, full if _keep(keepdims, keep_dims) else kept)
+    return views.own(verbs.reshape(x, full if _keep(keepdims, keep_dims) else kept), input)
 
 
 def _fold_products(x: Any) -> Any:
@@ -292,7 +293,7 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
             [slice_axis(x, axis, 0, step), slice_axis(x, axis, step, n) * slice_axis(x, axis, 0, n - step)], axis
         )
         step *= 2
-    return x
+    return views.own(x, input)
 
 
 def cummax(input: Any, axis: int) -> tuple[Any, Any]:

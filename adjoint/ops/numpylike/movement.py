@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.errors import ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
@@ -144,7 +145,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = tensor(a)
     for step, one in pairs:
         x = _f.roll(x, int(step), one)
-    return x
+    return views.own(x, a)
 
 
 # ---------------------------------------------------------------- joining
@@ -384,7 +385,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
     values = cast(verbs.broadcast_to(values, (x.ndim, 2)), x.dtype)
     for axis, (before, after) in enumerate(widths):
         x = _pad_axis(x, axis, before, after, values[axis, 0], values[axis, 1])
-    return x
+    return views.own(x, array)
 
 
 def _pad_axis(x: Any, axis: int, before: int, after: int, left: Any, right: Any) -> Any:

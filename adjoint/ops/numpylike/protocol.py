@@ -273,8 +273,10 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
 
 def _shares_elements(y: Any, args: tuple) -> bool:
     """Whether NumPy gave a view of an input: a write to it must be seen there."""
-    views = [v._value for v in values_in(y) if getattr(v._value, "base", None) is not None]
-    return bool(views) and any(np.may_share_memory(v, x._value) for v in views for x in values_in(args))
+    found = [v._value for v in values_in(y)]
+    views = [v for v in found if getattr(v, "base", None) is not None]
+    given = [x._value for x in values_in(args)]
+    return any(v is x for v in found for x in given) or any(np.may_share_memory(v, x) for v in views for x in given)
 
 
 def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.errors import called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
@@ -58,7 +59,7 @@ def prod(
     """As numpy.prod; the derivative is exact where factors are 0."""
     x = masked(_widened(tensor(a), dtype), where, 1)
     y = x if axis == () else _f.prod(x, axes_in_order("prod", x, axis), keepdims=bool(keepdims)) if x.ndim else x
-    return stored(out, y if initial is None else y * initial)
+    return stored(out, views.own(y, a) if initial is None else y * initial)
 
 
 def count_of(x: Any, axis: Any, where: Any) -> Any:

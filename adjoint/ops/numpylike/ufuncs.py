@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops import arithmetic as _a
@@ -38,7 +39,7 @@ LN2 = math.log(2.0)
 
 
 def _positive(x: Any) -> Any:
-    return tensor(x)
+    return views.own(tensor(x), x)
 
 
 def _sign(x: Any) -> Any:

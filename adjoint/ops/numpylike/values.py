@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
@@ -35,7 +36,7 @@ def angle(z: Any, deg: bool = False) -> Any:
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """As numpy.round. The derivative is zero."""
     x = tensor(a)
-    return stored(out, _f.round(x, int(decimals)) if is_inexact(x.dtype) or decimals < 0 else x)
+    return stored(out, _f.round(x, int(decimals)) if is_inexact(x.dtype) or decimals < 0 else views.own(x, x))
 
 
 around = round
@@ -55,7 +56,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     """As numpy.nan_to_num. The derivative is zero where a number was exchanged."""
     x = tensor(x)
     if not is_inexact(x.dtype):
-        return x
+        return views.own(x, x) if copy else x
     if x.dtype.kind == "c":
         parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (_f.real(x), _f.imag(x)))
         return _f.complex(*parts)
@@ -81,7 +82,8 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """As numpy.astype. A cast to whole numbers ends the gradient."""
-    return cast(tensor(x), dtype)
+    y = cast(tensor(x), dtype)
+    return views.own(y, x) if copy else y
 
 
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
