@@ -253,14 +253,19 @@ class Jitted(Methods, Traced):
         start = time.perf_counter()
         self._count_change()
         size = made.numbers[batched.index(True)].shape[0]
-        raw = [self._at_size(made, batched, n) for n in (*PROBES, size)]
-        found = [self._better(entry) for entry in raw[:-1]]
         try:
+            raw = [self._at_size(made, batched, n) for n in (*PROBES, size)]
+            found = [self._better(entry) for entry in raw[:-1]]
             fitted([e.graph for e in raw], (*PROBES, size))
             template = fitted([e.graph for e, _ in found], PROBES)
-        except NotSymbolicError as error:
+        except Exception as error:  # the function may refuse a size that the caller never gave: its own size decides
             self._closed.add(key)
-            self.notes.append(f"{self!r} compiles anew for each batch size: {error}")
+            said = (
+                error
+                if isinstance(error, NotSymbolicError)
+                else f"it fails at another one ({type(error).__name__}: {error})"
+            )
+            self.notes.append(f"{self!r} compiles anew for each batch size: {said}")
             return None
         (entry, reports), *_ = found
         entry = replace(entry, template=template, plain=[e.graph for e in raw[:-1]])
@@ -280,7 +285,7 @@ class Jitted(Methods, Traced):
             return True
         try:
             fitted([*entry.plain, self._at_size(made, batched, size).graph], (*PROBES, size))
-        except NotSymbolicError:
+        except Exception:  # a size that the function refuses is refused where it is compiled for that size
             return False
         return True
 

@@ -161,7 +161,9 @@ class GraphLoop:
         for i, limit in self.limits.items():
             x = after[i - self._first]
             if state.is_graph_value(x):
-                said = f"an integer in the loop exceeds {limit}, beyond which a graph could be wrong: use a float"
+                said = (
+                    f"an integer in the {self._where} exceeds {limit}, beyond which a graph could be wrong: use a float"
+                )
                 effects.check(abs(x) <= limit, self.site, OverflowError, said)
 
     @property

@@ -158,3 +158,31 @@ def test_numbers_without_a_formula():
     for fn in (lambda x: x * float(len(x) ** 2), lambda x: x * np.cos(len(x)), lambda x: x[: len(x) // 2]):
         with pytest.raises(NotSymbolicError, match="with another batch size|changes with the batch size"):
             fitted(graphs_at(fn, PROBES), PROBES)
+
+
+def refuses_odd(x):
+    if len(x) % 2:
+        raise ValueError("odd")
+    return ops.sum(x)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: x.reshape(-1, 2).sum(), refuses_odd, lambda x: x[[0, 3]].sum() if len(x) < 30 else x[99]]
+)
+def test_a_function_that_fails_at_a_size_not_given(f):
+    g = ad.jit(f, dynamic="x")
+    for n in (4, 8, 4):
+        np.testing.assert_allclose(g(np.arange(float(n))), np.asarray(f(ad.Tensor(np.arange(float(n))))))
+    assert len(g.compilations) == 2
+    assert "it fails at another one" in g.notes[0]
+
+
+@pytest.mark.parametrize("f", [lambda x: x.reshape(-1, 2).sum(), refuses_odd])
+def test_a_size_that_a_function_refuses(f):
+    g = ad.jit(f, dynamic="x")
+    for n, fails in ((5, True), (4, False), (7, True)):
+        if fails:
+            with pytest.raises(ValueError, match=f"odd|{n} elements"):
+                g(np.arange(float(n)))
+        else:
+            assert g(np.arange(float(n))) == 6.0

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
+from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
@@ -257,6 +258,7 @@ def array(data: Any) -> Any:
     3.0
     """
     if isinstance(data, np.ndarray) and data.dtype == object:
+        check_kind(data)
         for x in data.ravel():
             if not isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)):
                 raise DtypeError(

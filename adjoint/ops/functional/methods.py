@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import dis
+from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from adjoint.core.errors import AdjointError, called_at, user_frame
+from adjoint.core.errors import AdjointError, ArgumentError, called_at, user_frame
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional
 
@@ -16,11 +17,7 @@ METHODS = [
     "acos",
     "acosh",
     "add",
-    "all",
-    "amax",
-    "amin",
     "angle",
-    "any",
     "arccos",
     "arccosh",
     "arcsin",
@@ -52,7 +49,6 @@ METHODS = [
     "conj",
     "cos",
     "cosh",
-    "count_nonzero",
     "cross",
     "cummax",
     "cummin",
@@ -112,16 +108,11 @@ METHODS = [
     "logical_not",
     "logical_or",
     "logical_xor",
-    "logsumexp",
     "lt",
     "masked_fill",
     "masked_select",
     "matmul",
-    "max",
     "maximum",
-    "mean",
-    "median",
-    "min",
     "minimum",
     "mod",
     "moveaxis",
@@ -131,7 +122,6 @@ METHODS = [
     "ne",
     "neg",
     "negative",
-    "nonzero",
     "norm",
     "not_equal",
     "one_hot",
@@ -139,8 +129,6 @@ METHODS = [
     "permute",
     "polygamma",
     "pow",
-    "prod",
-    "ptp",
     "ravel",
     "reciprocal",
     "remainder",
@@ -156,15 +144,12 @@ METHODS = [
     "sin",
     "sinc",
     "sinh",
-    "softmax",
     "split",
     "sqrt",
     "square",
     "squeeze",
-    "std",
     "sub",
     "subtract",
-    "sum",
     "svd",
     "swapaxes",
     "t",
@@ -183,7 +168,6 @@ METHODS = [
     "unique",
     "unsqueeze",
     "unstack",
-    "var",
     "where",
     "xlogy",
 ]
@@ -214,6 +198,32 @@ def _sorted(x: Any, *args: Any, **options: Any) -> Any:
     return functional.sort(x, *args, **options)
 
 
+def _nonzero(x: Any, as_tuple: bool = True) -> Any:
+    """As numpy's method: an array of positions for each axis, which can index. `ops.nonzero` gives a row for each element."""
+    return functional.nonzero(x, as_tuple)
+
+
+REDUCTIONS = [
+    "all", "amax", "amin", "any", "count_nonzero", "logsumexp", "max", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
+]  # fmt: skip
+
+
+def _with_axes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction as a method: an empty tuple of axes is refused."""
+
+    @wraps(function)
+    def method(x: Any, *args: Any, **options: Any) -> Any:
+        axis = args[0] if args else options.get("axis")
+        if type(axis) is tuple and not axis and x.ndim:
+            raise ArgumentError(
+                f"{function.__name__}: axis=() is ambiguous, all axes in MindSpore and none in NumPy: leave it out for all axes, "
+                f"or write np.{function.__name__}(x, axis=()){called_at()}"
+            )
+        return function(x, *args, **options)
+
+    return method
+
+
 def _is_discarded() -> bool:
     """Whether the user's statement that is being run is a bare call, whose result goes nowhere."""
     frame = user_frame()
@@ -225,9 +235,12 @@ def attach() -> None:
     """Give Tensor its methods."""
     for name in METHODS:
         setattr(Tensor, name, getattr(functional, name))
+    for name in REDUCTIONS:
+        setattr(Tensor, name, _with_axes(getattr(functional, name)))
     extra = {
         "view": _view,
         "sort": _sorted,
+        "nonzero": _nonzero,
         "T": property(_transposed, doc="The axes reversed."),
         "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
         "real": property(functional.real, doc="The real part."),

@@ -44,8 +44,15 @@ def _count(x: Any, axes: tuple[int, ...]) -> int:
     return math.prod(shape[a] for a in axes)
 
 
-def _keep(keepdims: bool, keep_dims: bool) -> bool:
-    return bool(keepdims or keep_dims)
+def _keep(keepdims: Any, keep_dims: Any = False) -> bool:
+    keep = keep_dims if keepdims is False or keepdims is None else keepdims
+    if keep is True or keep is False:
+        return keep
+    if keep is None or isinstance(keep, (int, np.integer, np.bool_)):
+        return bool(keep)
+    raise ArgumentError(
+        f"keepdims must be True or False, not {keep!r}. A dtype or out= goes to NumPy's function: np.mean(x, axis, dtype){called_at()}"
+    )
 
 
 def _in_single(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -156,6 +163,7 @@ amax, amin = max, min
 
 
 def _position(kind: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
+    keepdims = _keep(keepdims)
     if axis is None:
         flat = card(kind, 0)(verbs.reshape(x, (int(np.prod(shape_of(x))),)))
         return verbs.reshape(flat, (1,) * len(shape_of(x))) if keepdims else flat
@@ -213,9 +221,13 @@ def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     1.0 2.0
     """
     axes = axes_of("var", input, axis)
+    if not isinstance(ddof, (int, float, np.number)):
+        raise ArgumentError(
+            f"var: ddof must be a number, not {ddof!r}. A dtype goes to NumPy's function: np.var(x, axis, dtype){called_at()}"
+        )
     centred = input - mean(input, axes, keepdims=True)
     square = centred * verbs.conj(centred) if dtype_of(input).kind == "c" else centred * centred
-    total = card(_r.Sum, axes, keepdims)(square)
+    total = card(_r.Sum, axes, _keep(keepdims))(square)
     freedom = builtins.max(_count(input, axes) - ddof, 0)
     return verbs.real(total) / (freedom or np.nan)
 
@@ -394,7 +406,7 @@ def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[f
     ordered = sort(flat, -1)[0]
     last, n = len(kept), shape_of(flat)[-1]
     peak = slice_axis(ordered, last, n - 1, n)  # NaN is sorted to the end
-    out = tuple(1 if a in axes else n for a, n in enumerate(shape)) if keepdims else kept
+    out = tuple(1 if a in axes else n for a, n in enumerate(shape)) if _keep(keepdims) else kept
     results = []
     for place in places(n):
         low, part = int(place), float(place) - int(place)

@@ -34,14 +34,25 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any
     shape = tuple(shape) if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
     if order == "F":
         return _f.transpose(_f.reshape(_f.transpose(x), shape[::-1]))
+    _refuse_memory_order("reshape", x, order)
     if order not in ("C", "A"):
-        raise ValueError(f"reshape: order must be 'C', 'F' or 'A', not {order!r}{called_at()}")
+        raise ValueError(f"reshape: order must be 'C' or 'F', not {order!r}{called_at()}")
     return _f.reshape(x, shape)
 
 
 def ravel(a: Any, order: str = "C") -> Any:
     """As numpy.ravel."""
-    return reshape(a, -1, "C" if order == "K" else order)
+    x = tensor(a)
+    _refuse_memory_order("ravel", x, order)
+    return reshape(x, -1, "C" if order == "K" else order)
+
+
+def _refuse_memory_order(what: str, x: Any, order: str) -> None:
+    """Orders that depend on where the elements lie, which a graph does not know."""
+    if order in ("A", "K") and x.ndim > 1:
+        raise ValueError(
+            f"{what}: order {order!r} depends on how the elements lie in memory; write 'C' or 'F'{called_at()}"
+        )
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
