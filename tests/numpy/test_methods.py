@@ -56,7 +56,7 @@ def test_positions_of_a_method_index_as_in_numpy(x: np.ndarray) -> None:
 def test_orders_of_memory_are_refused(f: Any, order: str) -> None:
     flat = lambda x: f(x.T, order)
     for call in (lambda x: flat(ad.Tensor(x)), ad.jit(flat), ad.grad(lambda x: flat(x)[1])):
-        with pytest.raises(ValueError, match=f"order '{order}' depends on how .*\\n.*test_protocol.py"):
+        with pytest.raises(ValueError, match=f"order '{order}' depends on how .*\\n.*test_methods.py"):
             call(TABLE)
     np.testing.assert_array_equal(f(ad.Tensor(TABLE[0]), order), TABLE[0])
 
