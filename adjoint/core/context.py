@@ -33,6 +33,9 @@ backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
+#: Whether Python may catch an IndexError of the code that is being traced.
+index_caught: ContextVar[bool] = ContextVar("index_caught", default=False)
+
 #: How a graph being built reads a user's function: its control flow becomes the graph's. None in dynamic mode.
 reader: ContextVar[Any] = ContextVar("reader", default=None)
 

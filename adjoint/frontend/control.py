@@ -182,7 +182,7 @@ class Control(Expressions):
         node.body = self._visit_block(node.body)
         self.caught = outer
         if node.handlers:
-            guard = ast.withitem(runtime_call("trying", [], [], node))
+            guard = ast.withitem(runtime_call("trying", [ast.Constant(_catches_index(node))], [], node))
             node.body = [ast.copy_location(ast.With([guard], node.body), node)]
         node.handlers = [*self._not_caught(node), *(self.generic_visit(h) for h in node.handlers)]
         node.orelse, node.finalbody = self._visit_block(node.orelse), self._visit_block(node.finalbody)
@@ -192,8 +192,15 @@ class Control(Expressions):
         outer, self.caught = self.caught, True
         self.generic_visit(node)
         self.caught = outer
-        guard = ast.withitem(runtime_call("trying", [], [], node))
+        guard = ast.withitem(runtime_call("trying", [ast.Constant(_catches_index(node))], [], node))
         node.body = [ast.copy_location(ast.With([guard], node.body), node)]
+        return node
+
+    def visit_With(self, node: ast.With) -> ast.AST:
+        """What a context manager may swallow is as if it stood in a `try`."""
+        self.generic_visit(node)
+        for item in node.items:
+            item.context_expr = runtime_call("managed", [item.context_expr], [], item.context_expr)
         return node
 
     def _not_caught(self, node: Any) -> list[ast.ExceptHandler]:
@@ -305,3 +312,24 @@ def _augmented(nodes: Sequence[ast.AST]) -> set[str]:
     """The names with `x += v` and its kin."""
     found = (n.target for n in own_nodes(nodes) if isinstance(n, ast.AugAssign))
     return {target.id for target in found if isinstance(target, ast.Name)}
+
+
+#: Errors that are no IndexErrors; nor are IndexErrors among them.
+_OTHERS = {
+    "ValueError", "TypeError", "KeyError", "AttributeError", "ArithmeticError", "ZeroDivisionError", "OverflowError",
+    "FloatingPointError", "AssertionError", "RuntimeError", "NotImplementedError", "StopIteration", "NameError", "OSError",
+}  # fmt: skip
+
+
+def _catches_index(node: Any) -> bool:
+    """Whether a `try` may catch an IndexError."""
+    kept = [h for h in node.handlers if not _raises_again(h)]
+    types = [t for h in kept for t in (h.type.elts if isinstance(h.type, ast.Tuple) else [h.type])]
+    return not all(isinstance(t, ast.Name) and t.id in _OTHERS for t in types)
+
+
+def _raises_again(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is sure to end by raising what it caught."""
+    last, leaves = handler.body[-1], (ast.Return, ast.Break, ast.Continue)
+    ends = isinstance(last, ast.Raise) and last.exc is None
+    return ends and not any(isinstance(n, leaves) for stmt in handler.body for n in ast.walk(stmt))

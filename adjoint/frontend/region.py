@@ -6,13 +6,15 @@ Python runs a branch while the graph is built, whatever the graph will choose, a
 from __future__ import annotations
 
 import builtins
+import dis
 import io
 import random
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
-from types import FunctionType, TracebackType
+from itertools import pairwise
+from types import CodeType, FunctionType, GeneratorType, TracebackType
 from typing import Any
 
 import numpy as np
@@ -74,16 +76,72 @@ _REFUSALS = (ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberErr
 
 
 class trying:
-    """The body of a `try` that has handlers."""
+    """The body of a `try` that has handlers, perhaps one for IndexErrors."""
 
-    __slots__ = ("token",)
+    __slots__ = ("index", "indexed", "token")
     token: Token
+    indexed: Token
+
+    def __init__(self, index: bool) -> None:
+        self.index = index
 
     def __enter__(self) -> None:
         self.token = _tried.set(current.get())
+        self.indexed = context.index_caught.set(context.index_caught.get() or self.index)
 
     def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> None:
+        context.index_caught.reset(self.indexed)
         _tried.reset(self.token)
+
+
+class _Swallowing:
+    """A context manager that may swallow errors; but not what tracing itself raises."""
+
+    def __init__(self, manager: Any) -> None:
+        kinds: Any = vars(manager)["_exceptions"] if type(manager) is suppress else IndexError
+        self.manager, self.tried = manager, trying(issubclass(IndexError, kinds))
+
+    def __enter__(self) -> Any:
+        entered = type(self.manager).__enter__(self.manager)
+        self.tried.__enter__()
+        return entered
+
+    def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> Any:
+        self.tried.__exit__(kind, error, at)
+        swallowed = type(self.manager).__exit__(self.manager, kind, error, at)
+        return swallowed and not isinstance(error, _REFUSALS)
+
+
+def managed(manager: Any) -> Any:
+    """The context manager of a `with`."""
+    kind = type(manager)
+    if not hasattr(kind, "__enter__") or not hasattr(kind, "__exit__"):
+        return manager  # Python's own complaint
+    generator = getattr(manager, "gen", None)
+    if isinstance(generator, GeneratorType):  # made by contextlib.contextmanager
+        ours = generator.gi_frame is not None and generator.gi_frame.f_globals.get("__package__", "") == "adjoint.core"
+        return _Swallowing(manager) if _goes_on(generator.gi_code) and not ours else manager
+    exits = kind.__exit__
+    swallows = isinstance(manager, (suppress, ExitStack)) or (
+        is_users_class(kind) and not (type(exits) is FunctionType and _gives_nothing(exits.__code__))
+    )
+    return _Swallowing(manager) if swallows else manager
+
+
+def _goes_on(code: CodeType) -> bool:
+    """Whether code may go on after an error that it caught: where it is done with one it raises it again, or not."""
+    names = [i.opname for i in dis.get_instructions(code)]
+    return any(a == "POP_EXCEPT" and b != "RERAISE" for a, b in pairwise(names))
+
+
+def _gives_nothing(code: CodeType) -> bool:
+    """Whether all that a function returns is None or False."""
+    steps = list(dis.get_instructions(code))
+    constants = [i for i in steps if i.opname == "RETURN_CONST"]
+    values = [a for a, b in pairwise(steps) if b.opname == "RETURN_VALUE"]
+    return all(i.opname == "LOAD_CONST" or i in constants for i in (*constants, *values)) and not any(
+        i.argval for i in (*constants, *values)
+    )
 
 
 def is_tried() -> bool:

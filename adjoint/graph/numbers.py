@@ -315,6 +315,16 @@ def _as(x: Any, dtype: np.dtype) -> Any:
     return y
 
 
+def check_inside(x: Any, indices: Sequence[Any]) -> None:
+    """Refuse an index that may be outside: the graph would raise when it runs, where no `except` can catch it."""
+    for i, size in zip(indices, shape_of(x), strict=False):
+        mark = number_of(i)
+        if isinstance(i, Value) and (
+            mark is None or mark.low is None or mark.high is None or mark.low < -size or mark.high >= size
+        ):
+            raise needs("whether this index is outside decides which way a `try` or `with` around it goes")
+
+
 def as_number(x: Any, low: int, high: int) -> Any:
     """A graph value as the Python integer or truth value that `int(x)` or `bool(x)` would be; a batch of them stays one."""
     inner = x

@@ -14,9 +14,10 @@ from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import Number, Spec, dtype_of, float32, is_inexact, number_of, shape_of
 from adjoint.graph.node import Builder, Const, Graph, Node
-from adjoint.graph.numbers import NeedsNumberError, fitting, operands, plain
+from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
 from adjoint.ops.arithmetic import Cast, stop
 from adjoint.ops.card import card
+from adjoint.ops.index import Gather, Scatter
 
 
 class Tracer(Trace):
@@ -64,6 +65,8 @@ class Tracer(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
+        if context.index_caught.get() and isinstance(op, (Gather, Scatter)):
+            check_inside(xs[0], xs[1 if isinstance(op, Gather) else 2 :])
         given: Sequence[Any] = plain(xs)
         mark = rounded = None
         if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):
