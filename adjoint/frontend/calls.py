@@ -45,11 +45,13 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if special is not None:
         return special(*args, **kwargs)
     if kind is functools.partial:
+        reading.bound(fn)
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
     if isinstance(fn, type):
         return reading.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
+        reading.called(kind)
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading.handed((fn, *args))
     return reading.made(fn(*args, **kwargs))

@@ -198,7 +198,7 @@ class Expressions(ast.NodeTransformer):
         how: list[ast.expr] = [] if deep else [ast.Constant(False)]
         if node.id in self.outer:
             return runtime_call("free", [thunk(node), *how], [], node)
-        return runtime_call("variable", [node, ast.Constant(node.id), *how], [], node)
+        return runtime_call("variable", [thunk(node), ast.Constant(node.id), *how], [], node)
 
     def visit_Attribute(self, node: ast.Attribute, deep: bool = True) -> ast.AST:
         """An attribute is read, perhaps of an object from outside."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
@@ -12,8 +13,9 @@ from typing import Any
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, ItemOf, Itself
+from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, Guard, ItemOf, Itself, Same
 from adjoint.frontend.reads import (
     WRAPPER,
     Reads,
@@ -33,12 +35,17 @@ from adjoint.graph.trace import NeedsNumberError, is_graph_value
 _OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
 
 
-def variable(value: Any, name: str, deep: bool = True) -> Any:
+def variable(thunk: FunctionType, name: str, deep: bool = True) -> Any:
     """A global variable, or a builtin."""
     reads = recorder.get()
     if reads is None:
-        return value
-    namespace = sys._getframe(1).f_globals
+        return thunk()
+    namespace = thunk.__globals__
+    try:
+        value = thunk()
+    except NameError:
+        reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+        raise
     if namespace.get("__name__", "").startswith("adjoint.nn"):
         return value
     now = namespace.get(name, MISSING)
@@ -47,31 +54,67 @@ def variable(value: Any, name: str, deep: bool = True) -> Any:
     if now is not value or (type(value) is ModuleType and not users_module(value)):
         return value
     note_network(value)
-    return reads.see(Global(namespace, name, f"`{name}`"), value, deep)
+    return _from_outside(reads.see(Global(namespace, name, f"`{name}`"), value, deep), f"`{name}`")
 
 
-def free(thunk: Callable[[], Any], deep: bool = True) -> Any:
+def free(thunk: FunctionType, deep: bool = True) -> Any:
     """A variable of a function around."""
-    value = thunk()
     reads = recorder.get()
     cell = (thunk.__closure__ or (None,))[0]
+    try:
+        value = thunk()
+    except NameError:
+        if reads is not None and cell is not None and reads.knows(cell):
+            reads.see(Free(cell, f"`{thunk.__code__.co_freevars[0]}`"), MISSING)
+        raise
     if reads is None or cell is None or not reads.knows(cell):
         return value
     note_network(value)
-    return reads.see(Free(cell, f"`{thunk.__code__.co_freevars[0]}`"), value, deep)
+    name = f"`{thunk.__code__.co_freevars[0]}`"
+    return _from_outside(reads.see(Free(cell, name), value, deep), name)
+
+
+def _from_outside(value: Any, name: str) -> Any:
+    """A value read from outside; an iterator is refused: its items would be taken once, when the graph is built."""
+    if isinstance(value, Iterator) and type(value).__module__ in ("builtins", "itertools"):
+        raise ControlFlowError(
+            f"{name} is an iterator from outside ({type(value).__name__}): its items would be taken once, when the graph is "
+            f"built, and be the same in each call. Take the item outside and pass it as an argument{called_at()}"
+        )
+    return value
 
 
 def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     """`owner.name`."""
-    value = getattr(owner, name)
     reads = recorder.get()
-    if reads is None or is_plain(owner):
+    if reads is None:
+        return getattr(owner, name)
+    try:
+        value = getattr(owner, name)
+    except AttributeError:
+        if reads.is_outside(owner):
+            reads.see(reads.attribute(owner, name, text), MISSING)
+        raise
+    if isinstance(owner, super):
+        _of_bases(reads, owner, name)
+    if is_plain(owner):
         return value
     if not reads.is_outside(owner):
         return value if name in vars_of(owner) or network_version(owner) else _of_class(reads, owner, name, value, deep)
     if type(owner) is ContextVar and not sys._getframe(1).f_code.co_filename.startswith(PACKAGE):
         reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING))
-    return _attribute(reads, owner, name, value, text, deep)
+    return _from_outside(_attribute(reads, owner, name, value, text, deep), f"`{text or name}`")
+
+
+def _of_bases(reads: Reads, owner: super, name: str) -> None:
+    """An attribute that `super()` finds: those of the classes up to the one that has it."""
+    this, kind = owner.__thisclass__, owner.__self_class__  # type: ignore[attr-defined]
+    around = () if kind is None else kind.__mro__
+    for cls in around[around.index(this) + 1 :] if this in around else ():
+        if cls.__module__ != "builtins" and not cls.__module__.startswith("adjoint."):
+            reads.see(reads.attribute(cls, name), getattr(cls, name, MISSING), lift_it=False)
+        if name in vars(cls):
+            return
 
 
 def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool) -> Any:
@@ -110,17 +153,24 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
 
 def items(container: Any, index: Any, text: str = "") -> Any:
     """`container[index]` where the container comes from outside."""
-    value = container[index]
     reads = recorder.get()
     if reads is None or isinstance(container, Value) or is_graph_value(index):
-        return value
+        return container[index]
     if not reads.holds(container) and (is_plain(container) or not reads.is_outside(container)):
-        return value
+        return container[index]
+    try:
+        value = container[index]
+    except LookupError:
+        if type(index) in (int, str, bool, float, tuple, type(None)):
+            reads.see(ItemOf(container, index, f"`{text}`"), MISSING)
+        else:
+            reads.see(Itself(container, f"`{text}`"), container)
+        raise
     if type(index) not in (int, str, bool, float, tuple, type(None)):
         reads.see(Itself(container, f"`{text}`"), container)
         return value
     note_network(value)
-    return reads.see(ItemOf(container, index, f"`{text}`"), value)
+    return _from_outside(reads.see(ItemOf(container, index, f"`{text}`"), value), f"`{text}`")
 
 
 def getattr_(owner: Any, name: str, *default: Any) -> Any:
@@ -164,6 +214,34 @@ def updated(x: Any, by: Any) -> Any:
     if _as_it_was(x) is not x:
         raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
     return by
+
+
+def bound(fn: functools.partial[Any]) -> None:
+    """A `functools.partial` is called: what it was given is part of the program."""
+    reads = recorder.get()
+    if reads is not None and reads.is_outside(fn):
+        for held in (fn.args, fn.keywords):
+            reads.see(Itself(held, "what a `functools.partial` was given"), held)
+
+
+def called(kind: type) -> None:
+    """An object is called: how that is done is part of the program."""
+    reads = recorder.get()
+    method = kind.__call__
+    if reads is not None and type(method) is FunctionType and not is_ours(method):
+        reads.see(reads.attribute(kind, "__call__"), method)
+
+
+def identified(*things: Any) -> None:
+    """Objects are told apart by their identity: an equal one will not do."""
+    reads = recorder.get()
+    if reads is None:
+        return
+    for x in things:
+        if reads.holds(x):
+            for (key, _), guard in list(reads.guards.items()):
+                if guard.place.get() is x:
+                    reads.guards[key, "identity"] = Guard(guard.place, Same(x))
 
 
 def instantiated(cls: type) -> None:

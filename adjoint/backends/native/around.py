@@ -37,7 +37,7 @@ def words(guards: Sequence[Guard], keep: list[Any]) -> list[int]:
         elif type(subject) is dict:
             found += [KEY, id(subject), id(guard[1]), id(guard[2]) if len(guard) == 3 else 0]  # or it must not be there
         elif type(subject) is CellType:
-            found += [WORD, id(subject) + _cell_offset(), 0, id(guard[1])]
+            found += [WORD, id(subject) + _cell_offset(), 0, id(guard[1]) if len(guard) == 2 else 0]
         elif type(subject) is FunctionType and len(guard) == 3:
             found += [WORD, id(subject) + _function_offset(guard[1]), 0, 0 if guard[2] is None else id(guard[2])]
         elif type(subject) is np.ndarray:
