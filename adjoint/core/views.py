@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from typing import Any
 from weakref import ref
 
+import numpy as np
+
 from adjoint.core.dispatch import Value, make
 from adjoint.core.verbs import verbs
 
@@ -18,11 +20,12 @@ from adjoint.core.verbs import verbs
 class Family:
     """A root and the Tensors that show parts of it, none of which it keeps alive."""
 
-    __slots__ = ("base", "limit", "root", "views")
+    __slots__ = ("base", "layout", "limit", "root", "views")
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, layout: Any = None) -> None:
         self.root: Any = ref(root)
         self.base = make(root._value, root._trace, root._extra)  # what the root held, for when it is gone
+        self.layout = layout  # an array that lies in memory as NumPy's would; None: in one piece
         self.views: list[Any] = []
         self.limit = 16
 
@@ -43,12 +46,28 @@ def relate(view: Any, x: Any, step: Any) -> None:
     """Note that `view` is what `step` shows of `x`."""
     kin = getattr(x, "_kin", None)
     if kin is None or (kin[0].root() is None and not kin[0].others(x)):
-        kin = x._kin = (Family(x), ())
+        kin = x._kin = (Family(x, layout(x)), ())
     family, steps = kin
-    if steps and not step.is_view((*steps, step), family.base):
+    if (steps or family.layout is not None) and not step.is_view((*steps, step), laid_out(family)):
         return
     view._kin = (family, (*steps, step))
     family.add(view)
+
+
+def laid_out(family: Family) -> Any:
+    """An array that lies in memory as NumPy's would for the root, of pairs: the real and the imaginary part have places of their own."""
+    return np.empty(family.base.shape, "?,?") if family.layout is None else family.layout
+
+
+def layout(x: Any) -> Any:
+    """An array that lies in memory as NumPy's would for x; None: in one piece."""
+    kin = getattr(x, "_kin", None)
+    if kin is None or (not kin[1] and kin[0].layout is None):
+        return None
+    part = laid_out(kin[0])
+    for step in kin[1]:
+        part = step.eval(np, part)
+    return None if part.flags.c_contiguous else part
 
 
 def alone(x: Any) -> Any:

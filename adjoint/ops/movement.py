@@ -42,7 +42,7 @@ class View(Movement):
         raise NotImplementedError
 
     def is_view(self, steps, base):
-        """Whether NumPy shares the elements of `base` after these steps, of which it is the last."""
+        """Whether NumPy shares the elements of the array `base` after these steps, of which it is the last."""
         return True
 
     def is_apart(self, other, base):
@@ -61,7 +61,7 @@ class Reshape(View):
         return card(Reshape, shape_of(x)).show(y)
 
     def is_view(self, steps, base):
-        whole = part = np.empty(shape_of(base), bool)
+        whole = part = base
         for step in steps:
             part = step.eval(np, part)
         return np.may_share_memory(whole, part) or not part.size

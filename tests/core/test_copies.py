@@ -115,3 +115,77 @@ def test_a_leaf_is_written_to_under_no_grad():
     assert x.grad.tolist() == [4, 4, 14]
     with pytest.raises(AdjointError, match="no_grad"):
         x[0] = 1
+
+
+LAYOUTS = {
+    "ravel_T": lambda y: y.T.ravel(),
+    "ravel_step": lambda y: y[::2].ravel(),
+    "ravel_column": lambda y: y[:, :1].ravel(),
+    "np_ravel_reversed": lambda y: np.ravel(y[::-1]),
+    "np_ravel_F": lambda y: np.ravel(y, order="F"),
+    "ravel_rows": lambda y: y[1:].ravel(),
+    "reshape_step": lambda y: y[0, ::2].reshape(-1),
+    "reshape_T": lambda y: y.T.reshape(-1),
+    "real": lambda y: y.real,
+    "np_real": np.real,
+    "conj": lambda y: y.conj(),
+    "np_conj": np.conj,
+}
+
+
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_ravel_and_reshape_share_where_numpy_does(name):
+    f = LAYOUTS[name]
+
+    def to_result(x):
+        y = x * 1.0
+        r = f(y)
+        r[...] = r * 2 + 1
+        return y * r.sum()
+
+    def to_input(x):
+        y = x * 1.0
+        r = f(y)
+        y[0] = 77.0
+        return r * y.sum()
+
+    assert not disagreements(to_result, X)
+    assert not disagreements(to_input, X)
+
+
+def test_a_part_of_a_tensor_that_is_gone_has_its_layout():
+    def transposed(x):
+        y = (x * 1.0).T
+        v = y.ravel()
+        v *= 2
+        return y
+
+    def reshaped(x):
+        y = (x * 1.0).T
+        v = y.reshape(-1)
+        v *= 2
+        return y[1:] * v[0]
+
+    def stepped(x):
+        y = (x * 1.0)[:, ::2]
+        v = y.reshape(-1)
+        v *= 2
+        return y
+
+    for f in (transposed, reshaped, stepped):
+        assert not disagreements(f, X)
+
+
+def test_the_parts_of_complex_tensors_are_views():
+    def program(x):
+        z = x * (1 + 2j)
+        z.real[1] = x[0] * 3
+        v = z.imag
+        v *= 2
+        w = z.T.real.ravel()
+        w += 1
+        u = z[0].imag
+        u[0] = 7
+        return np.stack([z.real, z.imag]) * v.sum()
+
+    assert not disagreements(program, X)

@@ -10,6 +10,7 @@ from typing import Any
 from adjoint.core.errors import AdjointError, ArgumentError, called_at, user_frame
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional
+from adjoint.ops.functional import parts
 
 METHODS = [
     "abs",
@@ -243,10 +244,11 @@ def attach() -> None:
         "nonzero": _nonzero,
         "T": property(_transposed, doc="The axes reversed."),
         "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
-        "real": property(functional.real, doc="The real part."),
-        "imag": property(functional.imag, doc="The imaginary part."),
+        "real": property(parts.real_part, doc="The real part."),
+        "imag": property(parts.imaginary_part, doc="The imaginary part."),
         "to": functional.cast,
-        "conjugate": functional.conj,
+        "conj": parts.conjugate,
+        "conjugate": parts.conjugate,
         "dim": lambda x: x.ndim,
         "float": lambda x: functional.cast(x, "float32"),
         "long": lambda x: functional.cast(x, "int64"),

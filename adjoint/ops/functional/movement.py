@@ -75,7 +75,9 @@ def ravel(input: Any, order: str = "C") -> Any:
     """
     if order not in ("C", "F"):
         raise ArgumentError(f"ravel: order must be 'C' or 'F', not {order!r}{called_at()}")
-    return card(Reshape, (prod(shape_of(input)),))(transpose(input) if order == "F" else input)
+    input = transpose(input) if order == "F" else input
+    line = card(Reshape, (prod(shape_of(input)),))(input)
+    return line if views.layout(input) is None else views.alone(line)
 
 
 def transpose(input: Any, *axes: Any) -> Any:

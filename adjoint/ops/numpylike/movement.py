@@ -44,7 +44,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     """As numpy.ravel."""
     x = tensor(a)
     _refuse_memory_order("ravel", x, order)
-    return reshape(x, -1, "C" if order == "K" else order)
+    return _f.ravel(x, order) if order in ("C", "F") else reshape(x, -1, "C" if order == "K" else order)
 
 
 def _refuse_memory_order(what: str, x: Any, order: str) -> None:

@@ -14,17 +14,18 @@ from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
+from adjoint.ops.functional import parts
 from adjoint.ops.numpylike.common import array_of, cast, is_known, stored, tensor
 
 
 def real(val: Any) -> Any:
     """As numpy.real."""
-    return _f.real(tensor(val))
+    return parts.real_part(tensor(val))
 
 
 def imag(val: Any) -> Any:
     """As numpy.imag."""
-    return _f.imag(tensor(val))
+    return parts.imaginary_part(tensor(val))
 
 
 def angle(z: Any, deg: bool = False) -> Any:
