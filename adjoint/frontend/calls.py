@@ -47,6 +47,10 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is functools.partial:
         reading.bound(fn)
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
+    if kind is operator.attrgetter:
+        return _each([_attribute_of(args[0], name) for name in fn.__reduce__()[1]])
+    if kind is operator.itemgetter:
+        return _each([item(args[0], index, "itemgetter") for index in fn.__reduce__()[1]])
     if isinstance(fn, type):
         return reading.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
@@ -55,6 +59,15 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading.handed((fn, *args))
     return reading.made(fn(*args, **kwargs))
+
+
+def _each(found: list[Any]) -> Any:
+    """What an `operator.attrgetter` or `itemgetter` gives: one value, or a tuple of several."""
+    return found[0] if len(found) == 1 else tuple(found)
+
+
+def _attribute_of(x: Any, path: str) -> Any:
+    return functools.reduce(reading.attr, path.split("."), x)
 
 
 def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:

@@ -256,6 +256,17 @@ class Expressions(ast.NodeTransformer):
 
     visit_AugAssign = visit_Assign
 
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> list[ast.stmt]:
+        """An import, and a note of what it read."""
+        return [node, self._imported(node, node.module or "", node.level, [a.name for a in node.names])]
+
+    def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
+        return [node, *(self._imported(node, a.name, 0, []) for a in node.names)]
+
+    def _imported(self, at: ast.stmt, module: str, level: int, names: list[str]) -> ast.stmt:
+        args: list[ast.expr] = [ast.Constant(module), ast.Constant(level), *map(ast.Constant, names)]
+        return ast.copy_location(ast.Expr(runtime_call("imported", args, [], at)), at)
+
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         site = self.site("assert", node, text=ast.unparse(node.test))
         message = ast.Constant(None) if node.msg is None else thunk(self._text(copied(node.msg)))

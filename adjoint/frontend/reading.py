@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import functools
+import importlib.util
 import sys
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -214,6 +215,21 @@ def updated(x: Any, by: Any) -> Any:
     if _as_it_was(x) is not x:
         raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
     return by
+
+
+def imported(name: str, level: int, *names: str) -> None:
+    """`from name import names` in a function: the module and what it holds are read."""
+    reads = recorder.get()
+    if reads is None:
+        return
+    package = sys._getframe(1).f_globals.get("__package__") or ""
+    full = importlib.util.resolve_name("." * level + name, package) if level else name
+    module = sys.modules.get(full)
+    if isinstance(module, ModuleType) and users_module(module):
+        reads.see(Global(sys.modules, full, f"module `{full}`"), module)
+        for each in names:
+            if each in vars(module):
+                reads.see(Global(vars(module), each, f"`{full}.{each}`"), vars(module)[each], lift_it=False)
 
 
 def bound(fn: functools.partial[Any]) -> None:

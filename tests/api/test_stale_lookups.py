@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import itertools
+import operator
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -203,6 +206,36 @@ def _identity_of_attributes() -> Made:
     return lambda x: -x if o.a is not o.b else x * 2.0, lambda: setattr(o, "b", {"k": [1.0]})
 
 
+def _getter(get: Callable[[Any], Any]) -> Made:
+    o: Any = Empty()
+    o.a = Empty()
+    o.a.b, o.items = 2.0, [2.0]
+    return lambda x: x * get(o), lambda: (setattr(o.a, "b", 9.0), o.items.__setitem__(0, 9.0))
+
+
+def _module(whole: bool, replace: bool) -> Made:
+    module: Any = types.ModuleType("module_of_stale_lookups")
+    module.c = 2.0
+    sys.modules[module.__name__] = module
+
+    def part(x: Any) -> Any:
+        from module_of_stale_lookups import c  # type: ignore[import-not-found]
+
+        return x * c
+
+    def all_of_it(x: Any) -> Any:
+        import module_of_stale_lookups as m
+
+        return x * m.c
+
+    def change() -> None:
+        new: Any = types.ModuleType(module.__name__)
+        sys.modules[module.__name__] = now = new if replace else module
+        now.c = 9.0
+
+    return all_of_it if whole else part, change
+
+
 MADE: dict[str, Callable[[], Made]] = {
     "key": _key,
     "key of callee": _key_of_callee,
@@ -220,6 +253,11 @@ MADE: dict[str, Callable[[], Made]] = {
     "is": _identity,
     "is not": _identity_of_attributes,
 }
+MADE["attrgetter"] = functools.partial(_getter, operator.attrgetter("a.b"))
+_first = operator.itemgetter(0)
+MADE["itemgetter"] = functools.partial(_getter, lambda o: _first(o.items))
+for _whole, _replace in itertools.product((False, True), repeat=2):
+    MADE[f"import, {_whole}, {_replace}"] = functools.partial(_module, _whole, _replace)
 for _direct in (False, True):
     for _kind, _held, _change, _read in [
         ("list", lambda: [2.0], _set(0), lambda c, x: c[0] * x),
