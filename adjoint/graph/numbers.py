@@ -322,7 +322,10 @@ def check_inside(x: Any, indices: Sequence[Any]) -> None:
         if isinstance(i, Value) and (
             mark is None or mark.low is None or mark.high is None or mark.low < -size or mark.high >= size
         ):
-            raise needs("whether this index is outside decides which way a `try` or `with` around it goes")
+            raise NeedsNumberError(
+                f"whether this index is outside is known only when the graph runs, where no `except` or `with` can catch it: move "
+                f"it out of the `try` or `with`, or clip the index{called_at()}"
+            )
 
 
 def as_number(x: Any, low: int, high: int) -> Any:
