@@ -20,7 +20,7 @@ from adjoint.core.verbs import verbs
 class Family:
     """A root and the Tensors that show parts of it, none of which it keeps alive."""
 
-    __slots__ = ("base", "layout", "limit", "root", "views")
+    __slots__ = ("base", "layout", "limit", "refuse", "root", "views")
 
     def __init__(self, root: Any, layout: Any = None) -> None:
         self.root: Any = ref(root)
@@ -28,6 +28,7 @@ class Family:
         self.layout = layout  # an array that lies in memory as NumPy's would; None: in one piece
         self.views: list[Any] = []
         self.limit = 16
+        self.refuse: Any = None  # called before a write to x, as refuse(x): it may raise
 
     def add(self, view: Any) -> None:
         self.views.append(ref(view))
@@ -45,7 +46,7 @@ class Family:
 def relate(view: Any, x: Any, step: Any) -> None:
     """Note that `view` is what `step` shows of `x`."""
     kin = getattr(x, "_kin", None)
-    if kin is None or (kin[0].root() is None and not kin[0].others(x)):
+    if kin is None or (kin[0].root() is None and kin[0].refuse is None and not kin[0].others(x)):
         kin = x._kin = (Family(x, layout(x)), ())
     family, steps = kin
     if (steps or family.layout is not None) and not step.is_view((*steps, step), laid_out(family)):
@@ -68,6 +69,13 @@ def layout(x: Any) -> Any:
     for step in kin[1]:
         part = step.eval(np, part)
     return None if part.flags.c_contiguous else part
+
+
+def guard(x: Any, refuse: Any) -> None:
+    """Call `refuse(y)` before each write to a Tensor y that may be seen in x."""
+    if getattr(x, "_kin", None) is None:
+        x._kin = (Family(x, layout(x)), ())
+    x._kin[0].refuse = refuse
 
 
 def alone(x: Any) -> Any:
@@ -104,6 +112,8 @@ def write(x: Any, new: Any, place: Any = None) -> None:
         x._take(new)
         return
     family, steps = kin
+    if family.refuse is not None:
+        family.refuse(x)
     root = family.root()
     others = family.others(x)
     if (

@@ -7,16 +7,18 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from adjoint.core.errors import called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend import effects, leaks, region, state
+from adjoint.frontend.copies import Copied
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.logic import both, compared, either, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
+from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot, Variable
 from adjoint.graph import flow
-from adjoint.graph.numbers import is_large, is_special, marked
+from adjoint.graph.numbers import NeedsNumberError, is_large, is_number, is_special, marked
 from adjoint.graph.trace import traced
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import logical_not
@@ -102,6 +104,11 @@ def at_once(following: Block, names: Block | None, place: str) -> list[Any]:
 
 def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
     """`left < right < b`: each value is computed once, and only as long as the outcome is open."""
+    if signs[0] in ("is", "is not") and left is not right and leaks.copied(None if right is None else left):
+        raise NeedsNumberError(
+            f"`is` between objects of which one came out of a branch or a loop of the graph, which hand on values and not "
+            f"objects: keep a number that says which one it is{called_at()}"
+        )
     value = compared(signs[0], left, right)
     if not rest or not (state.is_graph_value(value) or value):
         return value
@@ -137,6 +144,7 @@ class Branches:
         self.where = f"a branch of the {site.kind if site.kind == 'ternary' else f'`{site.kind}`'} at {site.place}"
         self.block = region.Block(self.snapshot.heap, self.where)
         self.unbound: dict[str, set[int]] = {}  # variables that hold the very containers that they held before
+        self.held: dict[str, list[Any]] = {}  # the objects in the places after each side
         self.raising: set[str] = set()  # sides that end by an exception
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
@@ -170,10 +178,17 @@ class Branches:
             if a is not UNDEFINED:
                 merged = _merged(Flat.of(a), Flat.of(b), outputs)
                 if not all(i in self.unbound.get(side, ()) for side in self.order):
-                    place.set(merged)
+                    place.set(self._one_object(i, place, merged))
             elif isinstance(place, AttributeOf):  # both sides delete it
                 place.set(UNDEFINED)
         leaks.kept(self.site, self.places)
+        Copied(self.site, self.frame, self.snapshot, list(self.held.values())).note(self.places)
+
+    def _one_object(self, i: int, place: Place, merged: Any) -> Any:
+        """The object itself, where both sides leave the same one that was there before; what is in it is merged of itself."""
+        held = [way[i] for way in self.held.values() if i < len(way)]
+        same = len(held) == 2 and held[0] is held[1] and held[0] in self.snapshot.heap and not self.raising
+        return held[0] if same and isinstance(place, (Box, Variable)) and not is_number(held[0]) else merged
 
     def _conditions(self) -> tuple[Any, Any]:
         """When the first and when the second side takes place."""
@@ -197,6 +212,7 @@ class Branches:
             self.snapshot.restore()
             raise region.outcome(error, self.block) from None
         try:
+            self.held[side] = [] if side in self.raising else [p.get() for p in self.places]
             values = [self.snapshot.frozen(p.get()) for p in self.places]
             self.unbound[side] = {i for i, p in enumerate(self.places) if self.snapshot.is_as_before(p)}
             unforeseen = self.snapshot.changed(self.places, self.where)

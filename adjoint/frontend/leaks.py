@@ -20,7 +20,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
 from adjoint.frontend import state
 from adjoint.frontend.calls import call
-from adjoint.frontend.errors import LeakError
+from adjoint.frontend.errors import ControlFlowError, LeakError
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
@@ -43,6 +43,7 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
             out = fn(*args, **kwargs)
         leaves, rebuild = tree.flatten(out)
         if watch.stores:
+            watch.copied.clear()
             watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
     except BaseException:
         heap.restore()  # no graph values stay behind
@@ -53,10 +54,32 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
     """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
     store = None
+    if (refusal := copied(holder)) is not None:
+        raise ControlFlowError(f"`{site.text}` at {site.place} changes an object in place, but {refusal}")
     for watch in _watches.get():
         store = watch.note(site, holder, attribute, store)
     if (reads := recorder.get()) is not None:
         reads.written(holder, attribute)
+
+
+def copied(holder: Any) -> str | None:
+    """What speaks against a change of a container in place: the graph has made copies of it, or it is one."""
+    for watch in _watches.get():
+        if id(holder) in watch.copied:
+            return watch.copied[id(holder)][1]
+    return None
+
+
+def note_copies(containers: Sequence[Any], reason: str) -> None:
+    """Refuse later changes in place of containers, as long as the trace lasts."""
+    for watch in _watches.get()[-1:]:
+        watch.copied |= {id(x): (x, reason) for x in containers}
+
+
+def tracing() -> Callable[[], bool]:
+    """Tells whether the trace that is innermost now still goes on."""
+    inner = [weakref.ref(watch) for watch in _watches.get()[-1:]]
+    return lambda: any(watch() in _watches.get() for watch in inner)
 
 
 def outlives(holder: Any) -> bool:
@@ -116,6 +139,7 @@ class _Watch:
     heap: Heap
     level: float
     stores: dict[tuple[int, str | None], _Store] = field(default_factory=dict)
+    copied: dict[int, tuple[Any, str]] = field(default_factory=dict)
 
     def note(self, site: Site, holder: Any, attribute: str | None, store: _Store | None) -> _Store | None:
         """Remember a store. The traces around one another share it: none of them alone keeps the object alive."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -12,6 +10,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.spec import Number
 from adjoint.frontend import effects, leaks, region, state
 from adjoint.frontend.branches import and_
+from adjoint.frontend.copies import Copied, growing, has_parts, refuse_exchanged, shared_names
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.items import Items
@@ -39,7 +38,6 @@ from adjoint.ops.functional import logical_and, unstack
 #: How large the integers of a loop may become whose growth has no bound; the largest that suits the loop is taken.
 _LIMITS = (2**53, 2**40, 2**31, 2**26, 2**20, 2**15)
 
-
 Block = Callable[..., Any]
 
 
@@ -52,24 +50,6 @@ def going_on(ended: Any, known: Block, test: Block, names: Block, site: Site) ->
 
 class _ConditionActs(BaseException):
     """The condition of a loop has side effects."""
-
-
-def growing(frame: Frame, site: Site) -> list[tuple[Contents, int]]:
-    """The lists to which the loop appends and which it uses for nothing else, with their lengths before it."""
-    found = []
-    for name in site.appended:
-        owner = frame.value(name)
-        others = Heap((n, v.get()) for n, v in frame.variables.items() if n != name)
-        if type(owner) is list and owner not in others:
-            found.append((Contents(name, owner), len(owner)))
-    return found
-
-
-def _shared(places: list[Place]) -> set[str]:
-    """The variables whose value has other holders than the variable and the places."""
-    held = Counter(id(p.owner) for p in places if isinstance(p, Contents))
-    variables = [p for p in places if isinstance(p, Variable)]
-    return {p.name for p in variables if sys.getrefcount(p.get()) > 2 + held[id(p.get())]}
 
 
 class GraphLoop:
@@ -93,7 +73,7 @@ class GraphLoop:
         self.items, self.test, self.stop, self.strict = items, test, stop, strict
         self.optional = False  # Python could run the loop as well
         self.places: list[Place] = frame.places(site)
-        self.shared = _shared(self.places)
+        self.shared = shared_names(self.places)
         self.names, self.first = names, first
         self.acts = acts  # the condition does something: the state holds its value, found at the end of each iteration
         self.going = Box("the condition", truth(first()) if acts and first is not None else True)
@@ -109,6 +89,7 @@ class GraphLoop:
         self.limits: dict[int, int] = {}  # integers of the state whose size each iteration checks
         fixed = items is not None and stop is None and not state.is_graph_value(items.count)
         self.lists = growing(frame, site) if fixed else []
+        self.held: list[Any] = []  # after an iteration
         self.rows: list[Flat] = []  # what a round appends to each list
 
     def run(self) -> None:
@@ -146,6 +127,7 @@ class GraphLoop:
         self._enter(outputs)
         self._extend(outputs[len(init) :])
         leaks.kept(self.site, self.places)
+        Copied(self.site, self.frame, self.snapshot, [self.start, self.held]).note(self.places)
 
     def _limit(self, init: list[Any], error: UnboundedError) -> None:
         """Let every iteration check that integers without bounds stay small, and raise if they do not."""
@@ -241,7 +223,12 @@ class GraphLoop:
                 body()
                 if self.limits:
                     self._check_sizes(self._carried([p.get() for p in self.places]))
-            self._keep_identities(entered, [i for i, heap in copies.items() if any(heap.changed())])
+            self.held = [p.get() for p in self.places]
+            written = [i for i, heap in copies.items() if any(heap.changed())]
+            self._keep_identities(entered, written)
+            if written:
+                refuse_exchanged([p.name for p in self.places], entered, self.held, self.shared, self._where)
+            self._keep_unassigned(entered)
             self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
@@ -286,6 +273,16 @@ class GraphLoop:
                     f"`{place.name}` is changed in place and replaced in the {self._where}, and may have other names: "
                     f"make a copy of it before the loop"
                 )
+
+    def _keep_unassigned(self, entered: list[Any]) -> None:
+        """A variable that holds the same container or array after an iteration is none of the loop's state."""
+        for i, place in enumerate(self.places):
+            same = isinstance(place, Variable) and self.held[i] is entered[i] and place.get() is entered[i]
+            if same and i not in self.stand_ins and entered[i] is not UNDEFINED and has_parts(entered[i]):
+                del self.places[i]
+                self.fixed.clear()
+                self.stand_ins.clear()
+                raise Again
 
     def _refuse_kept(self, places: list[Place]) -> None:
         """Numbers in objects from outside stay numbers: Python runs a loop that changes them, if it can."""

@@ -199,3 +199,44 @@ def test_keys_in_another_order_are_refused() -> None:
 
     with pytest.raises(ControlFlowError, match=r"keys \['a', 'b'\]"):
         ad.jit(f)(1.0)
+
+
+_MADE = {"tensor": "ops.zeros(2, ad.float64) + x", "list": "[x, x]", "dict": "{0: x, 1: x}"}
+_MERGES = {
+    "the same in both": "c = a if x > 1 else a",
+    "one of two": "c = a if x > 1 else b",
+    "one of two, by statements": "c = b\n    if x > 1:\n        c = a\n    else:\n        c = b",
+    "itself in a loop": "c = a\n    k = 0\n    while k < x:\n        a[0] = a[0] + x\n        c = c\n        k += 1",
+    "exchanged": "c = a\n    k = 0\n    while k < x:\n        a, b = b, a\n        a[0] = a[0] + x\n        k += 1",
+}
+
+
+@pytest.mark.parametrize("written", ["a", "b", "c"])
+@pytest.mark.parametrize("merge", _MERGES)
+@pytest.mark.parametrize("made", _MADE)
+def test_what_is_written_after_a_merge_reaches_all_names_or_is_refused(
+    made: str, merge: str, written: str, tmp_path
+) -> None:
+    source = (
+        f"import adjoint as ad\nfrom adjoint import ops\ndef f(x):\n    a = {_MADE[made]}\n    b = {_MADE[made]}\n"
+        f"    {_MERGES[merge].format(made=_MADE[made])}\n    {written}[0] = 7 * x\n    return a[0] + 10 * b[0] + 100 * c[0]\n"
+    )
+    path = tmp_path / "program.py"
+    path.write_text(source)
+    space: dict[str, Any] = {}
+    exec(compile(source, str(path), "exec"), space)
+    for x in (0.5, 2.5):
+        with contextlib.suppress(ControlFlowError):
+            assert float(ad.jit(space["f"])(x)) == pytest.approx(float(space["f"](x)))
+
+
+def test_a_tensor_that_was_merged_is_read_or_copied() -> None:
+    def f(x, a, b):
+        c = a if x > 1 else b
+        c = c.copy()
+        c[0] = x
+        return c.sum() + a.sum()
+
+    a, b = ad.Tensor([1.0, 2.0]), ad.Tensor([3.0, 4.0])
+    assert float(ad.jit(f)(2.0, a, b)) == float(f(2.0, a, b))
+    a[0] = 5.0  # the refusal ends with the trace
