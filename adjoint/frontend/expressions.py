@@ -260,6 +260,12 @@ class Expressions(ast.NodeTransformer):
         """An import, and a note of what it read."""
         return [node, self._imported(node, node.module or "", node.level, [a.name for a in node.names])]
 
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> ast.AST:
+        """An object is printed, which reads it."""
+        self.generic_visit(node)
+        node.value = runtime_call("printed", [node.value], [], node.value)
+        return node
+
     def visit_Import(self, node: ast.Import) -> list[ast.stmt]:
         return [node, *(self._imported(node, a.name, 0, []) for a in node.names)]
 

@@ -232,6 +232,20 @@ def imported(name: str, level: int, *names: str) -> None:
                 reads.see(Global(vars(module), each, f"`{full}.{each}`"), vars(module)[each], lift_it=False)
 
 
+def printed(x: Any) -> Any:
+    """An object becomes text: its methods for that, and what they may read."""
+    reads = recorder.get()
+    if reads is None or is_plain(x) or isinstance(x, (type, ModuleType)) or not reads.is_outside(x):
+        return x
+    handed((x,))
+    for name in ("__format__", "__str__", "__repr__"):
+        method = getattr(type(x), name)
+        if type(method) is FunctionType and is_users(method.__code__.co_filename):
+            reads.see(reads.attribute(type(x), name), method)
+            reads.sweep(method, (x,))
+    return x
+
+
 def bound(fn: functools.partial[Any]) -> None:
     """A `functools.partial` is called: what it was given is part of the program."""
     reads = recorder.get()

@@ -210,7 +210,7 @@ def _getter(get: Callable[[Any], Any]) -> Made:
     o: Any = Empty()
     o.a = Empty()
     o.a.b, o.items = 2.0, [2.0]
-    return lambda x: x * get(o), lambda: (setattr(o.a, "b", 9.0), o.items.__setitem__(0, 9.0))
+    return lambda x: x * get(o), lambda: (vars(o.a).update(b=9.0), vars(o).update(items=[9.0]))
 
 
 def _module(whole: bool, replace: bool) -> Made:
@@ -236,6 +236,17 @@ def _module(whole: bool, replace: bool) -> Made:
     return all_of_it if whole else part, change
 
 
+def _text() -> Made:
+    class Shown:
+        k = "a"
+
+        def __str__(self) -> str:
+            return self.k
+
+    o = Shown()
+    return lambda x: x * len(f"{o}"), lambda: setattr(o, "k", "abc")
+
+
 MADE: dict[str, Callable[[], Made]] = {
     "key": _key,
     "key of callee": _key_of_callee,
@@ -248,6 +259,7 @@ MADE: dict[str, Callable[[], Made]] = {
     "getattr": _default,
     "get": _get,
     "in": _in,
+    "text": _text,
     "super": _super,
     "super, class between": _super_between,
     "is": _identity,
