@@ -18,7 +18,7 @@ from adjoint.api.arguments import NUMBERS, Call, Signature
 from adjoint.api.calls import note_reads
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
-from adjoint.api.written import written
+from adjoint.api.written import Containers, written
 from adjoint.core import context, rules
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
@@ -104,6 +104,7 @@ class Traced:
             placeholders = [tracer.param(s) for s in specs]
             nodes = [x._value for x in placeholders]
             args, kwargs = made.filled(placeholders)
+            containers = Containers((args, kwargs))
             cells: dict[Any, float] = {}
             with (
                 context.setting(context.bindings, parameters),
@@ -117,6 +118,9 @@ class Traced:
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
                 ys = [verbs.array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
+            containers.check(
+                name_of(self._fn), self._signature.describe, lambda path: self._signature.belongs(path, self._donate)
+            )
             if not ys:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"

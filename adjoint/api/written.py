@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,3 +58,40 @@ def _check_alone(leaves: Sequence[Any], i: int) -> None:
 
 def _share_memory(x: Any, y: Any) -> bool:
     return isinstance(x, np.ndarray) and isinstance(y, np.ndarray) and np.may_share_memory(x, y)
+
+
+# ---------------------------------------------------------------- containers
+
+
+class Containers:
+    """What the lists, dicts, objects, sets and deques among the arguments hold before a function is traced.
+
+    A trace works on copies of those with numbers, and runs once for many calls: a function that changes them is refused.
+    """
+
+    def __init__(self, whole: Any) -> None:
+        self._trees = [(path, x, tree.contents(x)) for path, x in tree.containers(whole, "")]
+        self._leaves = [(path, x, list(x)) for path, x in tree.paths(whole) if isinstance(x, (set, deque, bytearray))]
+
+    def check(self, name: str, describe: Callable[[str], str], given_up: Callable[[str], bool]) -> None:
+        """Raise if one of them has changed, unless it is given up anyhow; `describe` is what the user calls a place."""
+        changed = [(path, x) for path, x, before in self._trees if tree.contents(x) != before and not given_up(path)]
+        for path, x, before in self._leaves:
+            if len(x) != len(before) or any(a is not b for a, b in zip(x, before, strict=True)):
+                changed.append((path, x))
+                _refill(x, before)
+        for path, x in changed:
+            what, copy = describe(path), f"{type(x).__name__}(...)" if type(x) in _COPIED else "copy.copy(...)"
+            raise ArgumentError(
+                f"jit: {name} changes its argument {what}, a {type(x).__name__}, which a graph cannot do for the caller. Return the "
+                f"new value instead, or write to a copy made inside the function by `{copy}`{called_at()}"
+            )
+
+
+_COPIED = (list, dict, set, deque)
+
+
+def _refill(x: Any, before: list[Any]) -> None:
+    """Undo what the trace has done to a container that is the caller's own."""
+    x.clear()
+    (x.update if isinstance(x, set) else x.extend)(before)

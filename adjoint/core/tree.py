@@ -233,6 +233,25 @@ def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
         yield from paths(child, prefix + name)
 
 
+def containers(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
+    """Each container that can be changed, with the Python expression that reaches it."""
+    found = _children(tree)
+    if found is None or tree is None:
+        return
+    if type(tree) is not tuple:
+        yield prefix, tree
+    for name, child in found[0]:
+        yield from containers(child, prefix + name)
+
+
+def contents(container: Any) -> list[tuple[str, Any]]:
+    """What a container holds: its items or fields, and its attributes, each with its name; equal where nothing has changed."""
+    found = _children(container)
+    items = found[0] if found is not None else []
+    attributes = {} if type(container) in (dict, list) else _attributes(container, [])
+    return [(name, _Held(x)) for name, x in (*items, *attributes.items())]
+
+
 def leaves(tree: Any) -> list[Any]:
     """The leaves in order."""
     return flatten(tree)[0]
