@@ -148,7 +148,10 @@ def test_whole_channels_are_dropped():
 
 def test_dropout_is_off_by_default_and_refuses_bad_arguments():
     x = ops.ones(5)
-    assert nn.Dropout(p=0.5)(x) is x
+    y = nn.Dropout(p=0.5)(x)
+    y += 1
+    assert x.tolist() == [1] * 5
+    assert y.tolist() == [2] * 5
     assert nn.Dropout(0.9).p == pytest.approx(0.1)
     for make, message in (
         (lambda: nn.Dropout(p=1.0), "p must lie from 0 to below 1"),
