@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import weakref
 from collections.abc import Callable, Iterator, Set, ValuesView
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
@@ -47,6 +48,9 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is functools.partial:
         reading.bound(fn)
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
+    if kind is weakref.ref:
+        reading.alive(fn)
+        return fn()
     if kind is operator.attrgetter:
         return _each([_attribute_of(args[0], name) for name in fn.__reduce__()[1]])
     if kind is operator.itemgetter:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import reprlib
+import weakref
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -141,9 +142,13 @@ class Itself:
         return id(self.owner), "itself"
 
     def get(self) -> Any:
+        if type(self.owner) is weakref.ref:
+            return self.owner()
         return self.owner.get(MISSING) if isinstance(self.owner, ContextVar) else self.owner
 
     def code(self, hold: Callable[[Any], str]) -> str:
+        if type(self.owner) is weakref.ref:
+            return f"{hold(self.owner)}()"
         return f"{hold(self.owner)}.get(MISSING)" if isinstance(self.owner, ContextVar) else hold(self.owner)
 
 

@@ -6,6 +6,7 @@ import builtins
 import functools
 import importlib.util
 import sys
+import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
@@ -16,7 +17,7 @@ from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, Guard, ItemOf, Itself, Same
+from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, Guard, ItemOf, Itself, Kind, Same
 from adjoint.frontend.reads import (
     WRAPPER,
     Reads,
@@ -244,6 +245,23 @@ def printed(x: Any) -> Any:
             reads.see(reads.attribute(type(x), name), method)
             reads.sweep(method, (x,))
     return x
+
+
+def globals_() -> dict[str, Any]:
+    """`globals()`: all of them may be read."""
+    namespace = sys._getframe(1).f_globals
+    if (reads := recorder.get()) is not None:
+        reads.see(Itself(namespace, "`globals()`"), namespace)
+    return namespace
+
+
+def alive(ref: weakref.ref[Any]) -> None:
+    """A weak reference is asked for its object, which the graph does not keep alive."""
+    reads = recorder.get()
+    if reads is not None:
+        place = Itself(ref, "what a weak reference refers to")
+        reads.guards[place.key, False] = Guard(place, Kind(Kind.of(ref())))
+        reads.weak.add(id(ref()))
 
 
 def bound(fn: functools.partial[Any]) -> None:

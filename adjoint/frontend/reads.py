@@ -66,6 +66,7 @@ class Reads:
         self.lifted: dict[int, Any] = {}  # by graph value, the array it stands for
         self.tensors: dict[Any, Place] = {}  # where the Tensors that record themselves were found
         self.weakly: Any = None  # the object whose method is compiled, which no guard is to keep alive
+        self.weak: set[int] = set()  # ids of objects that were reached by weak references
         self.unread: list[str] = []  # why functions stay as they are
         self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
         self._containers: dict[int, Any] = {}  # lists and dicts from outside
@@ -156,7 +157,7 @@ class Reads:
         if type(place) is not AttributeOf or not place.weak:
             return guard
         owner = place.owner()
-        if owner is None or owner is self.weakly:
+        if owner is None or owner is self.weakly or id(owner) in self.weak:
             return None if owner is None else guard
         return Guard(AttributeOf(owner, place.name, place.label), guard.image)
 

@@ -10,7 +10,7 @@ from adjoint.frontend.leaks import mutate, stored
 from adjoint.frontend.logic import matched, not_
 from adjoint.frontend.loops import for_, while_
 from adjoint.frontend.numbers import attribute
-from adjoint.frontend.reading import attr, free, imported, printed, updated, variable
+from adjoint.frontend.reading import attr, free, globals_, imported, printed, updated, variable
 from adjoint.frontend.region import Abandoned, managed, trying
 from adjoint.frontend.state import Again
 from adjoint.graph.numbers import NeedsNumberError
@@ -19,6 +19,6 @@ from adjoint.graph.numbers import NeedsNumberError
 OURS = (NeedsNumberError, ControlFlowError, LeakError, UnsupportedSyntaxError, Again, Abandoned)
 
 __all__ = [
-    "OURS", "and_", "attr", "attribute", "call", "choose", "compare", "for_", "free", "holds", "if_", "imported", "item", "managed", "matched", "mutate",
+    "OURS", "and_", "attr", "attribute", "call", "choose", "compare", "for_", "free", "globals_", "holds", "if_", "imported", "item", "managed", "matched", "mutate",
     "not_", "or_", "print_", "printed", "raised", "stored", "text", "trying", "updated", "variable", "while_",
 ]  # fmt: skip

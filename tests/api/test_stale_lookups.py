@@ -7,6 +7,7 @@ import itertools
 import operator
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -247,6 +248,17 @@ def _text() -> Made:
     return lambda x: x * len(f"{o}"), lambda: setattr(o, "k", "abc")
 
 
+def _globals() -> Made:
+    globals().update(BY_NAME=2.0)
+    return lambda x: x * globals()["BY_NAME"], lambda: globals().update(BY_NAME=9.0)
+
+
+def _weak() -> Made:
+    held = [Empty()]
+    ref = weakref.ref(held[0])
+    return lambda x: x * 2.0 if ref() is not None else -x, held.clear
+
+
 MADE: dict[str, Callable[[], Made]] = {
     "key": _key,
     "key of callee": _key_of_callee,
@@ -260,6 +272,8 @@ MADE: dict[str, Callable[[], Made]] = {
     "get": _get,
     "in": _in,
     "text": _text,
+    "globals": _globals,
+    "weakref": _weak,
     "super": _super,
     "super, class between": _super_between,
     "is": _identity,
