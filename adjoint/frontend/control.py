@@ -283,7 +283,11 @@ class Control(Expressions):
         used = sorted(
             ((bound(nodes) | read(nodes) | self.shared) & self.scope.visible) - self.scope.outer_global - {ITEM}
         )
-        return thunk(ast.Tuple([ast.Name(n, ast.Load()) for n in used], ast.Load()))
+        every_name = sorted(self.scope.local - self.scope.outer_global - {ITEM})
+        cells, rest = (thunk(ast.Tuple([ast.Name(n, ast.Load()) for n in ns], ast.Load())) for ns in (used, every_name))
+        cells.args = arguments("_ad_all")
+        cells.args.defaults = [rest]
+        return cells
 
     def _visit_block(self, nodes: Sequence[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []

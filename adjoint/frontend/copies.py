@@ -48,7 +48,8 @@ class Copied:
     def __init__(self, site: Site, frame: state.Frame, snapshot: state.Snapshot, ways: Sequence[Sequence[Any]]) -> None:
         self.site, self.frame, self.snapshot, self.ways = site, frame, snapshot, ways
         self.twice = {k for way in ways for k, n in Counter(i for v in way for i in _ids(v)).items() if n > 1}
-        self.before = {id(x) for _, v in snapshot.before for x in state.reachable(v)}
+        held = [v for _, v in snapshot.before] + [v.get() for v in frame.others.values()]
+        self.before = {id(x) for v in held for x in state.reachable(v)}
 
     def note(self, places: Sequence[state.Place]) -> None:
         """Refuse later writes to what the variables hold and to what it is a copy of, if that has other names."""
@@ -64,7 +65,7 @@ class Copied:
         lost = [x for x in sources.values() if id(x) not in now]
         if not made or not lost:
             return
-        variables = self.frame.variables.items()
+        variables = {**self.frame.others, **self.frame.variables}.items()
         others = {id(x) for n, v in variables if v is not place and n != state.DRAWS for x in state.reachable(v.get())}
         shared = [x for x in lost if id(x) in others or id(x) in self.twice or self._is_outside(x)]
         if shared:

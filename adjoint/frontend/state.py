@@ -167,6 +167,10 @@ class Frame:
     def __init__(self, names: Callable[[], Any] | None) -> None:
         cells = zip(names.__code__.co_freevars, names.__closure__ or (), strict=True) if names else ()
         self.variables: dict[str, Variable | Box] = {name: Variable(name, cell) for name, cell in cells}
+        everything = names.__defaults__[0] if names and names.__defaults__ else None
+        rest = zip(everything.__code__.co_freevars, everything.__closure__ or (), strict=True) if everything else ()
+        #: All variables of the function: other names of what the code uses may be among them.
+        self.others = {name: Variable(name, cell) for name, cell in rest if name not in self.variables}
         if (made := getattr(random.source.get(), "made", None)) is not None:
             self.variables[DRAWS] = Box(DRAWS, made)  # draws at random count on in a branch or a loop
 

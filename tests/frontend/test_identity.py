@@ -205,7 +205,7 @@ _MADE = {"tensor": "ops.zeros(2, ad.float64) + x", "list": "[x, x]", "dict": "{0
 _MERGES = {
     "the same in both": "c = a if x > 1 else a",
     "one of two": "c = a if x > 1 else b",
-    "one of two, by statements": "c = b\n    if x > 1:\n        c = a\n    else:\n        c = b",
+    "one of two, by statements": "c = b\n    if x > 1:\n        c = a",
     "itself in a loop": "c = a\n    k = 0\n    while k < x:\n        a[0] = a[0] + x\n        c = c\n        k += 1",
     "exchanged": "c = a\n    k = 0\n    while k < x:\n        a, b = b, a\n        a[0] = a[0] + x\n        k += 1",
 }
