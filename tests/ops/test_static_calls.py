@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+import adjoint.numpy  # gives Tensor the rest of its methods
 from adjoint import ops
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError
