@@ -44,7 +44,9 @@ class Family:
 
 
 def relate(view: Any, x: Any, step: Any) -> None:
-    """Note that `view` is what `step` shows of `x`."""
+    """Note that `view` is what `step` shows of `x`; a stack of unknown length belongs to a backward pass, which writes to none."""
+    if any(n < 0 for n in x.shape):
+        return
     kin = getattr(x, "_kin", None)
     if kin is None or (kin[0].root() is None and kin[0].refuse is None and not kin[0].others(x)):
         kin = x._kin = (Family(x, layout(x)), ())
