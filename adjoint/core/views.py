@@ -20,11 +20,12 @@ from adjoint.core.verbs import verbs
 class Family:
     """A root and the Tensors that show parts of it, none of which it keeps alive."""
 
-    __slots__ = ("base", "layout", "limit", "refuse", "root", "views")
+    __slots__ = ("base", "layout", "limit", "refuse", "root", "shape", "views")
 
     def __init__(self, root: Any, layout: Any = None) -> None:
         self.root: Any = ref(root)
         self.base = make(root._value, root._trace, root._extra)  # what the root held, for when it is gone
+        self.shape = root.shape
         self.layout = layout  # an array that lies in memory as NumPy's would; None: in one piece
         self.views: list[Any] = []
         self.limit = 16
@@ -59,7 +60,7 @@ def relate(view: Any, x: Any, step: Any) -> None:
 
 def laid_out(family: Family) -> Any:
     """An array that lies in memory as NumPy's would for the root, of pairs: the real and the imaginary part have places of their own."""
-    return np.empty(family.base.shape, "?,?") if family.layout is None else family.layout
+    return np.empty(family.shape, "?,?") if family.layout is None else family.layout
 
 
 def layout(x: Any) -> Any:
