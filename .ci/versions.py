@@ -23,6 +23,7 @@ PART = [
     "tests/frontend",
     "--ignore=tests/frontend/test_counters.py",  # long, and alike on every version
     "--ignore=tests/frontend/test_random.py",
+    "--ignore=tests/frontend/test_state.py",
     "tests/api/test_jit.py",
     "tests/api/test_jit_calls.py",
     "tests/api/test_jit_edges.py",

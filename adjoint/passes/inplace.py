@@ -105,6 +105,6 @@ def _place(node: Node) -> tuple[int, int]:
 def _overwriting(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     if type(node.op) not in UPDATES or node.spec.shape == () or inputs[0].spec != node.spec:
         return None
-    if isinstance(inputs[0].op, Const):
+    if isinstance(inputs[0].op, Const) or inputs[0] in inputs[1:]:  # `y[::-1] = y` reads what it would overwrite
         return None
     return builder.build(card(InPlace, node.op), inputs)

@@ -236,3 +236,15 @@ def test_gradients_of_columns_are_side_by_side(order):
 
     graph = updated(f, np.arange(1.0, 13.0).reshape(4, 3))
     assert kinds(graph).count("Stack") == 1 and "SetItem" not in kinds(graph)
+
+
+@pytest.mark.parametrize("key", [(slice(None, None, -1),), (..., slice(None, None, -1))], ids=["rows", "columns"])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_an_update_by_itself_overwrites_nothing(key, backend):
+    def f(x):
+        y = ops.sin(x)
+        y[key] = y
+        return ops.cumsum(ops.transpose(y, (1, 0)), 1)
+
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_allclose(ad.jit(f, backend=backend)(x), np.cumsum(np.sin(x)[key].T, 1))
