@@ -54,7 +54,9 @@ def problems(config: pytest.Config, items: Iterable[pytest.Item]) -> list[str]:
         return []
     table = json.loads(TABLE.read_text())
     found = families(items, table)
-    return missing(found, table, whole_files(config.rootpath, config.args, [*table, *found]))
+    files = whole_files(config.rootpath, config.args, [*table, *found])
+    ignored = whole_files(config.rootpath, map(str, config.getoption("ignore") or ()), files) if files else set()
+    return missing(found, table, files - ignored)
 
 
 class _Writing:
