@@ -62,6 +62,13 @@ def repeated_slope(x):
     return x
 
 
+def long_count(x):
+    i = 0.0
+    while i < x:
+        i = i + 1.0
+    return i
+
+
 def straight(x):
     for _ in range(40):
         x = ops.tanh(x @ x) * 0.1
@@ -161,20 +168,22 @@ def own_handler():
     seen = []
     signal.signal(signal.SIGINT, lambda *_: seen.append(True))
     results = []
-
-    def counted(x):
-        i = 0.0
-        while i < x:
-            i = i + 1.0
-        return i
-
-    compiled = ad.jit(counted)
+    compiled = ad.jit(long_count)
     thread = threading.Thread(target=lambda: results.append(float(compiled(1e9))))
     thread.start()
     print("ready", flush=True)
     results.append(float(compiled(1e9)))
     thread.join()
     assert results == [1e9, 1e9] and seen
+    finished()
+
+
+def ignored():
+    """Where the process ignores SIGINT, a loop does too."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    counted = ad.jit(long_count)
+    print("ready", flush=True)
+    assert float(counted(1e9)) == 1e9
     finished()
 
 
@@ -240,11 +249,14 @@ OTHERS = {
     "main_ends": main_ends,
     "daemon": daemon,
     "own_handler": own_handler,
+    "ignored": ignored,
     "training": training,
     "donated": donated,
     "straight_line": straight_line,
 }
 
 if __name__ == "__main__":
+    # A shell starts its background jobs with SIGINT ignored, and their children inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     name = sys.argv[1]
     OTHERS[name]() if name in OTHERS else alone(name)
