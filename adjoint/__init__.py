@@ -35,6 +35,16 @@ from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
 from adjoint.api.modes import get_context as get_context
 from adjoint.api.modes import set_context as set_context
 from adjoint.core.context import no_grad as no_grad
+from adjoint.core.errors import AdjointError as AdjointError
+from adjoint.core.errors import ArgumentError as ArgumentError
+from adjoint.core.errors import ArgumentTypeError as ArgumentTypeError
+from adjoint.core.errors import CutGradientError as CutGradientError
+from adjoint.core.errors import DtypeError as DtypeError
+from adjoint.core.errors import EndedTransformError as EndedTransformError
+from adjoint.core.errors import IndexingError as IndexingError
+from adjoint.core.errors import NoRuleError as NoRuleError
+from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.parameter import Parameter as Parameter
 from adjoint.core.parameter import ParameterTuple as ParameterTuple
 from adjoint.core.spec import bool_ as bool_
@@ -54,13 +64,51 @@ from adjoint.ops.functional.random import set_seed as set_seed
 from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
 if _TYPE_CHECKING:
+    from adjoint import amp as amp
     from adjoint import data as data
     from adjoint import nn as nn
+    from adjoint import numpy as numpy
     from adjoint import optim as optim
+    from adjoint import testing as testing
     from adjoint import train as train
+    from adjoint.api.donate import DonatedError as DonatedError
     from adjoint.api.jit import jit as jit
+    from adjoint.api.symbolic import NotSymbolicError as NotSymbolicError
+    from adjoint.api.tracing import UnreadableError as UnreadableError
+    from adjoint.backends.native.checked import BoundsError as BoundsError
+    from adjoint.data.files import FileFormatError as FileFormatError
+    from adjoint.frontend.errors import ControlFlowError as ControlFlowError
+    from adjoint.frontend.errors import LeakError as LeakError
+    from adjoint.frontend.errors import SourceError as SourceError
+    from adjoint.frontend.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
+    from adjoint.graph.bounds import UnboundedError as UnboundedError
+    from adjoint.graph.flow import MismatchError as MismatchError
+    from adjoint.graph.numbers import NeedsNumberError as NeedsNumberError
+    from adjoint.graph.text import GraphTextError as GraphTextError
+    from adjoint.train.callbacks import InvalidLossError as InvalidLossError
+    from adjoint.train.safetensors import CheckpointError as CheckpointError
 
 __version__ = "0.1.0"
+
+_MODULES = ("amp", "data", "nn", "numpy", "optim", "testing", "train")  # loaded when first used
+_FROM = {  # the module that is loaded for a name when it is first used
+    "jit": "api.jit",
+    "BoundsError": "backends.native.checked",
+    "CheckpointError": "train.safetensors",
+    "ControlFlowError": "frontend.errors",
+    "DonatedError": "api.donate",
+    "FileFormatError": "data.files",
+    "GraphTextError": "graph.text",
+    "InvalidLossError": "train.callbacks",
+    "LeakError": "frontend.errors",
+    "MismatchError": "graph.flow",
+    "NeedsNumberError": "graph.numbers",
+    "NotSymbolicError": "api.symbolic",
+    "SourceError": "frontend.errors",
+    "UnboundedError": "graph.bounds",
+    "UnreadableError": "api.tracing",
+    "UnsupportedSyntaxError": "frontend.errors",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -71,12 +119,12 @@ def __getattr__(name: str) -> object:
             return bfloat16()
         except ImportError as error:
             raise AttributeError(str(error)) from None
-    if name in ("amp", "data", "nn", "numpy", "optim", "testing", "train"):  # loaded when first used
+    if name in _MODULES:
         return _import_module(f"adjoint.{name}")
-    if name == "jit":
-        return _import_module("adjoint.api.jit").jit
+    if name in _FROM:
+        return getattr(_import_module(f"adjoint.{_FROM[name]}"), name)
     raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), "amp", "bfloat16", "data", "jit", "nn", "numpy", "optim", "testing", "train"})
+    return sorted({*globals(), *_MODULES, *_FROM, "bfloat16"})

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.api.inputs import binding, check_function, held, name_of, whole
 from adjoint.core import context, random, tree
 from adjoint.core.dispatch import Value, snapshot, wrap
-from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import shape_of
 from adjoint.core.tensor import Tensor
@@ -105,7 +105,7 @@ def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list
         return [a for k, t in target.items() for a in _spread_axes(what, axes.get(k), t)]
     if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return _spread_axes(what, axes[0], target)
-    raise TypeError(
+    raise ArgumentTypeError(
         f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}"
     )
 

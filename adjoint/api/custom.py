@@ -14,7 +14,7 @@ from adjoint.api.inputs import name_of
 from adjoint.core import context, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift, wrap
-from adjoint.core.errors import ArgumentError, NoRuleError, boundary, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, NoRuleError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_inexact, spec_of
 from adjoint.ops.card import Op
@@ -28,7 +28,7 @@ class _Custom:
 
     def __init__(self, fn: Callable[..., Any], rule: Callable[..., Any] | None = None) -> None:
         if not callable(fn):
-            raise TypeError(f"{type(self).__name__}: a function is needed, not {type(fn).__name__}")
+            raise ArgumentTypeError(f"{type(self).__name__}: a function is needed, not {type(fn).__name__}")
         self.fn, self.rule = fn, rule
         self._linear: set[Any] = set()  # Specs for which the rule was seen to be linear
         functools.update_wrapper(self, fn)
@@ -172,9 +172,11 @@ class BpropGetters:
         """Use the rule that `getter(self)` returns, `bprop(*inputs, out, dout)`, in place of the class's own."""
         is_card = isinstance(cls, type) and issubclass(cls, Op)
         if not is_card and not (isinstance(cls, type) and hasattr(cls, "construct")):
-            raise TypeError(f"bprop_getters.register takes an op card or a Cell class, not {cls!r}{called_at()}")
+            raise ArgumentTypeError(
+                f"bprop_getters.register takes an op card or a Cell class, not {cls!r}{called_at()}"
+            )
         if is_card and not _has_float_results(cls):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"bprop_getters.register: {cls.__name__} gives integers or truth values, which no gradient reaches{called_at()}"
             )
 

@@ -25,7 +25,7 @@ from adjoint.api.modes import by_mode
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import BACKWARD, Value
-from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.transforms.tape import Node, Tape, sweep
 
@@ -96,7 +96,7 @@ def check_weights(what: str, weights: Any) -> list[Parameter]:
     if isinstance(weights, Parameter):
         return [weights]
     if not isinstance(weights, (tuple, list)) or not all(isinstance(w, Parameter) for w in weights):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{what}: weights must be a Parameter or a list of Parameters, for example model.trainable_params(){called_at()}"
         )
     return list(weights)
@@ -248,7 +248,9 @@ def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
     """
     key = identifier.name if isinstance(identifier, Parameter) else identifier
     if isinstance(key, bool) or not isinstance(key, (int, str)):
-        raise TypeError(f"get_grad: the identifier must be a position or a Parameter, not {identifier!r}{called_at()}")
+        raise ArgumentTypeError(
+            f"get_grad: the identifier must be a position or a Parameter, not {identifier!r}{called_at()}"
+        )
     found = _find_pair(gradients, key)
     if found is None:
         raise ArgumentError(

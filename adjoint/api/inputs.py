@@ -12,7 +12,7 @@ from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
-from adjoint.core.errors import ArgumentError, NotDifferentiableError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
@@ -28,7 +28,7 @@ def name_of(fn: Any) -> str:
 
 def check_function(what: str, fn: Any) -> None:
     if not callable(fn):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{what}: the first argument must be a function or a Cell, not {type(fn).__name__}{called_at()}"
         )
 
@@ -37,7 +37,9 @@ def check_positions(what: str, position: Any) -> Positions:
     """The positions as a tuple, in the caller's order."""
     positions = (position,) if isinstance(position, int) and not isinstance(position, bool) else position
     if not isinstance(positions, tuple) or not all(isinstance(p, int) and not isinstance(p, bool) for p in positions):
-        raise TypeError(f"{what}: grad_position must be an int or a tuple of ints, not {position!r}{called_at()}")
+        raise ArgumentTypeError(
+            f"{what}: grad_position must be an int or a tuple of ints, not {position!r}{called_at()}"
+        )
     if any(p < 0 for p in positions):
         raise ArgumentError(f"{what}: grad_position must be >= 0, not {position!r}{called_at()}")
     if len(set(positions)) != len(positions):
@@ -240,7 +242,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
     if isinstance(value, Parameter):
         value = resolve(value, for_backward=False)
     if not isinstance(value, (Value, np.ndarray, np.generic, int, float, complex)):
-        raise TypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
+        raise ArgumentTypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
     if isinstance(value, np.ndarray):
         check_kind(value)
     if shape_of(value) != shape_of(y):

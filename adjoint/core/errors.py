@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class AdjointError(Exception):
-    """Base of every error that adjoint raises on purpose."""
+    """Base of every error that adjoint raises on purpose; each is Python's own kind too, a ValueError or TypeError for example."""
 
 
 class ShapeError(AdjointError, ValueError):
@@ -34,7 +34,11 @@ class IndexingError(AdjointError, IndexError):
 
 
 class ArgumentError(AdjointError, ValueError):
-    """An argument of a transform that makes no sense."""
+    """An argument whose value makes no sense."""
+
+
+class ArgumentTypeError(AdjointError, TypeError):
+    """An argument of the wrong kind, or one that is missing."""
 
 
 class NotDifferentiableError(AdjointError, TypeError):

@@ -11,7 +11,15 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, HALF, Trace, make, snapshot
-from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, ShapeError, called_at
+from adjoint.core.errors import (
+    AdjointError,
+    ArgumentError,
+    ArgumentTypeError,
+    CutGradientError,
+    DtypeError,
+    ShapeError,
+    called_at,
+)
 from adjoint.core.spec import is_half
 from adjoint.core.tensor import Tensor, accumulated
 from adjoint.core.verbs import verbs
@@ -128,7 +136,7 @@ class Parameter(Tensor):
         """A Parameter of its own with the same value, or with `init="zeros"` or `"ones"`."""
         makers: dict[str, Any] = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
         if init not in makers:
-            raise ValueError(f"clone: init must be one of {', '.join(makers)}, not {init!r}")
+            raise ArgumentError(f"clone: init must be one of {', '.join(makers)}, not {init!r}")
         return Parameter(makers[init](self._value), self.name, self.requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
@@ -173,10 +181,10 @@ class ParameterTuple(tuple):
         items = tuple(iterable)
         for p in items:
             if not isinstance(p, Parameter):
-                raise TypeError(f"ParameterTuple holds Parameters, not {type(p).__name__}")
+                raise ArgumentTypeError(f"ParameterTuple holds Parameters, not {type(p).__name__}")
         names = [p.name for p in items]
         if doubled := sorted({n for n in names if names.count(n) > 1}):
-            raise ValueError(f"ParameterTuple: the names {', '.join(doubled)} occur more than once")
+            raise ArgumentError(f"ParameterTuple: the names {', '.join(doubled)} occur more than once")
         return super().__new__(cls, items)
 
     def clone(self, prefix: str, init: str = "same") -> ParameterTuple:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.tensor import Tensor
 from adjoint.data.prefetch import read_ahead
 from adjoint.ops.functional.random import randint
@@ -35,7 +35,7 @@ class Dataset:
         raise NotImplementedError(f"{type(self).__name__} has no `rows`: write there what its samples are")
 
     def __len__(self) -> int:
-        raise TypeError(f"the number of samples of this {type(self).__name__} is not known")
+        raise ArgumentTypeError(f"the number of samples of this {type(self).__name__} is not known")
 
     def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
         rows = self.rows()
@@ -257,7 +257,7 @@ class _Repeated(Dataset):
 
     def __len__(self) -> int:
         if self.count is None:
-            raise TypeError("a dataset repeated for ever has no length")
+            raise ArgumentTypeError("a dataset repeated for ever has no length")
         return self.count * len(self.source)
 
     def rows(self) -> Iterator[Row]:

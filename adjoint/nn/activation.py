@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.nn.cell import Cell
 from adjoint.nn.tuned import (
     CELU,
@@ -222,5 +222,7 @@ def activation_of(what: str, activation: Any) -> Any:
     if activation is None or isinstance(activation, str):
         return get_activation(activation, what)
     if isinstance(activation, type) or not callable(activation):
-        raise TypeError(f"{what}: activation must be a name, a Cell or a function, not {activation!r}{called_at()}")
+        raise ArgumentTypeError(
+            f"{what}: activation must be a name, a Cell or a function, not {activation!r}{called_at()}"
+        )
     return activation

@@ -15,7 +15,7 @@ from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import Value, is_float, is_tracked, wrap
-from adjoint.core.errors import AdjointError, ArgumentError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random import Record
 from adjoint.core.verbs import verbs
@@ -61,7 +61,7 @@ class Hooks:
 
     def add(self, kind: str, hook: Any, changed: Callable[[], None]) -> HookHandle:
         if not callable(hook):
-            raise TypeError(f"a hook must be a function, not {type(hook).__name__}{called_at()}")
+            raise ArgumentTypeError(f"a hook must be a function, not {type(hook).__name__}{called_at()}")
         hooks, key = getattr(self, kind), _new_key()
         hooks[key] = hook
         changed()

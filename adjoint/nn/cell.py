@@ -15,7 +15,7 @@ from adjoint.api.grad import vjp
 from adjoint.api.inputs import binding
 from adjoint.api.modes import by_mode
 from adjoint.core import context
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
 
@@ -275,7 +275,7 @@ class Cell:
     def insert_child_to_cell(self, child_name: str, child_cell: Cell) -> None:
         """Add a Cell under a name that is still free."""
         if not isinstance(child_cell, Cell):
-            raise TypeError(f"insert_child_to_cell: a Cell is needed, not {type(child_cell).__name__}")
+            raise ArgumentTypeError(f"insert_child_to_cell: a Cell is needed, not {type(child_cell).__name__}")
         if hasattr(self, child_name):
             raise KeyError(f"insert_child_to_cell: {type(self).__name__} has an attribute '{child_name}' already")
         setattr(self, child_name, child_cell)

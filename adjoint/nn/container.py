@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, IndexingError, called_at
 from adjoint.nn.cell import Cell
 
 
@@ -32,9 +32,9 @@ class _Row(Cell):
     def _name(self, index: int) -> str:
         n = len(self._cells)
         if isinstance(index, bool) or not isinstance(index, int):
-            raise TypeError(f"{type(self).__name__}: an index must be a whole number, not {index!r}")
+            raise ArgumentTypeError(f"{type(self).__name__}: an index must be a whole number, not {index!r}")
         if not -n <= index < n:
-            raise IndexError(f"{type(self).__name__}: there is no Cell {index}, only {n} of them{called_at()}")
+            raise IndexingError(f"{type(self).__name__}: there is no Cell {index}, only {n} of them{called_at()}")
         return list(self._cells)[index]
 
     def __getitem__(self, index: Any) -> Any:
@@ -64,7 +64,7 @@ class _Row(Cell):
         """Put a Cell before another; those after it, and their Parameters, get new names."""
         n = len(self._cells)
         if not -n <= index <= n:
-            raise IndexError(f"{type(self).__name__}: no place {index} among {n} Cells{called_at()}")
+            raise IndexingError(f"{type(self).__name__}: no place {index} among {n} Cells{called_at()}")
         items: list[tuple[str, Cell]] = list(self._cells.items())
         items.insert(index, ("", self._checked(cell)))
         self._renew(items)
@@ -81,7 +81,7 @@ class _Row(Cell):
 
     def _checked(self, cell: Any) -> Cell:
         if not isinstance(cell, Cell):
-            raise TypeError(f"{type(self).__name__} holds Cells, not {type(cell).__name__}{called_at()}")
+            raise ArgumentTypeError(f"{type(self).__name__} holds Cells, not {type(cell).__name__}{called_at()}")
         return cell
 
 
@@ -135,7 +135,7 @@ class CellDict(Cell):
         if not isinstance(key, str) or not key or "." in key:
             raise ArgumentError(f"CellDict: a key must be a word without a dot, not {key!r}{called_at()}")
         if not isinstance(cell, Cell):
-            raise TypeError(f"CellDict holds Cells, not {type(cell).__name__}{called_at()}")
+            raise ArgumentTypeError(f"CellDict holds Cells, not {type(cell).__name__}{called_at()}")
         if key not in self._cells and hasattr(self, key):
             raise ArgumentError(f"CellDict: the key {key!r} is the name of an attribute{called_at()}")
         setattr(self, key, cell)

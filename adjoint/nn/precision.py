@@ -15,7 +15,7 @@ from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.context import readable
 from adjoint.core.dispatch import Trace, Value, is_float, make, wrap
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import resolve
 from adjoint.core.spec import dtype_of, float16, float32, is_half
 from adjoint.graph.control import Control
@@ -166,7 +166,7 @@ def custom_mixed_precision(
         raise ArgumentError(f"custom_mixed_precision: one of white_list and black_list must be given{called_at()}")
     listed = tuple(white_list or black_list or ())
     if wrong := [x for x in listed if not (isinstance(x, type) and issubclass(x, (Op, Cell)))]:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"custom_mixed_precision: the lists hold classes of ops and Cells, not {wrong[0]!r}{called_at()}"
         )
     if white_list is None:

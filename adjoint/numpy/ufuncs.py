@@ -7,6 +7,7 @@ from typing import Any
 import numpy as _np
 
 from adjoint.core.dispatch import Value, wrap
+from adjoint.core.errors import ArgumentTypeError
 from adjoint.ops.numpylike.common import tensor
 from adjoint.ops.numpylike.protocol import numpy_ufunc
 
@@ -48,7 +49,9 @@ class Ufunc:
             options["out"] = outs
         result = numpy_ufunc(self._ufunc, method, inputs, options)
         if result is NotImplemented:
-            raise TypeError(f"{self.__name__}: cannot compute with {', '.join(type(x).__name__ for x in inputs)}")
+            raise ArgumentTypeError(
+                f"{self.__name__}: cannot compute with {', '.join(type(x).__name__ for x in inputs)}"
+            )
         return result if result is None or bound else wrap(result)
 
     def reduce(self, array: Any, axis: Any = 0, **options: Any) -> Any:

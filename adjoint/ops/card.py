@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Trace, Value, evaluate
+from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import Spec
 
 Draw = Callable[..., Any]
@@ -97,12 +98,12 @@ def register(cls: type[Op]) -> type[Op]:
     ... class Cube(Op):
     ...     pass
     Traceback (most recent call last):
-    TypeError: op Cube lacks eval, infer, jvp, samples, vjp, vmap
+    adjoint.core.errors.ArgumentTypeError: op Cube lacks eval, infer, jvp, samples, vjp, vmap
     """
     if missing := sorted(cls.__abstractmethods__):
-        raise TypeError(f"op {cls.__name__} lacks {', '.join(missing)}")
+        raise ArgumentTypeError(f"op {cls.__name__} lacks {', '.join(missing)}")
     if cls.__name__ in REGISTRY:
-        raise TypeError(f"op {cls.__name__} is registered twice")
+        raise ArgumentTypeError(f"op {cls.__name__} is registered twice")
     REGISTRY[cls.__name__] = cls
     return cls
 

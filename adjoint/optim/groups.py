@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 
@@ -62,7 +62,7 @@ def _listed(what: str, rate: Any) -> Any:
     found = list(rate) if isinstance(rate, Iterable) and not isinstance(rate, (str, bytes, np.ndarray)) else rate
     for one in found if isinstance(found, list) else [found]:
         if isinstance(one, bool) or not isinstance(one, (int, float, np.ndarray, np.number, Tensor)):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{what}: learning_rate must be a number, a list of numbers or a function of the step, not {rate!r}"
                 f"{called_at()}"
             )
@@ -86,13 +86,13 @@ def members(what: str, params: Params, learning_rate: LearningRate, weight_decay
     elif all(isinstance(g, dict) for g in given):
         found = _grouped(what, given, schedule, decay)
     else:
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{what}: params must be Parameters, for example net.trainable_params(), or dicts with the key 'params', not "
             f"{' and '.join(sorted({type(p).__name__ for p in given}))}{called_at()}"
         )
     for m in found:
         if m.parameter.dtype.kind == "c" or not np.issubdtype(_plain_kind(m.parameter.dtype), np.floating):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{what}: Parameter '{m.parameter.name}' is {m.parameter.dtype}; only real ones are trained{called_at()}"
             )
     return found
@@ -106,7 +106,7 @@ def _decay(what: str, value: Any) -> float | Schedule:
     if callable(value):
         return partial(_converted, value)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"{what}: weight_decay must be a number or a function of the step, not {type(value).__name__}{called_at()}"
         )
     if value < 0:

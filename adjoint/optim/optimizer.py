@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.api.jit import jit as compiled
 from adjoint.core import context
 from adjoint.core.dispatch import wrap
-from adjoint.core.errors import AdjointError, ArgumentError, ShapeError, boundary, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, ParameterTuple, plain
 from adjoint.core.tensor import Tensor
 from adjoint.optim.groups import LearningRate, Params, Schedule, WeightDecay, members
@@ -112,7 +112,7 @@ class Optimizer:
             grads = [_find(grads, p) for p in self.parameters]
         given = list(grads) if isinstance(grads, (tuple, list)) else [grads]
         if wrong := [g for g in given if g is None or isinstance(g, str)]:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{type(self).__name__}: expected the gradients, one Tensor for each Parameter, not {wrong[0]!r}{called_at()}"
             )
         if len(given) != len(self.parameters):

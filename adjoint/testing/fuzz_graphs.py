@@ -34,7 +34,7 @@ LIMIT = 120.0  # seconds for one graph
 Arrays = list[np.ndarray]
 
 
-class Disagreement(Exception):
+class Disagreement(AssertionError):
     """Two ways to compute a graph differ."""
 
 

@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
+
+
+class InvalidLossError(AdjointError, ValueError):
+    """The loss of a training step is infinite or not a number."""
 
 
 @dataclass
@@ -124,7 +128,7 @@ class LossMonitor(Callback):
         loss = float(np.mean(np.asarray(run.net_outputs)))
         where = f"epoch: {run.cur_epoch_num} step: {run.step_in_epoch}"
         if not math.isfinite(loss):
-            raise ValueError(f"{where}. Invalid loss ({loss}), training ends.")
+            raise InvalidLossError(f"{where}. Invalid loss ({loss}), training ends.")
         if self.per_print_times and run.cur_step_num % self.per_print_times == 0:
             print(f"{where}, loss is {loss:.7g}", flush=True)
 

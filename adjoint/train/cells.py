@@ -11,7 +11,7 @@ from adjoint import ops
 from adjoint.api.grad import value_and_grad
 from adjoint.core import context
 from adjoint.core.context import readable
-from adjoint.core.errors import called_at
+from adjoint.core.errors import ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32
 from adjoint.core.tensor import Tensor
@@ -96,7 +96,7 @@ class ForwardValueAndGrad(Wrapper):
         self.hold("network", network)
         if weights is None and get_by_list:
             if not isinstance(network, Cell):
-                raise TypeError("ForwardValueAndGrad: get_by_list of a plain function needs `weights`")
+                raise ArgumentTypeError("ForwardValueAndGrad: get_by_list of a plain function needs `weights`")
             weights = network.trainable_params()
         self.weights = tuple(weights) if get_by_list and weights is not None else None
         self.get_all, self.get_by_list, self.sens_param = get_all, get_by_list, sens_param
@@ -122,11 +122,11 @@ class _Step(Wrapper):
         super().__init__()
         what, trained = type(self).__name__, getattr(optimizer, "parameters", None)
         if not callable(optimizer):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{what}: optimizer must be an optimiser or a function of the gradients, not {optimizer!r}{called_at()}"
             )
         if not trained and not isinstance(network, Cell):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{what}: network must be a Cell, or optimizer one that names its Parameters, not "
                 f"{type(network).__name__} and {type(optimizer).__name__}{called_at()}"
             )

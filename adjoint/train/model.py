@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.context import no_grad
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
 from adjoint.nn.precision import auto_mixed_precision
@@ -57,7 +57,7 @@ class Model:
         loss_scale_manager: LossScale | float | None = None,
     ) -> None:
         if not isinstance(network, Cell):
-            raise TypeError(f"Model: network must be a Cell, not {type(network).__name__}{called_at()}")
+            raise ArgumentTypeError(f"Model: network must be a Cell, not {type(network).__name__}{called_at()}")
         self.network, self.loss_fn, self.optimizer = network, loss_fn, optimizer
         _check_trained(network, loss_fn, optimizer)
         self.metrics = get_metrics(metrics)
@@ -214,12 +214,12 @@ def _check_trained(network: Cell, loss_fn: Any, optimizer: Any) -> None:
 def _check_whole(**values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"Model: {name} must be a whole number, not {value!r}{called_at()}")
+            raise ArgumentTypeError(f"Model: {name} must be a whole number, not {value!r}{called_at()}")
 
 
 def _check_dataset(name: str, dataset: Any) -> None:
     if not isinstance(dataset, Iterable) and not hasattr(dataset, "__getitem__"):
-        raise TypeError(
+        raise ArgumentTypeError(
             f"Model: {name} must be a dataset, for example ArrayDataset(x, y).batch(32), not {dataset!r}{called_at()}"
         )
 
@@ -228,7 +228,9 @@ def _listed(callbacks: Callbacks) -> list[Callback]:
     listed = [] if callbacks is None else list(callbacks) if isinstance(callbacks, (list, tuple)) else [callbacks]
     for callback in listed:
         if not isinstance(callback, Callback):
-            raise TypeError(f"Model: callbacks must be a Callback or a list of them, not {callback!r}{called_at()}")
+            raise ArgumentTypeError(
+                f"Model: callbacks must be a Callback or a list of them, not {callback!r}{called_at()}"
+            )
     return listed
 
 

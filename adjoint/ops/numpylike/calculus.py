@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import is_inexact, normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
@@ -36,7 +36,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """As numpy.diff."""
     x = tensor(a)
     if n < 0:
-        raise ValueError(f"diff: n must not be negative, but is {n}{called_at()}")
+        raise ArgumentError(f"diff: n must not be negative, but is {n}{called_at()}")
     axis = normalize_axis("diff", axis, x.ndim)
     edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     ends = [None if e is None else tensor(e) for e in (prepend, append)]
@@ -65,9 +65,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if not varargs:
         spacings = [1.0] * len(axes)
     if len(spacings) != len(axes):
-        raise TypeError(f"gradient: {len(varargs)} spacings for {len(axes)} axes{called_at()}")
+        raise ArgumentTypeError(f"gradient: {len(varargs)} spacings for {len(axes)} axes{called_at()}")
     if edge_order not in (1, 2):
-        raise ValueError(f"gradient: edge_order must be 1 or 2, not {edge_order}{called_at()}")
+        raise ArgumentError(f"gradient: edge_order must be 1 or 2, not {edge_order}{called_at()}")
     found = []
     for a, spacing in zip(axes, spacings, strict=True):
         if y.shape[a] <= edge_order:
@@ -165,7 +165,7 @@ def _trimmed(what: str, full: Any, n: int, m: int, mode: str) -> Any:
         return full[(m - 1) // 2 : (m - 1) // 2 + n]
     if mode == "valid":
         return full[m - 1 : n]
-    raise ValueError(f"{what}: mode must be 'full', 'same' or 'valid', not {mode!r}{called_at()}")
+    raise ArgumentError(f"{what}: mode must be 'full', 'same' or 'valid', not {mode!r}{called_at()}")
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
@@ -201,7 +201,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 def polyval(p: Any, x: Any) -> Any:
     """As numpy.polyval."""
     if isinstance(x, np.poly1d):
-        raise TypeError(f"polyval: x must be numbers, not a polynomial{called_at()}")
+        raise ArgumentTypeError(f"polyval: x must be numbers, not a polynomial{called_at()}")
     coefficients, x = tensor(p), tensor(x)
     y = verbs.zeros_like(x)
     for c in coefficients:
@@ -249,7 +249,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     """As numpy.polyfit, for the coefficients alone; differentiable in x, y and w."""
     refuse("polyfit", full=full or None, cov=cov or None)
     if not isinstance(deg, (int, np.integer)):
-        raise TypeError(f"polyfit: deg must be a whole number, not {deg!r}{called_at()}")
+        raise ArgumentTypeError(f"polyfit: deg must be a whole number, not {deg!r}{called_at()}")
     x, y = _inexact(tensor(x)), _inexact(tensor(y))
     table = vander(x, int(deg) + 1)
     if w is not None:

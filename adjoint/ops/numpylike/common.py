@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import AdjointError, CutGradientError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, CutGradientError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -106,7 +106,7 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
     if out is None:
         return y
     if not np.can_cast(y.dtype, out.dtype, casting):  # type: ignore[arg-type]
-        raise TypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
+        raise ArgumentTypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
     if isinstance(out, Value):
         out[...] = verbs.cast(y, out.dtype)  # type: ignore[index]
         return out
@@ -124,7 +124,9 @@ def refuse(function: str, **arguments: Any) -> None:
     """Raise for the first argument that was given (is not None): it has no meaning here, or no derivative yet."""
     for name, value in arguments.items():
         if value is not None:
-            raise TypeError(f"{function}: the argument {name}={value!r} is not supported for Tensors{called_at()}")
+            raise ArgumentTypeError(
+                f"{function}: the argument {name}={value!r} is not supported for Tensors{called_at()}"
+            )
 
 
 def axes_in_order(what: str, x: Any, axis: Any) -> tuple[int, ...]:
@@ -135,7 +137,7 @@ def axes_in_order(what: str, x: Any, axis: Any) -> tuple[int, ...]:
     axes = axis if isinstance(axis, (tuple, list)) else (axis,)
     found = tuple(sorted(normalize_axis(what, int(a), ndim) for a in axes))
     if len(set(found)) != len(found):
-        raise ValueError(f"{what}: axis {axis} names an axis twice{called_at()}")
+        raise ArgumentError(f"{what}: axis {axis} names an axis twice{called_at()}")
     return found
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import wrap
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -156,7 +157,7 @@ def linspace(
     first, last = (cast(tensor(v), np.result_type(*weak, 1.0)) for v in (start, stop))
     num = int(num)
     if num < 0:
-        raise ValueError(f"linspace: num={num} must not be negative")
+        raise ArgumentError(f"linspace: num={num} must not be negative{called_at()}")
     parts = num - 1 if endpoint else num
     span = last - first
     step = span / parts if parts else span * np.nan

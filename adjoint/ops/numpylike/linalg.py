@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import linalg as _l
@@ -81,7 +81,7 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     """As numpy.linalg.tensorinv."""
     a = tensor(a)
     if ind <= 0:
-        raise ValueError(f"tensorinv: ind must be positive, not {ind}{called_at()}")
+        raise ArgumentError(f"tensorinv: ind must be positive, not {ind}{called_at()}")
     return _f.reshape(_l.inv(_f.reshape(a, (prod(a.shape[:ind]), -1))), a.shape[ind:] + a.shape[:ind])
 
 
@@ -143,7 +143,7 @@ def _hermitian(what: str, a: Any, uplo: str) -> Any:
     """The Hermitian matrix that NumPy sees: it reads one triangle, so the derivative lies in that triangle too."""
     x = tensor(a)
     if uplo.upper() not in ("L", "U"):
-        raise ValueError(f"{what}: UPLO must be 'L' or 'U', not {uplo!r}{called_at()}")
+        raise ArgumentError(f"{what}: UPLO must be 'L' or 'U', not {uplo!r}{called_at()}")
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{what}: square matrices are needed, not shape {x.shape}{called_at()}")
     strict = _f.tril(x, -1) if uplo.upper() == "L" else _f.triu(x, 1)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
@@ -36,7 +36,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any
         return _f.transpose(_f.reshape(_f.transpose(x), shape[::-1]))
     _refuse_memory_order("reshape", x, order)
     if order not in ("C", "A"):
-        raise ValueError(f"reshape: order must be 'C' or 'F', not {order!r}{called_at()}")
+        raise ArgumentError(f"reshape: order must be 'C' or 'F', not {order!r}{called_at()}")
     return _f.reshape(x, shape)
 
 
@@ -50,7 +50,7 @@ def ravel(a: Any, order: str = "C") -> Any:
 def _refuse_memory_order(what: str, x: Any, order: str) -> None:
     """Orders that depend on where the elements lie, which a graph does not know."""
     if order in ("A", "K") and x.ndim > 1:
-        raise ValueError(
+        raise ArgumentError(
             f"{what}: order {order!r} depends on how the elements lie in memory; write 'C' or 'F'{called_at()}"
         )
 
@@ -164,11 +164,11 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 def _joined(join: Any, arrays: list[Any], axis: Any, out: Any, dtype: Any, casting: str) -> Any:
     if not arrays:
-        raise ValueError(f"need at least one array to join{called_at()}")
+        raise ArgumentError(f"need at least one array to join{called_at()}")
     wanted = np.dtype(dtype) if dtype is not None else promoted(arrays)
     for a in arrays:
         if not np.can_cast(a.dtype, wanted, casting):  # type: ignore[arg-type]
-            raise TypeError(f"cannot cast {a.dtype} to {wanted} with casting={casting!r}{called_at()}")
+            raise ArgumentTypeError(f"cannot cast {a.dtype} to {wanted} with casting={casting!r}{called_at()}")
     return stored(out, join([cast(a, wanted) for a in arrays], axis))
 
 
@@ -276,7 +276,9 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if isinstance(indices_or_sections, (int, np.integer)):
         size = x.shape[normalize_axis("split", axis, x.ndim)]
         if size % indices_or_sections:
-            raise ValueError(f"split: {size} elements do not make {indices_or_sections} equal pieces; use array_split")
+            raise ArgumentError(
+                f"split: {size} elements do not make {indices_or_sections} equal pieces; use array_split"
+            )
     return array_split(x, indices_or_sections, axis)
 
 

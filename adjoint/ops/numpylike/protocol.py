@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.errors import AdjointError, CutGradientError, called_at
+from adjoint.core.errors import AdjointError, ArgumentTypeError, CutGradientError, called_at
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -127,7 +127,7 @@ def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
         y = function(*inputs, **extra)
     if mask is not True:
         if outs[0] is None or len(outs) > 1:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"numpy.{ufunc.__name__}: where= without out= leaves elements undefined; use np.where{called_at()}"
             )
         y = verbs.where(tensor(mask), y, outs[0])
@@ -171,7 +171,9 @@ def _reduce(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     keepdims, initial = options.pop("keepdims", False), options.pop("initial", None)
     refuse(f"numpy.{ufunc.__name__}.reduce", **options)
     if isinstance(axis, tuple) or (axis is None and x.ndim > 1):
-        raise TypeError(f"numpy.{ufunc.__name__}.reduce: the argument axis={axis!r} must be one axis{called_at()}")
+        raise ArgumentTypeError(
+            f"numpy.{ufunc.__name__}.reduce: the argument axis={axis!r} must be one axis{called_at()}"
+        )
     line, axis = one_axis("reduce", x, axis)
     parts = _f.unstack(line, axis)
     y = functools.reduce(_function(ufunc), parts if initial is None else (initial, *parts))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.errors import called_at
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
@@ -119,7 +119,7 @@ def _extreme(kind: Any, pick: Any, a: Any, axis: Any, out: Any, keepdims: Any, i
     x = tensor(a)
     if where is not True and where is not None:
         if initial is None:
-            raise ValueError(
+            raise ArgumentError(
                 f"{kind.__name__.lower()}: where= needs initial=, the result where nothing is chosen{called_at()}"
             )
         x = masked(x, where, initial)
@@ -189,7 +189,9 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 def _cumulative(running: Any, first: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:
     x = tensor(x)
     if axis is None and x.ndim > 1:
-        raise ValueError(f"cumulative_{running.__name__[3:]}: axis must be given for more than one axis{called_at()}")
+        raise ArgumentError(
+            f"cumulative_{running.__name__[3:]}: axis must be given for more than one axis{called_at()}"
+        )
     y = running(x, 0 if axis is None else axis, dtype)
     if not include_initial:
         return y

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import wrap
-from adjoint.core.errors import CutGradientError, called_at
+from adjoint.core.errors import ArgumentError, CutGradientError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
@@ -35,7 +35,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
-        raise ValueError(f"where: give both x and y, or neither{called_at()}")
+        raise ArgumentError(f"where: give both x and y, or neither{called_at()}")
     return _c.where(tensor(condition), _weak(x), _weak(y))
 
 
@@ -62,7 +62,7 @@ def clip(
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """As numpy.select."""
     if len(condlist) != len(choicelist) or not condlist:
-        raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices{called_at()}")
+        raise ArgumentError(f"select: {len(condlist)} conditions for {len(choicelist)} choices{called_at()}")
     chosen = _weak(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
         chosen = _c.where(tensor(condition), _weak(choice), chosen)
@@ -75,11 +75,11 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     n = len(options)
     if mode == "raise":
         if ((array_of(index) < 0) | (array_of(index) >= n)).any():
-            raise ValueError(f"choose: an index is outside the {n} choices{called_at()}")
+            raise ArgumentError(f"choose: an index is outside the {n} choices{called_at()}")
     elif mode in ("wrap", "clip"):
         index = index % n if mode == "wrap" else _f.clip(index, 0, n - 1)
     else:
-        raise ValueError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
+        raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
     dtype = promoted(options)
     shape = np.broadcast_shapes(index.shape, *(o.shape for o in options))
     chosen = verbs.broadcast_to(cast(options[-1], dtype), shape)
@@ -98,7 +98,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(funclist) == len(masks) + 1:
         masks = [*masks, ~np.logical_or.reduce(masks)]
     elif len(funclist) != len(masks):
-        raise ValueError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
+        raise ArgumentError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
     y = wrap(np.zeros(x.shape, x.dtype))
     for mask, function in zip(masks, funclist, strict=True):
         if mask.any():
@@ -111,7 +111,7 @@ def _piecewise(x: Any, masks: list[Any], funclist: Sequence[Any], args: Any, kw:
     if len(funclist) == len(masks) + 1:
         masks = [*masks, verbs.logical_not(functools.reduce(verbs.bitwise_or, masks))]
     elif len(funclist) != len(masks):
-        raise ValueError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
+        raise ArgumentError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
     y = verbs.zeros_like(x)
     for mask, function in zip(masks, funclist, strict=True):
         whole = verbs.broadcast_to(mask, x.shape)
@@ -130,7 +130,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         n = x.shape[axis]
         index = index % n if mode == "wrap" else _f.clip(index, 0, n - 1)
     elif mode != "raise":
-        raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
+        raise ArgumentError(f"take: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
     return stored(out, _f.take(x, index, axis))
 
 
@@ -169,7 +169,7 @@ def flatnonzero(a: Any) -> Any:
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """As numpy.searchsorted; it works under vmap too."""
     if side not in ("left", "right"):
-        raise ValueError(f"searchsorted: side must be 'left' or 'right', not {side!r}{called_at()}")
+        raise ArgumentError(f"searchsorted: side must be 'left' or 'right', not {side!r}{called_at()}")
     line, v = verbs.stop_gradient(tensor(a)), verbs.stop_gradient(tensor(v))
     if sorter is not None:
         line = _f.take(line, tensor(sorter), 0)
@@ -200,7 +200,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if (steps >= 0).all():
         return searchsorted(edges, x, "left" if right else "right")
     if not (steps <= 0).all():
-        raise ValueError(f"digitize: bins must be in order{called_at()}")
+        raise ArgumentError(f"digitize: bins must be in order{called_at()}")
     return len(edges) - searchsorted(edges[::-1], x, "right" if right else "left")
 
 

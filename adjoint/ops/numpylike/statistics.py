@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
@@ -45,7 +45,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     if w.shape != x.shape:
         axes = axes_in_order("average", x, axis)
         if axis is None or w.shape != tuple(x.shape[a] for a in (axis if isinstance(axis, tuple) else (axis,))):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"average: weights of shape {w.shape} for an input of shape {x.shape} and axis {axis}{called_at()}"
             )
         order = sorted(range(w.ndim), key=lambda k: (axis if isinstance(axis, tuple) else (axis,))[k] % x.ndim)
@@ -119,7 +119,7 @@ def _place(q: Any, count: Any, method: str) -> Any:
         return count * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in _ROUNDED:
         return _ROUNDED[method]((count - 1) * q)
-    raise TypeError(
+    raise ArgumentTypeError(
         f"quantile: method={method!r} has no derivative here; use one of {', '.join([*_CONTINUOUS, *_ROUNDED])}"
     )
 
@@ -162,10 +162,10 @@ def _quantile_checked(
     what: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, nan: bool
 ) -> Any:
     if weights is not None:
-        raise TypeError(f"{what}: the argument weights= is not supported for Tensors{called_at()}")
+        raise ArgumentTypeError(f"{what}: the argument weights= is not supported for Tensors{called_at()}")
     q = cast(tensor(q), None if is_inexact(tensor(q).dtype) else np.float64)
     if not q.tracked and not ((q.asnumpy() >= 0) & (q.asnumpy() <= 1)).all():
-        raise ValueError(f"{what}: q must lie in [0, 1] (or [0, 100] for percentiles){called_at()}")
+        raise ArgumentError(f"{what}: q must lie in [0, 1] (or [0, 100] for percentiles){called_at()}")
     return stored(out, _quantiles(tensor(a), q, axis, keepdims, method, nan))
 
 

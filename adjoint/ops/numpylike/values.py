@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.errors import DtypeError, called_at
+from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
@@ -91,7 +91,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     """As numpy.apply_along_axis."""
     x = tensor(arr)
     if not -x.ndim <= axis < x.ndim:
-        raise ValueError(f"apply_along_axis: axis {axis} for {x.ndim} axes{called_at()}")
+        raise ArgumentError(f"apply_along_axis: axis {axis} for {x.ndim} axes{called_at()}")
     axis %= x.ndim
     rest = x.shape[:axis] + x.shape[axis + 1 :]
     lines = _f.reshape(_f.moveaxis(x, axis, -1), (-1, x.shape[axis]))
