@@ -14,7 +14,7 @@ from adjoint.api.inputs import Call, binding, check_function, check_inputs, chec
 from adjoint.core import context, tree
 from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
-from adjoint.core.errors import ArgumentError, NotDifferentiableError, boundary, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, boundary, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.functional.joining import stack
 
@@ -232,20 +232,43 @@ def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-@boundary
-def hvp(fn: Callable[..., Any], inputs: Any, v: Any) -> tuple[Any, Any]:
-    """The gradient of a scalar function and the product of its Hessian with `v`: `(gradient, product)`.
+def hvp(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, *misplaced: Any) -> Callable[..., Any]:
+    """The product of the Hessian of a scalar function with a vector: `hvp(fn)(x, v)` is `hessian(fn)(x) @ v`.
 
-    Costs a few times the function itself, whatever the number of inputs.
+    The vector comes after the arguments of `fn`; for a tuple of positions it is a tuple of as many, and so is the result.
+    The Hessian is not built: the cost is a few times that of the function, whatever the number of inputs.
+    `jvp(grad(fn), x, v)` gives the gradient and the product at the same cost.
 
     >>> import adjoint as ad
-    >>> g, hv = ad.hvp(lambda x: (x ** 3).sum(), ad.Tensor([1.0, 2.0]), ad.Tensor([1.0, 1.0]))
-    >>> print(g, hv)
-    [ 3. 12.] [ 6. 12.]
+    >>> print(ad.hvp(lambda x: (x ** 3).sum())(ad.Tensor([1.0, 2.0]), ad.Tensor([1.0, 1.0])))
+    [ 6. 12.]
     """
-    count = len(inputs) if isinstance(inputs, (tuple, list)) else 1
-    position: Any = tuple(range(count)) if count > 1 else 0
-    return jvp(grad(_scalar("hvp", fn), position), inputs, v)
+    if misplaced:
+        raise ArgumentTypeError(
+            f"hvp is called as hessian is: hvp(fn)(x, v), not hvp(fn, x, v). It gives the product alone; "
+            f"jvp(grad(fn), x, v) gives the gradient and the product{called_at()}"
+        )
+    positions = check_positions("hvp", grad_position)
+    check_function("hvp", fn)
+    several = isinstance(grad_position, tuple) and len(grad_position) > 1
+
+    @boundary
+    def product(*args: Any, **kwargs: Any) -> Any:
+        if not args or len(args) + len(kwargs) <= len(positions):
+            raise ArgumentTypeError(f"hvp({name_of(fn)}): the vector is missing, after the arguments{called_at()}")
+        *inputs, v = args
+        call = Call("hvp", fn, positions, tuple(inputs), kwargs)
+
+        def chosen_only(*values: Any) -> Any:
+            new_args, new_kwargs = call.replace(values)
+            return context.readable(fn)(*new_args, **new_kwargs)
+
+        chosen_only.__name__ = name_of(fn)
+        gradient = grad(_scalar("hvp", chosen_only), tuple(range(len(positions))) if several else 0)
+        return jvp(gradient, tuple(call.chosen), v if several else (v,))[1]
+
+    product.__name__ = f"hvp({name_of(fn)})"
+    return product
 
 
 @boundary
@@ -257,7 +280,7 @@ def nth_derivative(fn: Callable[..., Any], n: int, x: Any) -> Any:
     [-1.]
     """
     if not isinstance(n, int) or n < 0:
-        raise ArgumentError(f"nth_derivative: n must be a whole number >= 0, not {n!r}{called_at()}")
+        raise ArgumentError(f"nth_derivative: n must be an integer >= 0, not {n!r}{called_at()}")
     for _ in range(n):
         fn = grad(fn)
     return wrap(fn(x))

@@ -49,7 +49,7 @@ class Adjoint(Contender):
         return self.call(ad.hessian(loss), args)
 
     def hvp(self, loss: Callable[..., Any], args: list[Any]) -> Step:
-        return self.call(lambda x, v: ad.hvp(loss, x, v)[1], args)
+        return self.call(ad.hvp(loss), args)
 
     def jacobian(self, loss: Callable[..., Any], args: list[Any]) -> Step:
         return self.call(ad.vmap(ad.jacrev(loss)), args)

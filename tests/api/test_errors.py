@@ -59,7 +59,7 @@ REFUSALS = {
     "float index by __index__": (lambda: [1, 2][ad.Tensor(1.0)], TypeError, ["only an integer Tensor can be an index"]),
     "odd data": (lambda: ad.Tensor(["a"]), TypeError, ["Tensor() cannot hold list data ['a']"]),
     "bits of floats": (lambda: X & X, TypeError, ["BitwiseAnd()", "not defined for float32 and float32; cast"]),
-    "n-th derivative": (lambda: ad.nth_derivative(ops.sin, -1, 1.0), ValueError, ["n must be a whole number >= 0, not -1"]),
+    "n-th derivative": (lambda: ad.nth_derivative(ops.sin, -1, 1.0), ValueError, ["n must be an integer >= 0, not -1"]),
     "set_data shape": (lambda: ad.Parameter(X, name="w").set_data(ops.ones(2)), ValueError, ["Parameter 'w' has shape (3,), the new data (2,)"]),
     "singular matrix": (lambda: ops.inv(np.zeros((2, 2))), np.linalg.LinAlgError, ["Inv()", "Singular matrix"]),
 }  # fmt: skip

@@ -108,16 +108,54 @@ def test_hessian_in_all_mode_combinations():
     for outer in (ad.jacfwd, ad.jacrev):
         for inner in (ad.jacfwd, ad.jacrev):
             close(outer(inner(scalar))(X), exact, rtol=1e-12)
-    g, hv = ad.hvp(scalar, X, V)
+    close(ad.hvp(scalar)(X, V), np.asarray(exact) @ V, rtol=1e-12)
+    close(ad.jit(ad.hvp(scalar))(X, V), np.asarray(exact) @ V, rtol=1e-12)
+    g, hv = ad.jvp(ad.grad(scalar), X, V)
     close(hv, np.asarray(exact) @ V, rtol=1e-12)
     close(g, ad.grad(scalar)(X))
+
+
+def of_two(x, y, scale=1.0):
+    return (ops.sin(x * y[0]) * y[1] ** 3).sum() * scale
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, ad.jit], ids=["dynamic", "static"])
+@pytest.mark.parametrize("position", [0, 1, (0,), (1,), (0, 1), (1, 0)], ids=str)
+def test_a_product_with_the_hessian_is_called_as_the_hessian(position, mode):
+    x, y = RNG.normal(size=(2, 3)), RNG.normal(size=2)
+    several = isinstance(position, tuple) and len(position) > 1
+    chosen = [(x, y)[i] for i in (position if isinstance(position, tuple) else (position,))]
+    vs = [RNG.normal(size=c.shape) for c in chosen]
+    H = ad.hessian(of_two, position)(x, y, scale=2.0)
+    rows = H if several else ((H,),)
+    expected = [sum(np.tensordot(np.asarray(b), v, v.ndim) for b, v in zip(row, vs, strict=True)) for row in rows]
+    found = mode(ad.hvp(of_two, position))(x, y, tuple(vs) if several else vs[0], scale=2.0)
+    for p, e in zip(found if several else (found,), expected, strict=True):
+        close(p, e, rtol=1e-10)
+
+
+def test_a_product_with_the_hessian_takes_structures_and_keywords():
+    x, v = {"a": X, "b": [V]}, {"a": V, "b": [X]}
+    found = ad.hvp(lambda d: (d["a"] ** 2 * d["b"][0]).sum())(x, v)
+    close(found["a"], 2 * V * V + 2 * X * X)
+    close(found["b"][0], 2 * X * V)
+    close(ad.hvp(of_two, 1)(V[:2], x=X, y=X[:2]), np.asarray(ad.hessian(of_two, 1)(X, X[:2])) @ V[:2])
+    batch = ad.vmap(ad.hvp(scalar), (None, 0))(X, np.eye(3))
+    close(batch, ad.hessian(scalar)(X), rtol=1e-12)
+
+
+def test_a_product_with_the_hessian_says_how_it_is_called():
+    with pytest.raises(TypeError, match=r"hvp\(fn\)\(x, v\), not hvp\(fn, x, v\)"):
+        ad.hvp(scalar, X, V)
+    with pytest.raises(TypeError, match=r"hvp\(scalar\): the vector is missing"):
+        ad.hvp(scalar)(X)
 
 
 def test_hessian_wants_a_scalar():
     with pytest.raises(ValueError, match=r"hessian: f must return one scalar, it returned shape \(4,\)"):
         ad.hessian(f)(X)
     with pytest.raises(ValueError, match="hvp: f must return one scalar"):
-        ad.hvp(f, X, V)
+        ad.hvp(f)(X, V)
 
 
 def test_dual_numbers_by_hand():

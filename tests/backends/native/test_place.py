@@ -75,7 +75,7 @@ def rosenbrock(x: Any) -> Any:
 
 def test_a_product_with_a_hessian_is_one_pass() -> None:
     x, v = np.random.default_rng(2).normal(size=(2, 50))
-    assert units(lambda x, v: ad.hvp(rosenbrock, x, v)[1], x, v) == (1, 0)
+    assert units(ad.hvp(rosenbrock), x, v) == (1, 0)
 
 
 def test_many_updates_stay_in_place() -> None:
