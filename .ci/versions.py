@@ -29,8 +29,8 @@ PART = [
     "tests/api/test_jit_edges.py",
     "tests/api/test_grad.py",
     "tests/core",
-    "tests/backends/native/test_call.py",
-    "tests/backends/native/test_cache.py",
+    "tests/backends/native/test_kernel_call.py",
+    "tests/backends/native/test_object_cache.py",
     "tests/train/test_checkpoint.py",
     "tests/test_pains_python.py",
 ]

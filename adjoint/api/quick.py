@@ -124,7 +124,9 @@ def whole_quick(
     kernel = getattr(run, "whole", None)
     if kernel is None:
         return None
-    from adjoint.backends.native.whole import whole_call  # there is machine code, so the package for it is there
+    from adjoint.backends.native.runtime.container_call import (
+        whole_call,  # there is machine code, so the package for it is there
+    )
 
     return whole_call(kernel, arguments, numeric, rebuild, guards, release_gil=not is_brief(graph))
 

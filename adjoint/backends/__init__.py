@@ -10,7 +10,7 @@ from typing import Any
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at
 
-MODULES = {"native": "adjoint.backends.native.program", "interpreter": "adjoint.backends.interpreter"}
+MODULES = {"native": "adjoint.backends.native.compiler", "interpreter": "adjoint.backends.interpreter"}
 
 
 def load(name: str) -> Any:

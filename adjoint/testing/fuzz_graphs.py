@@ -19,7 +19,8 @@ import numpy as np
 
 from adjoint.api.grad import grad
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import program, threads
+from adjoint.backends.native import compiler
+from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import float32
 from adjoint.core.verbs import verbs
 from adjoint.graph.control import Control, float_positions
@@ -121,7 +122,7 @@ def each(graph: Graph, examples: Sequence[Arrays]) -> Arrays:
 def forward(random: Random, optimised: bool = False, **options: Any) -> None:
     """Integers: machine code and the interpreter, on the graph as it is or as the passes make it."""
     graph, inputs = random_graph(random, random.randrange(3, 15), empty=random.random() < 0.2, **options)
-    found = program.Program(verbs.optimise(graph)[0] if optimised else graph)(*inputs)
+    found = compiler.Program(verbs.optimise(graph)[0] if optimised else graph)(*inputs)
     exactly(graph, found, Steps(graph)(*inputs))
 
 
@@ -130,32 +131,32 @@ def donated(random: Random) -> None:
     graph, inputs = random_graph(random, random.randrange(3, 12))
     wanted = [np.array(y) for y in Steps(graph)(*inputs)]
     given = tuple(k for k in range(len(inputs)) if random.random() < 0.6)
-    run = program.Program(verbs.optimise(graph)[0])
+    run = compiler.Program(verbs.optimise(graph)[0])
     exactly(graph, [np.asarray(y) for y in run.giving_up([np.array(x) for x in inputs], given)], wanted)
 
 
 def on_threads(random: Random, **options: Any) -> None:
     """Large arrays, on two threads."""
-    before = threads.get_num_threads()
-    threads.set_num_threads(2)
+    before = thread_pool.get_num_threads()
+    thread_pool.set_num_threads(2)
     try:
         forward(random, **options)
     finally:
-        threads.set_num_threads(before)
+        thread_pool.set_num_threads(before)
 
 
 def batch(random: Random) -> None:
     """A batch in machine code, and each example of it in the interpreter."""
     graph, inputs = random_graph(random, random.randrange(3, 10))
     whole, stacked, examples = as_examples(graph, random, inputs)
-    exactly(whole, program.Program(verbs.optimise(whole)[0])(*stacked), each(graph, examples))
+    exactly(whole, compiler.Program(verbs.optimise(whole)[0])(*stacked), each(graph, examples))
 
 
 def numbers(random: Random) -> None:
     """Any numbers: machine code and dynamic mode."""
     graph, inputs = random_graph(random, random.randrange(3, 15), real=True)
     wanted = [np.asarray(y) for y in replay(graph, inputs)]
-    closely(graph, program.Program(graph)(*inputs), wanted, lambda k: Steps(graph)(*moved(graph, inputs, k)))
+    closely(graph, compiler.Program(graph)(*inputs), wanted, lambda k: Steps(graph)(*moved(graph, inputs, k)))
 
 
 def _pulled(random: Random) -> tuple[Graph, Graph, Arrays, tuple[int, ...], tuple[int, ...]]:
@@ -176,7 +177,7 @@ def gradient(random: Random) -> None:
         found = replay(graph, xs)
         return sum(total(found[k] * g) for k, g in zip(active, seeds, strict=True))
 
-    found = program.Program(verbs.optimise(pulled)[0])(*given)
+    found = compiler.Program(verbs.optimise(pulled)[0])(*given)
     traced = grad(slope, wanted)(*inputs)
     near = lambda k: Steps(pulled)(*moved(pulled, given, k))  # noqa: E731
     closely(pulled, found, [np.asarray(g) for g in (traced if isinstance(traced, tuple) else (traced,))], near)
@@ -204,7 +205,7 @@ def batch_of_gradients(random: Random) -> None:
     """Derivatives of a batch in machine code, and of each example in the interpreter."""
     _, pulled, given, _, _ = _pulled(random)
     whole, stacked, examples = as_examples(pulled, random, given)
-    found = program.Program(verbs.optimise(whole)[0])(*stacked)
+    found = compiler.Program(verbs.optimise(whole)[0])(*stacked)
     closely(whole, found, each(pulled, examples), lambda k: Steps(whole)(*moved(whole, stacked, k)))
 
 

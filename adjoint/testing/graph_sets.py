@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint import graph as graphs_of
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native import program
+from adjoint.backends.native import compiler
 from adjoint.core import tree
 from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Graph
@@ -64,7 +64,7 @@ SETS = {
 def check(name: str, graph: Graph, xs: list[Any]) -> bool:
     """Run a graph guarded, and compare; False if nothing of it is compiled."""
     with np.errstate(all="ignore"):
-        compiled = program.Program(graph)
+        compiled = compiler.Program(graph)
         if all(isinstance(run, Steps) for run, _, _ in compiled.steps):
             return False
         for found, wanted in zip(compiled(*xs), Steps(graph)(*xs), strict=True):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from adjoint.backends.native.canonical import canonical
-from adjoint.backends.native.program import can_compile
+from adjoint.backends.native.compiler import can_compile
+from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.ops.card import REGISTRY, Op

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from adjoint.backends.native import cache, checked, jit, program
+from adjoint.backends.native import compiler
+from adjoint.backends.native.runtime import checked_build, llvm_compile, object_cache
 
 
 @contextmanager
 def quick_builds(effort: int = 0, bits: int = 0) -> Iterator[None]:
     """Kernels are checked, compiled with little effort for vectors of so many bits, and not kept on disk."""
-    before = jit.EFFORT, program.vector_bits, cache._current, cache._chosen
-    widest = program.vector_bits()
-    jit.EFFORT, cache._current, cache._chosen = effort, None, True
-    program.vector_bits = lambda: min(bits or widest, widest)
+    before = llvm_compile.EFFORT, compiler.vector_bits, object_cache._current, object_cache._chosen
+    widest = compiler.vector_bits()
+    llvm_compile.EFFORT, object_cache._current, object_cache._chosen = effort, None, True
+    compiler.vector_bits = lambda: min(bits or widest, widest)
     try:
-        with checked.build():
+        with checked_build.build():
             yield
     finally:
-        jit.EFFORT, program.vector_bits, cache._current, cache._chosen = before
+        llvm_compile.EFFORT, compiler.vector_bits, object_cache._current, object_cache._chosen = before

@@ -15,10 +15,10 @@ import adjoint as ad
 from adjoint import nn, ops
 from adjoint.api.compiled import executable
 from adjoint.api.quick import is_brief, whole_quick
-from adjoint.backends.native import call, layout
+from adjoint.backends.native.runtime import kernel_call, object_layout
 from adjoint.core import context, tree
 
-pytestmark = pytest.mark.skipif(layout.problem() is not None, reason=str(layout.problem()))
+pytestmark = pytest.mark.skipif(object_layout.problem() is not None, reason=str(object_layout.problem()))
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
 
@@ -339,7 +339,7 @@ def test_threads_have_results_and_scratch_memory_of_their_own() -> None:
 
 def test_without_knowledge_of_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the C functions cannot be trusted, calls take the portable way."""
-    monkeypatch.setattr(call, "problem", lambda: "for a test")
+    monkeypatch.setattr(kernel_call, "problem", lambda: "for a test")
     function = native(lambda xs: (xs[0] * xs[1], [xs[0]]))
     for _ in range(4):
         same(function([X, Y]), (X * Y, [X]))

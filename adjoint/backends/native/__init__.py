@@ -1,1 +1,42 @@
-"""Graph -> machine code for the CPU, through LLVM."""
+"""Graph -> machine code for the CPU, through LLVM: `compiler.compile(graph)` is a callable on arrays.
+
+A graph goes through five rooms, in this order. Each room's own page says what comes in and what goes out.
+
+    rewrite/    graph -> graph, in the forms for which there is code
+                canonical           all rewrites, in order
+                einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
+                merge_matmuls       products of stacks, and products with a common factor, as one larger product
+                insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
+                random_bits         random bits as integer steps on a counter
+    plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
+                units               which nodes are stored, and the units in order
+                loop_expressions    what a nest computes at one point of its iteration space
+                coalesce_axes       neighbouring axes of a nest as one
+                row_fusion          nests that follow one another row by row, in one loop over rows
+    emit/       units -> text of LLVM IR
+                graph_emitter       a planned graph as straight code, with its arena
+                loop_nest           the loops of a nest: vectors, threads, partial sums
+                expression_code     the value of an expression in a register; vector_access reads and writes memory
+                lanes               elementwise ops on vector lanes; floor_division among them
+                control_flow        branches and loops; linear_recurrence is the fast form of linear ones
+                llvm_ir             writing IR: modules, blocks, loops
+                vecmath/            elementary functions as polynomials
+    kernels/    what needs a page of its own
+                gather_scatter      indexing with run-time indices, slices that are set, joining
+                argmax_cumsum       ops that run along one axis
+                matmul              matrix products of a graph; matmul_epilogue computes what follows on their tiles
+                gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
+                direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
+                window_pooling      pooling and its gradients; pooling_geometry has the windows
+                window_loops        what convolution and pooling share
+    runtime/    text of IR -> machine code in memory, and the call from Python and back
+                llvm_compile        LLVM, in parts at the same time (module_split), through the object_cache
+                thread_pool         the parallel loop of compiled code
+                interrupt           Ctrl-C in compiled code
+                checked_build       builds whose loads and stores are compared with bounds (bounds_checks)
+                kernel_call         from arrays into a kernel: array_entry is the compiled way
+                container_call      from containers of Tensors into a kernel: container_unpack, container_build, call_guards
+                object_layout       what compiled code knows of CPython's and NumPy's objects
+
+`compiler` leads a graph through the rooms, and leaves to the interpreter what has no code.
+"""

@@ -16,8 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native import code, jit, program
-from adjoint.backends.native.call import conform
+from adjoint.backends.native import compiler
+from adjoint.backends.native.emit import llvm_ir
+from adjoint.backends.native.runtime import llvm_compile
+from adjoint.backends.native.runtime.kernel_call import conform
 from adjoint.core.spec import Spec
 from adjoint.testing.graph_sets import SETS, check
 
@@ -79,7 +81,7 @@ def guarded_callable(library: Any, symbol: str, inputs: Any, outputs: Any, *, ar
     return call
 
 
-def guarded_constant(module: code.Module, array: np.ndarray) -> str:
+def guarded_constant(module: llvm_ir.Module, array: np.ndarray) -> str:
     """Like `Module.constant`, in guarded memory."""
     room = Room(array.nbytes, True, 0xFF)
     room.bytes[:] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
@@ -103,15 +105,15 @@ def trespass(how: str) -> None:
           ret void
         }"""
     given, result = (Spec((n,), np.dtype(np.float64)) for n in sizes)
-    guarded_callable(jit.compile_ir(text, ["kernel"], {}), "kernel", [given], [result])(np.zeros(sizes[0]))
+    guarded_callable(llvm_compile.compile_ir(text, ["kernel"], {}), "kernel", [given], [result])(np.zeros(sizes[0]))
 
 
 def main() -> None:
     if sys.argv[1] in ("--reads", "--writes"):
         return trespass(sys.argv[1])
     faulthandler.enable()
-    program.call.make_callable = guarded_callable  # type: ignore[assignment]
-    code.Module.constant = guarded_constant  # type: ignore[method-assign]
+    compiler.call.make_callable = guarded_callable  # type: ignore[assignment]
+    llvm_ir.Module.constant = guarded_constant  # type: ignore[method-assign]
     for chosen in sys.argv[1:]:
         count = 0
         for name, graph, xs in SETS[chosen]():

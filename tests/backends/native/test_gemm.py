@@ -12,13 +12,15 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.backends.native import blocking, epilogue, gemm, jit, program, threads
-from adjoint.backends.native.blocking import Product
-from adjoint.backends.native.code import Module
-from adjoint.backends.native.frame import Frame, Shared
-from adjoint.backends.native.lanes import Lanes
-from adjoint.backends.native.lines import get, put
-from adjoint.backends.native.tiles import Spot, spans
+from adjoint.backends.native import compiler
+from adjoint.backends.native.emit.graph_emitter import Frame, Shared
+from adjoint.backends.native.emit.lanes import Lanes
+from adjoint.backends.native.emit.llvm_ir import Module
+from adjoint.backends.native.emit.vector_access import get, put
+from adjoint.backends.native.kernels import gemm, gemm_blocking, matmul_epilogue
+from adjoint.backends.native.kernels.gemm_blocking import Product
+from adjoint.backends.native.kernels.gemm_tiles import Spot, spans
+from adjoint.backends.native.runtime import llvm_compile, thread_pool
 
 SIZES = (1, 7, 8, 9, 15, 16, 17, 33, 64, 100, 130)
 FLIPS = list(itertools.product((False, True), repeat=2))
@@ -34,9 +36,9 @@ def rng() -> np.random.Generator:
 @pytest.fixture
 def pool() -> Iterator[Callable[[int], None]]:
     """A way to set the number of threads, which ends with the test."""
-    before = threads.get_num_threads()
-    yield threads.set_num_threads
-    threads.set_num_threads(before)
+    before = thread_pool.get_num_threads()
+    yield thread_pool.set_num_threads
+    thread_pool.set_num_threads(before)
 
 
 def close(found: Any, wanted: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
@@ -47,9 +49,9 @@ def close(found: Any, wanted: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     assert np.all(np.abs(found - wanted) <= TOLERANCE[a.dtype] * 4 * scale)
 
 
-def compiled(f: Callable[..., Any], *xs: np.ndarray) -> program.Program:
+def compiled(f: Callable[..., Any], *xs: np.ndarray) -> compiler.Program:
     """A function as machine code, and nothing of it left to the interpreter."""
-    made = program.Program(ad.jit(f).graph(*xs))
+    made = compiler.Program(ad.jit(f).graph(*xs))
     assert not made.left_out
     return made
 
@@ -86,14 +88,16 @@ def test_packed_and_in_several_blocks(
 ) -> None:
     k = 611
     a, b = rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)
-    plan = blocking.layout(Product(F32, m, n, k, (1, m) if flips[0] else (k, 1), (1, k) if flips[1] else (n, 1)), 512)
+    plan = gemm_blocking.layout(
+        Product(F32, m, n, k, (1, m) if flips[0] else (k, 1), (1, k) if flips[1] else (n, 1)), 512
+    )
     assert (plan.left, plan.right) == (left, right) and plan.deep < k and plan.chunks > 3
     check_pairs([(a, b)], flips)
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512])
 def test_vector_widths(bits: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(program, "vector_bits", lambda: bits)
+    monkeypatch.setattr(compiler, "vector_bits", lambda: bits)
     shapes = [(33, 17, 20), (1, 30, 19), (30, 1, 19), (50, 40, 300), (9, 5, 1)]
     pairs = [(rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)) for m, n, k in shapes]
     check_pairs(pairs, (False, False))
@@ -158,7 +162,7 @@ def test_the_number_of_threads_does_not_change_a_bit(
 
 def test_large_products_are_cut_into_chunks() -> None:
     def chunks(m: int, n: int, k: int) -> int:
-        return blocking.layout(Product(F32, m, n, k, (k, 1), (n, 1)), 512).chunks
+        return gemm_blocking.layout(Product(F32, m, n, k, (k, 1), (n, 1)), 512).chunks
 
     assert chunks(64, 64, 64) == 1
     assert chunks(512, 512, 512) > 4
@@ -208,12 +212,12 @@ class Bench:
 
 def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[Spot], None] | None = None) -> None:
     """Compile a product and run it on [a, b, c, *captured]."""
-    frame = Bench(Module(), program.vector_bits())
-    a, b, c, *captured = (program._buffer(frame.code, k) for k in range(len(arrays)))
+    frame = Bench(Module(), compiler.vector_bits())
+    a, b, c, *captured = (compiler._buffer(frame.code, k) for k in range(len(arrays)))
     epilogue = gemm.Epilogue(write, [(x, None) for x in captured], [(0, F64)]) if write else None
     gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue)
-    text = program.module_text(frame.shared.module, frame.shared, len(arrays), {})
-    library = jit.compile_ir(text, ["kernel"], program._externals(frame.shared.module, frame.shared))
+    text = compiler.module_text(frame.shared.module, frame.shared, len(arrays), {})
+    library = llvm_compile.compile_ir(text, ["kernel"], compiler._externals(frame.shared.module, frame.shared))
     arena = np.zeros(frame.shared.arena.size + 64, np.uint8)
     buffers = (ctypes.c_void_p * (len(arrays) + 1))(*(x.ctypes.data for x in (*arrays, arena)))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library["kernel"])(ctypes.addressof(buffers))
@@ -252,11 +256,11 @@ def test_epilogue(m: int, n: int, k: int, rng: np.random.Generator) -> None:
 # ---------------------------------------------------------------- nests that become epilogues
 
 
-def fused(f: Callable[..., Any], *xs: np.ndarray) -> list[epilogue.Fused]:
+def fused(f: Callable[..., Any], *xs: np.ndarray) -> list[matmul_epilogue.Fused]:
     """The products of a function that have an epilogue."""
-    graph = program.canonical(ad.jit(f).graph(*xs))
-    frame = Frame(Shared(Module(), program.vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
-    return [unit for unit in frame.units if isinstance(unit, epilogue.Fused)]
+    graph = compiler.canonical(ad.jit(f).graph(*xs))
+    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
+    return [unit for unit in frame.units if isinstance(unit, matmul_epilogue.Fused)]
 
 
 SHAPES = [(20, 33, 17), (130, 70, 300), (70, 513, 400), (1, 40, 9), (300, 48, 611)]
@@ -359,8 +363,8 @@ def test_a_factor_of_several_products_is_packed_once(flip: bool, rng: np.random.
             x = ops.tanh(x @ (w.T if flip else w))
         return x
 
-    graph = program.canonical(ad.jit(f).graph(w, x))
-    frame = Frame(Shared(Module(), program.vector_bits()), graph, ["%w", "%x"], {})
+    graph = compiler.canonical(ad.jit(f).graph(w, x))
+    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, ["%w", "%x"], {})
     frame.run()
     calls = [line for line in frame.code.lines if "_columns(" in line or "_columns," in line]
     assert len(calls) == 1
@@ -381,8 +385,8 @@ def rounds(w: Any, x: Any, n: Any) -> Any:
 
 def test_a_factor_of_every_round_is_packed_before_the_loop(rng: np.random.Generator) -> None:
     w, x = rng.standard_normal((200, 200)) / 20, rng.standard_normal((20, 200))
-    graph = program.canonical(ad.jit(rounds).graph(w, x, np.asarray(4)))
-    frame = Frame(Shared(Module(), program.vector_bits()), graph, ["%w", "%x", "%n"], {})
+    graph = compiler.canonical(ad.jit(rounds).graph(w, x, np.asarray(4)))
+    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, ["%w", "%x", "%n"], {})
     frame.run()
     packed = [k for k, line in enumerate(frame.code.lines) if "_columns" in line]
     head = next(k for k, line in enumerate(frame.code.lines) if line.startswith("head"))

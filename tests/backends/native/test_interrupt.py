@@ -59,7 +59,9 @@ def test_a_loop_is_stopped(name):
     assert process.end()[0] == 0
 
 
-@pytest.mark.parametrize("name", ["short_ways", "join", "sleep", "training", "donated", "straight_line", "own_handler", "ignored"])
+@pytest.mark.parametrize(
+    "name", ["short_ways", "join", "sleep", "training", "donated", "straight_line", "own_handler", "ignored"]
+)
 def test_what_is_left_after_it(name):
     process = Process(name)
     assert process.line() == "ready"

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native.lanes import RULES
-from adjoint.backends.native.program import Program
+from adjoint.backends.native.compiler import Program
+from adjoint.backends.native.emit.lanes import RULES
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph, Node

@@ -12,7 +12,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native.program import Program as Compiled
+from adjoint.backends.native.compiler import Program as Compiled
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError
 from adjoint.graph.control import Control

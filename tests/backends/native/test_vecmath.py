@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from adjoint.backends.native import vecmath
+from adjoint.backends.native.emit import vecmath
 
 DTYPES = {"float": np.float32, "double": np.float64}
 WIDTHS = (1, 8)

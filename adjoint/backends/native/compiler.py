@@ -1,0 +1,347 @@
+"""A graph as machine code, with the interpreter for what has no code."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Sequence
+from math import prod
+from threading import Thread
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.interpreter import Steps
+from adjoint.backends.native.emit import vecmath
+from adjoint.backends.native.emit.graph_emitter import Frame, Shared
+from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.kernels import gather_scatter
+from adjoint.backends.native.plan.units import has_code
+from adjoint.backends.native.rewrite.canonical import canonical
+from adjoint.backends.native.runtime import (
+    bounds_checks,
+    checked_build,
+    interrupt,
+    kernel_call,
+    llvm_compile,
+    thread_pool,
+)
+from adjoint.backends.native.runtime.module_split import split
+from adjoint.core.errors import IndexingError
+from adjoint.core.spec import Spec, int64
+from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
+
+llvm_compile.host()  # LLVM is loaded with this module
+
+
+def compile(graph: Graph) -> Program:
+    """A function from arrays to the arrays of the results."""
+    return Program(graph)
+
+
+class Program:
+    """A graph as stages: compiled kernels, and steps of the interpreter between them."""
+
+    def __init__(self, graph: Graph) -> None:
+        start = time.perf_counter()
+        common()
+        self.graph = canonical(graph)
+        stages = self._stages()
+        self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
+        for native, part, inputs, outputs in stages:
+            self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
+        ends = [list(self.graph.params), list(self.graph.outputs)]
+        alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
+        self.whole = self.steps[0][0] if alone else None
+        self._overwriting: dict[tuple[int, ...], Callable[[list[Any]], list[Any]]] = {}
+        self.seconds = time.perf_counter() - start
+
+    def explain(self) -> str:
+        """How it runs: what became machine code, and what did not."""
+        compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
+        lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
+        if self.left_out:
+            lines.append(f"in the interpreter: {', '.join(str(n.op) for n in self.left_out)}")
+        return "\n".join(lines)
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        if self.whole is not None:
+            return self.whole(*arrays)
+        values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
+        for run, inputs, outputs in self.steps:
+            values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
+        return [np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+
+    def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
+        """The results; those that can be are written over donated inputs."""
+        if self.whole is None:
+            return self(*inputs)
+        if donated not in self._overwriting:
+            self._overwriting[donated] = overwriting(self.graph, donated)
+        return self._overwriting[donated](inputs)
+
+    def _numbered(self, interpreted: set[Node]) -> dict[Node, int]:
+        """The turn of each node."""
+        stage: dict[Node, int] = {}
+        for node in self.graph.nodes:
+            if isinstance(node.op, (Param, Const)):
+                continue
+            least = max([stage[i] for i in node.inputs if i in stage], default=0)
+            if not isinstance(node.op, Pick):
+                odd = node in interpreted or not can_compile(node)
+                least += least % 2 != int(odd)
+            stage[node] = least
+        return stage
+
+    def _across(self, stage: dict[Node, int]) -> set[Node]:
+        """All calls that make or take arrays of unknown size, if one such array would have to leave its turn."""
+        users = [(n, i) for n in stage for i in n.inputs if i in stage and _unknown(i.spec)]
+        inside = all(stage[n] == stage[i] for n, i in users) and not any(_unknown(n.spec) for n in self.graph.outputs)
+        return set() if inside else {n for pair in users for n in pair} | {n for n in stage if _unknown(n.spec)}
+
+    def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
+        """Nodes in turns of compiled (even) and interpreted (odd) ones, each turn a graph of its own."""
+        stage = self._numbered(set())
+        if unknown := self._across(stage):
+            stage = self._numbered(unknown)
+        self.left_out = [n for n, k in stage.items() if k % 2 and not isinstance(n.op, Pick)]
+        found = []
+        for k in range(max(stage.values(), default=-1) + 1):
+            mine = [n for n in self.graph.nodes if stage.get(n) == k]
+            if not mine:
+                continue
+            inside = set(mine)
+            read = {i for n in mine for i in n.inputs if i not in inside and not isinstance(i.op, Const)}
+            inputs = [n for n in (*self.graph.params, *stage) if n in read]
+            later = {i for n in self.graph.nodes if stage.get(n, -1) > k for i in n.inputs} | set(self.graph.outputs)
+            wanted = [n for n in mine if n in later and not isinstance(n.spec, tuple)]
+            outputs = list(dict.fromkeys([n for n in self.graph.outputs if n in inside] + wanted))
+            effects = tuple(n for n in self.graph.effects if n in inside)
+            if not outputs and not effects:
+                continue
+            part = _cut(inputs, outputs, effects, self.graph.name)
+            found.append((k % 2 == 0, part, inputs, outputs))
+        return found
+
+
+def _unknown(spec: Any) -> bool:
+    """Whether a value has a size known only at run time."""
+    return any(min(s.shape, default=0) < 0 for s in (spec if isinstance(spec, tuple) else (spec,)))
+
+
+def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
+    """A part of a graph as a graph: what comes from before is an input."""
+    found: dict[Node, Node] = {n: Node(Param(k), (), n.spec) for k, n in enumerate(inputs)}
+    builder = Builder()
+    for node in _between(inputs, [*outputs, *effects]):
+        found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
+    return Graph(
+        tuple([found[n] for n in inputs]), tuple([found[n] for n in outputs]), name, tuple([found[n] for n in effects])
+    )
+
+
+def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
+    known = set(inputs)
+    done: dict[Node, None] = {}
+    stack = [(n, False) for n in reversed(outputs)]
+    while stack:
+        node, ready = stack.pop()
+        if node in done or node in known:
+            continue
+        if ready:
+            done[node] = None
+        else:
+            stack.append((node, True))
+            stack += [(i, False) for i in reversed(node.inputs) if i not in done]
+    return list(done)
+
+
+def can_compile(node: Node) -> bool:
+    """Whether a node can be part of a compiled kernel."""
+    return not node.op.effect and has_code(node, gather_scatter)
+
+
+def vector_bits() -> int:
+    """The width of the host's vectors."""
+    features = llvm_compile.host()[1]
+    return 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
+
+
+def kernel(graph: Graph) -> Callable[..., list[Any]]:
+    """One compiled function."""
+    return _compiled(graph, ())[0]
+
+
+def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], list[Any]]:
+    """A function that writes what results it can over the inputs at these places, and then returns those."""
+    run, same = _compiled(graph, donated)
+
+    def call_giving_up(inputs: list[Any]) -> list[Any]:
+        arrays = list(inputs)
+        for k in donated:
+            fits = kernel_call.fits(arrays[k], graph.params[k].spec) and arrays[k].flags.writeable
+            if graph.params[k].shape and not fits:
+                arrays[k] = np.array(arrays[k], order="C")
+        fresh = iter(run(*arrays))
+        return [arrays[same[k]] if k in same else next(fresh) for k in range(len(graph.outputs))]
+
+    return call_giving_up
+
+
+def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
+    """The compiled function, and which results are not among its own but written over which inputs."""
+    module = Module(checked=checked_build.wanted())
+    shared = Shared(module, vector_bits())
+    code = shared.code
+    inputs = []
+    for k, p in enumerate(graph.params):
+        pointer = _buffer(code, k)
+        inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
+    n = len(graph.params)
+    free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
+    frame = Frame(shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape))
+    same = _written_over(frame, graph, donated, inputs)
+    shared.polls.donated, shared.polls.given = frame.owned, {inputs[j] for j in same.values()}
+    found = frame.run()
+    own = [k for k in range(len(graph.outputs)) if k not in same]
+    for place, k in enumerate(own):
+        node, value = graph.outputs[k], found[k]
+        target = _buffer(code, n + place, f"%target{k}" if node.shape else None)
+        if not node.shape:
+            code.store(value, target, node.spec.dtype)
+        elif value != target:
+            code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
+    for k, j in same.items():
+        if found[k] != inputs[j]:
+            code.copy(inputs[j], found[k], prod(graph.outputs[k].shape) * graph.outputs[k].spec.dtype.itemsize)
+    for slot in shared.heap:
+        module.declare("void @free(ptr)")
+        code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
+    outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
+    if shared.checks:
+        outputs.append(Spec((), int64))
+        code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
+    specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    checker = None
+    if module.checked:
+        checker = bounds_checks.Checker([*map(_bytes, [*specs, *outputs]), shared.arena.size], module.sizes)
+    targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
+    texts = module_text(module, shared, n + len(outputs), targets, checker)
+    library = llvm_compile.compile_ir(
+        texts, ["kernel"], _externals(module, shared), keep=module.keep, threads=thread_pool.default_threads()
+    )
+    common().join()
+    run = kernel_call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
+    if checker is not None:
+        run = checked_build.watched(run, checker.sites)
+    return (_watched(run, graph) if shared.checks and not same else _unwatched(run) if shared.checks else run), same
+
+
+@functools.cache
+def common() -> Thread:
+    """A thread that compiles what all programs need, the pool and the way in, while the first of them is written."""
+
+    def work() -> None:
+        thread_pool.pool()
+        if not kernel_call.problem():
+            kernel_call.entry()
+
+    thread = Thread(target=work)
+    thread.start()
+    return thread
+
+
+def _written_over(frame: Frame, graph: Graph, donated: Sequence[int], inputs: Sequence[str]) -> dict[int, int]:
+    """Which results may be written over which donated inputs: of the same kind, and not read any more when it is written."""
+    same: dict[int, int] = {}
+    for k, node in enumerate(graph.outputs):
+        for j in donated:
+            param = graph.params[j]
+            taken = j in same.values() or node in graph.outputs[:k] or not node.shape
+            if taken or (node.shape, node.spec.dtype) != (param.shape, param.spec.dtype):
+                continue
+            if frame.updates_in_place(node, param) and node is not param:
+                frame.targets.pop(node, None)
+                same[k] = j
+            elif frame.may_overwrite(node, param):
+                frame.targets[node] = inputs[j]
+                same[k] = j
+            if k in same:
+                break
+    return same
+
+
+def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[Any]]:
+    """A kernel that notes an index out of range: then the interpreter says which."""
+    reference = Steps(graph)
+
+    def checked(*arrays: Any) -> list[Any]:
+        *found, status = run(*arrays)
+        return found if not status else reference(*arrays)
+
+    return checked
+
+
+def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
+    """A kernel whose inputs are overwritten: the interpreter cannot say more about an index out of range."""
+
+    def checked(*arrays: Any) -> list[Any]:
+        *found, status = run(*arrays)
+        if status:
+            raise IndexingError("an index is out of range; run without `donate` to see which")
+        return found
+
+    return checked
+
+
+def _buffer(code: Any, k: int, known: str | None = None) -> str:
+    """The address of a buffer; those of results have names from the beginning."""
+    return known or code.put(f"load ptr, ptr {code.put(f'getelementptr ptr, ptr %buffers, i64 {k}')}")
+
+
+def _bytes(spec: Spec) -> int:
+    return prod(spec.shape) * spec.dtype.itemsize
+
+
+def module_text(
+    module: Module, shared: Shared, arena: int, targets: dict[str, int], checker: bounds_checks.Checker | None = None
+) -> list[str]:
+    """The module, in parts."""
+    head = [
+        *(f"  {name}.at = getelementptr ptr, ptr %buffers, i64 {k}" for name, k in targets.items()),
+        *(f"  {name} = load ptr, ptr {name}.at" for name in targets),
+        f"  %arena.at = getelementptr ptr, ptr %buffers, i64 {arena}",
+        "  %arena = load ptr, ptr %arena.at",
+        "  %status = alloca i64",
+        "  store i64 0, ptr %status",
+        *shared.allocas,
+    ]
+    if checker is not None:
+        head += checker.rubbish({**targets, "%arena": arena})
+    left = _left_early(module, shared) if shared.polls.asked else []
+    main = "\n".join(
+        ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", *left, "}"]
+    )
+    more, definitions = vecmath.parts(module.maths)
+    functions, declarations = [*module.functions, main], [*module.declarations, *more]
+    if checker is not None:
+        functions = checker.rewritten(module.functions, main)
+        declarations += checked_build.DECLARE
+    return split(declarations, [*definitions, *functions])
+
+
+def _left_early(module: Module, shared: Shared) -> list[str]:
+    """The way out of a kernel that is interrupted."""
+    code = Code(module)
+    code.begin("interrupted")
+    for slot in shared.heap:
+        held = f"%held{slot[1:]}"
+        code.do(f"{held} = load ptr, ptr {slot}")
+        code.do(f"call void @free(ptr {held})")
+    return [*code.lines, "  ret void"]
+
+
+def _externals(module: Module, shared: Shared) -> dict[str, int]:
+    found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
+    found |= interrupt.externals() if shared.polls.asked else {}
+    return found | checked_build.externals() if module.checked else found

@@ -1,0 +1,396 @@
+"""A graph as straight code: registers for scalars, places in the arena for arrays, a call for each nest and kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.emit.lanes import Lanes
+from adjoint.backends.native.emit.llvm_ir import Code, Module, literal
+from adjoint.backends.native.emit.loop_nest import Fold, NestFunction, combine, neutral
+from adjoint.backends.native.emit.vector_access import fill
+from adjoint.backends.native.kernels import gather_scatter, matmul, matmul_epilogue
+from adjoint.backends.native.plan.coalesce_axes import loads_of
+from adjoint.backends.native.plan.loop_expressions import Apply, Expr, Load, Number, Scalar, Writer, contiguous
+from adjoint.backends.native.plan.row_fusion import banded
+from adjoint.backends.native.plan.units import Kernel, Nest, Plan, Unit, parts_of, same_memory
+from adjoint.backends.native.runtime import interrupt, thread_pool
+from adjoint.graph.control import Loop
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Const, Graph, Node, Pick
+
+ALIGN = 64
+
+
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // ALIGN) * ALIGN
+
+
+class Arena:
+    """Memory for what is not a result, planned while the code is written: places are used again when free."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[tuple[int, int]] = []  # (offset, size), apart from each other
+
+    def take(self, size: int) -> tuple[int, int]:
+        """A place of so many bytes: the smallest free one that fits, else at the end."""
+        room = _rounded(size)
+        fitting = [(n, offset) for offset, n in self._free if n >= room]
+        if fitting:
+            n, offset = min(fitting)
+            self._free.remove((offset, n))
+            if n > room:
+                self._free.append((offset + room, n - room))
+            return offset, size
+        self.size += room
+        return self.size - room, size
+
+    def give(self, place: tuple[int, int]) -> None:
+        """Let a place be used again, joined with its free neighbours."""
+        offset, size = place[0], _rounded(place[1])
+        for other in [p for p in self._free if p[0] + p[1] == offset or p[0] == offset + size]:
+            self._free.remove(other)
+            offset, size = min(offset, other[0]), size + other[1]
+        self._free.append((offset, size))
+
+
+class Frame:
+    """The code of one graph inside a function. Graphs inside control flow have frames of their own in the same function."""
+
+    def __init__(
+        self,
+        shared: Shared,
+        graph: Graph,
+        inputs: Sequence[str],
+        targets: Mapping[int, str],
+        owned: frozenset[Node] = frozenset(),
+    ) -> None:
+        self.shared, self.graph, self.code = shared, graph, shared.code
+        self.plan = Plan(graph, gather_scatter)
+        self.units = matmul_epilogue.folded(self.plan, self._reads)
+        self.groups = banded(self.units)
+        self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
+        self.results: dict[Node, list[str]] = {}  # of calls with several
+        self.lengths: dict[tuple[Node, int], str] = {}  # rounds of loops, known at run time
+        self.owned = owned  # inputs that may be overwritten
+        self.places: dict[Node, list[tuple[int, int]]] = {}
+        self.picks = {(n.inputs[0], n.op.index): n for n in graph.nodes if isinstance(n.op, Pick)}
+        self.targets: dict[Node, str] = {}
+        for k, pointer in targets.items():
+            self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
+        self.last = self._last_uses()
+        self.factors = matmul.factors(graph)
+        self._copies: dict[Node, dict[Any, tuple[int, int]]] = {}
+        self.now = 0
+
+    # ------------------------------------------------------------ values
+
+    def value(self, node: Node) -> str:
+        """The register of a scalar, the address of an array."""
+        if node in self.values:
+            return self.values[node]
+        if isinstance(node.op, Const):
+            if not node.shape:
+                found = literal(node.op.value, node.spec.dtype)
+            else:
+                found = self.shared.module.constant(np.asarray(node.op.value, node.spec.dtype))
+        elif isinstance(node.op, Pick):
+            found = self.results[node.inputs[0]][node.op.index]
+        elif same_memory(node) is not node:
+            found = self.value(node.inputs[0])
+        else:
+            raise AssertionError(f"{node.op} has not been computed")
+        self.values[node] = found
+        return found
+
+    def place(self, node: Node) -> str:
+        """Memory for an array: a result's own, or one in the arena."""
+        if node in self.targets:
+            return self.targets[node]
+        where = self.shared.arena.take(prod(node.shape) * node.spec.dtype.itemsize)
+        self.places[node] = [where]
+        return self.shared.address(where)
+
+    def keep(self, call: Node, index: int, where: tuple[int, int]) -> None:
+        """Memory that holds one of several results."""
+        pick = self.picks.get((call, index))
+        if pick is None:
+            self._temporary.append(where)
+        else:
+            self.places.setdefault(pick, []).append(where)
+
+    def scratch(self, size: int) -> str:
+        """Memory until the end of the unit."""
+        where = self.shared.arena.take(size)
+        self._temporary.append(where)
+        return self.shared.address(where)
+
+    def kept(self, node: Node, key: Any, size: int) -> tuple[str, bool]:
+        """Memory for something made of an array, for as long as that is used; and whether it has been made already."""
+        if place := self.shared.packed.get(self.value(node), {}).get(key):
+            return place, True
+        copies = self._copies.setdefault(same_memory(node), {})
+        there = key in copies
+        if not there:
+            copies[key] = self.shared.arena.take(size)
+        return self.shared.address(copies[key]), there
+
+    def dies_here(self, node: Node) -> bool:
+        """Whether an array may be overwritten by the unit being written: it is ours, and nothing reads it later."""
+        memory = same_memory(node)
+        mine = memory in self.places or memory in self.owned
+        return mine and memory not in self.targets and self.last.get(memory, -1) <= self.now
+
+    # ------------------------------------------------------------ order and lifetimes
+
+    def _reads(self, unit: Unit) -> dict[Node, None]:
+        if isinstance(unit, Nest):
+            return unit.parts()[0]
+        if isinstance(unit, Kernel):
+            own = unit.reads() if isinstance(unit, matmul_epilogue.Fused) else []
+            return dict.fromkeys([*gather_scatter.reads(unit.node), *own])
+        return parts_of([self._scalar_expression(unit.node)])[0]
+
+    def _last_uses(self) -> dict[Node, int]:
+        last: dict[Node, int] = {}
+        for k, unit in enumerate(self.units):
+            for node in self._reads(unit):
+                last[same_memory(node)] = k
+        for node in self.graph.outputs:
+            last[same_memory(node)] = len(self.units)
+        return last
+
+    def run(self) -> list[str]:
+        """Write everything; gives the values of the results, arrays at their targets if they have one."""
+        k = -1
+        for group, lead in self.groups:
+            unit = group[0]
+            self.now = k = k + len(group)
+            self._temporary: list[tuple[int, int]] = []
+            if self.shared.module.checked:
+                self.code.do(f"; {_described(group)}")
+            self._before(group)
+            if isinstance(unit, Nest):
+                self._nest(group, lead)  # type: ignore[arg-type]
+            elif isinstance(unit, matmul_epilogue.Fused):
+                matmul.write_fused(self, unit)
+            elif isinstance(unit, Kernel):
+                self._kernel(unit.node)
+            else:
+                self.values[unit.node] = self._scalar(unit.node)
+            over = [n for n in self.places if self.last.get(n, -1) <= k]
+            stale = [n for n in self._copies if self.last.get(n, -1) <= k]
+            for where in (
+                *self._temporary,
+                *(w for n in over for w in self.places.pop(n)),
+                *(w for n in stale for w in self._copies.pop(n).values()),
+            ):
+                self.shared.arena.give(where)
+        found = []
+        for node in self.graph.outputs:
+            value = self.value(node)
+            if node.shape and (target := self.targets.get(same_memory(node))) not in (None, value):
+                self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
+                value = self.values[node] = target  # type: ignore[assignment]
+            found.append(value)
+        for where in (
+            w for group in (*self.places.values(), *(c.values() for c in self._copies.values())) for w in group
+        ):
+            self.shared.arena.give(where)
+        return found
+
+    def _before(self, group: Sequence[Unit]) -> None:
+        """Ask whether to go on before much work; once donated memory is overwritten there is no stopping."""
+        nodes = [n for unit in group for n in _computed(unit)]
+        if sum(map(interrupt.step_weight, nodes)) > interrupt.LARGE:
+            interrupt.poll(self)
+        if self.shared.polls.donated and any(self._overwrites(n) for n in nodes):
+            self.shared.polls.committed = True
+
+    def _overwrites(self, node: Node) -> bool:
+        over = isinstance(node.op, InPlace) and same_memory(node.inputs[0]) in self.shared.polls.donated
+        return over or self.targets.get(same_memory(node)) in self.shared.polls.given
+
+    def may_overwrite(self, node: Node, param: Node) -> bool:
+        """Whether a nest may store a node over an input: nothing else reads it then or later, and the nest element by element."""
+        k = -1
+        for group, _ in self.groups:
+            k += len(group)
+            nest = group[0]
+            if isinstance(nest, matmul_epilogue.Fused) and node in nest.roots:
+                alone = self.last.get(param, -1) <= k
+                return alone and nest.may_overwrite(node, param, gather_scatter.reads(nest.node))
+            if isinstance(nest, Nest) and any(node in n.roots for n in group):  # type: ignore[union-attr]
+                loads = [e for e in loads_of(nest.roots.values()) if same_memory(e.leaf) is param]
+                whole = tuple(contiguous(nest.space))
+                alone = len(group) == 1 and self.last.get(param, -1) <= k
+                return alone and all(e.offset == 0 and e.strides == whole for e in loads)
+        return False
+
+    def updates_in_place(self, node: Node, param: Node) -> bool:
+        """Whether a node is a chain of updates of an input."""
+        while isinstance(node.op, InPlace):
+            node = node.inputs[0]
+        return node is param
+
+    def _kernel(self, node: Node) -> None:
+        packed = matmul.pack_for_rounds(self, node) if isinstance(node.op, Loop) else set()
+        made = gather_scatter.write(self, node)
+        for address in packed:
+            self.shared.packed.pop(address, None)
+        if isinstance(node.spec, tuple):
+            self.results[node] = made
+        else:
+            self.values[node] = made
+
+    # ------------------------------------------------------------ scalars
+
+    def _scalar_expression(self, node: Node) -> Expr:
+        writer = Writer((), lambda n: n is not node and self.plan.in_memory(n))
+        return writer.expression(node, ())
+
+    def _scalar(self, node: Node) -> str:
+        return self._evaluated(self._scalar_expression(node))
+
+    def _evaluated(self, e: Expr) -> str:
+        lanes = Lanes(self.code, 1)
+        if isinstance(e, Number):
+            return lanes.number(e.value, e.dtype)
+        if isinstance(e, Load):
+            address = self.code.element(self.value(e.leaf), e.offset, e.leaf.spec.dtype)
+            return self.code.load(address, e.leaf.spec.dtype)
+        if isinstance(e, Apply):
+            return lanes.apply(e.node, [self._evaluated(a) for a in e.args])
+        assert isinstance(e, Scalar), "a scalar has no pieces"
+        return self.value(e.leaf)
+
+    # ------------------------------------------------------------ nests
+
+    def _nest(self, nests: Sequence[Nest], lead: int) -> None:
+        code = self.code
+        if not prod(nests[0].space):
+            self._empty(nests[0])
+            return
+        function = NestFunction(self.shared.module, nests, self.shared.bits, lead)
+        for root in function.stores:
+            self.values[root] = self.place(root)
+        sums: dict[Fold, str] = {}
+        for fold in function.folds:
+            if fold.partial:
+                sums[fold] = self.scratch(function.chunks * fold.size * fold.dtype.itemsize)
+            else:
+                self.values[fold.node] = self.place(fold.node)
+                if any(fold.gone[:-1]) or not fold.gone[-1]:
+                    fill(code, self.values[fold.node], fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
+        context = self.shared.alloca(f"[{len(function.slots)} x i64]")
+        for k, slot in enumerate(function.slots):
+            address = code.put(f"getelementptr i64, ptr {context}, i64 {k}")
+            if isinstance(slot, Node) and not slot.shape:
+                code.store(self.value(slot), address, slot.spec.dtype)
+            else:
+                pointer = sums[slot] if slot in sums else self.value(slot.node if isinstance(slot, Fold) else slot)
+                code.do(f"store ptr {pointer}, ptr {address}")
+        self.shared.call(function.name, context, function.chunks)
+        for fold, pointer in sums.items():
+            self._together(fold, pointer, function.chunks)
+
+    def _together(self, fold: Fold, parts: str, chunks: int) -> None:
+        """The partial sums of all chunks, in order."""
+        code, lanes = self.code, Lanes(self.code, 1)
+        if fold.node.shape:
+            self.values[fold.node] = target = self.place(fold.node)
+            with code.loop(0, fold.size) as at:
+                first = code.load(code.element(parts, at.i, fold.dtype), fold.dtype)
+                total = self._over_chunks(fold, parts, at.i, chunks, first)
+                code.store(
+                    lanes.cast(total, fold.dtype, fold.node.spec.dtype),
+                    code.element(target, at.i, fold.node.spec.dtype),
+                    fold.node.spec.dtype,
+                )
+        else:
+            total = self._over_chunks(fold, parts, 0, chunks, code.load(parts, fold.dtype))
+            self.values[fold.node] = lanes.cast(total, fold.dtype, fold.node.spec.dtype)
+
+    def _over_chunks(self, fold: Fold, parts: str, at: Any, chunks: int, first: str) -> str:
+        code, lanes = self.code, Lanes(self.code, 1)
+        if chunks == 1:
+            return first
+        with code.loop(1, chunks, 1, [(lanes.type(fold.dtype), first)]) as turn:
+            place = code.element(parts, code.add(code.mul(turn.i, fold.size), at), fold.dtype)
+            turn.next = [combine(lanes, fold.kind, fold.dtype, turn.values[0], code.load(place, fold.dtype))]
+        return turn.results[0]
+
+    def _empty(self, nest: Nest) -> None:
+        """A nest over nothing: its reductions are what they start with."""
+        for root in nest.roots:
+            if not root.shape:
+                kind = gather_scatter.REDUCTIONS[type(root.op)]
+                self.values[root] = literal(neutral(kind, root.spec.dtype), root.spec.dtype)
+                continue
+            self.values[root] = self.place(root)
+            if type(root.op) in gather_scatter.REDUCTIONS:
+                kind = gather_scatter.REDUCTIONS[type(root.op)]
+                fill(self.code, self.values[root], prod(root.shape), neutral(kind, root.spec.dtype), root.spec.dtype)
+
+
+def _described(group: Sequence[Unit]) -> str:
+    """What some units compute, on one line."""
+    nodes = [n for unit in group for n in _computed(unit)]
+    return ", ".join(f"{n.op} {n.spec}" for n in nodes).replace("\n", " ")[:200]
+
+
+def _computed(unit: Unit) -> list[Node]:
+    """The nodes whose results a unit stores."""
+    if isinstance(unit, Nest):
+        return list(unit.roots)
+    return [unit.node, *unit.roots] if isinstance(unit, matmul_epilogue.Fused) else [unit.node]
+
+
+class Shared:
+    """What all frames of a function have in common."""
+
+    def __init__(self, module: Module, bits: int) -> None:
+        self.module, self.bits = module, bits
+        self.code = Code(module)
+        self.arena = Arena()
+        self.allocas: list[str] = []
+        self.parallel = False
+        self.checks = False  # whether an index may be out of range
+        self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
+        self.heap: list[str] = []  # slots that hold memory to free at the end
+        self.polls = interrupt.Polls(self)
+
+    def alloca(self, kind: str) -> str:
+        """A place on the stack, made once at the beginning of the function."""
+        name = f"%stack{len(self.allocas)}"
+        self.allocas.append(f"  {name} = alloca {kind}, align 16")
+        return name
+
+    def alloca_zero(self, kind: str) -> str:
+        """A place on the stack that holds 0 when the function begins."""
+        name = self.alloca(kind)
+        self.allocas.append(f"  store {kind} {'null' if kind == 'ptr' else '0'}, ptr {name}")
+        return name
+
+    def heap_slot(self) -> str:
+        """A place for the address of memory that grows, freed at the end."""
+        name = self.alloca_zero("ptr")
+        self.heap.append(name)
+        return name
+
+    def call(self, name: str, context: str, chunks: int) -> None:
+        """Call a function `void (ptr ctx, i64 chunk)` for each chunk: on all threads, if there are several."""
+        if chunks > 1:
+            self.parallel = True
+            self.module.declarations[thread_pool.DECLARE] = None
+            self.code.do(f"call void @{thread_pool.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
+        else:
+            self.code.do(f"call void @{name}(ptr {context}, i64 0)")
+
+    def address(self, place: tuple[int, int]) -> str:
+        size = f" ; {place[1]}" if self.module.checked else ""
+        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}{size}")

@@ -1,0 +1,85 @@
+"""Elements along the last axis of a nest: vectors from memory and into it, under a mask at the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.emit.lanes import Lanes
+from adjoint.backends.native.emit.llvm_ir import Code, in_memory, in_register
+
+
+def get(code: Code, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> str:
+    """`width` elements from base + stride * i on."""
+    address = code.element(base, code.mul(i, stride), dtype)
+    if width == 1:
+        return code.load(address, dtype)
+    if stride == 1 and mask is None:
+        return code.load(address, dtype, width)
+    if stride == 1:
+        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
+        code.module.declare(f"{kind} @llvm.masked.load.{name}.p0(ptr, i32, <{width} x i1>, {kind})")
+        value = code.put(
+            f"call {kind} @llvm.masked.load.{name}.p0(ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask}, {kind} zeroinitializer)"
+        )
+        return value if dtype.kind != "b" else code.put(f"icmp ne {kind} {value}, zeroinitializer")
+    wide = in_register(dtype, width)
+    total = "poison"
+    for lane in range(width):
+        place = code.element(address, _lane(code, lane, stride, mask, width), dtype)
+        total = code.put(f"insertelement {wide} {total}, {in_register(dtype)} {code.load(place, dtype)}, i32 {lane}")
+    return total
+
+
+def _lane(code: Code, lane: int, stride: int, mask: str | None, width: int) -> Any:
+    """The offset of a lane; one that the mask leaves out reads where the first lane does."""
+    if mask is None or lane == 0:
+        return lane * stride
+    here = code.put(f"extractelement <{width} x i1> {mask}, i32 {lane}")
+    return code.put(f"select i1 {here}, i64 {lane * stride}, i64 0")
+
+
+def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> None:
+    """Store `width` elements from base + stride * i on."""
+    address = code.element(base, code.mul(i, stride), dtype)
+    if width == 1:
+        code.store(value, address, dtype)
+    elif stride == 1 and mask is None:
+        code.store(value, address, dtype, width)
+    elif stride == 1:
+        kind, name = in_memory(dtype, width), _vector_name(dtype, width)
+        if dtype.kind == "b":
+            value = code.put(f"zext <{width} x i1> {value} to {kind}")
+        code.module.declare(f"void @llvm.masked.store.{name}.p0({kind}, ptr, i32, <{width} x i1>)")
+        code.do(
+            f"call void @llvm.masked.store.{name}.p0({kind} {value}, ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask})"
+        )
+    else:
+        raise AssertionError("results lie along the last axis")
+
+
+def _vector_name(dtype: np.dtype, width: int) -> str:
+    return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
+
+
+def mask_of(code: Code, width: int, left: Any) -> str:
+    """Which lanes are in use when `left` elements are left."""
+    if isinstance(left, int):
+        return "<" + ", ".join(f"i1 {'true' if k < left else 'false'}" for k in range(width)) + ">"
+    lanes = Lanes(code, width)
+    counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
+    limit = lanes.spread(left, np.dtype(np.int64))
+    return code.put(f"icmp slt <{width} x i64> {counted}, {limit}")
+
+
+def fill(code: Code, begin: str, size: int, value: Any, dtype: np.dtype) -> None:
+    """The same number everywhere."""
+    if not value and size:
+        code.zero(begin, size * dtype.itemsize)
+        return
+    if size == 1:
+        code.store(Lanes(code, 1).number(value, dtype), begin, dtype)
+    elif size:
+        with code.loop(0, size) as turn:
+            code.store(Lanes(code, 1).number(value, dtype), code.element(begin, turn.i, dtype), dtype)

@@ -1,0 +1,104 @@
+"""Ops that go along one axis from element to element: where the largest or smallest is, running sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from adjoint.backends.native.emit.lanes import Lanes
+from adjoint.core.spec import bool_, int64
+from adjoint.graph.node import Node
+from adjoint.ops.reduce import ArgMax, ArgMin, CumSum
+
+
+def _each_line(frame: Any, x: Node, axis: int, write: Callable[[Any, Any], None]) -> None:
+    """Call `write(number of the line, offset of its first element)` for every line along the axis."""
+    code = frame.code
+    rows, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
+    length = x.shape[axis]
+
+    def across(row: Any) -> None:
+        if inner == 1:
+            write(row, code.mul(row, length))
+            return
+        with code.loop(0, inner) as column:
+            write(
+                code.add(code.mul(row, inner), column.i),
+                code.add(code.mul(row, length * inner), column.i),
+            )
+
+    if rows == 1:
+        across(0)
+        return
+    with code.loop(0, rows) as row:
+        across(row.i)
+
+
+def _position(kind: str) -> Callable[[Any, Node, Any], str]:
+    """The first largest (gt) or smallest (lt) element; the first NaN if there is one."""
+
+    def write(frame: Any, node: Node, op: Any) -> str:
+        [x] = node.inputs
+        code, lanes, dtype = frame.code, Lanes(frame.code, 1), x.spec.dtype
+        axis = op.axis % x.ndim
+        step = prod(x.shape[axis + 1 :])
+        source = frame.value(x)
+        found: list[str] = []
+
+        def line(number: Any, begin: Any) -> None:
+            index = "0"
+            if x.shape[axis] > 1:
+                first = code.load(code.element(source, begin, dtype), dtype)
+                with code.loop(1, x.shape[axis], 1, [("i64", "0"), (lanes.type(dtype), first)]) as turn:
+                    index, best = turn.values
+                    value = code.load(code.element(source, code.add(begin, code.mul(turn.i, step)), dtype), dtype)
+                    better = lanes.compare(kind, value, best, dtype)
+                    if dtype.kind == "f":
+                        undefined = lanes.compare("ne", value, value, dtype)
+                        first_one = lanes.select(undefined, lanes.compare("eq", best, best, dtype), "false", bool_)
+                        better = code.put(f"or i1 {better}, {first_one}")
+                    turn.next = [
+                        lanes.select(better, turn.i, index, int64),
+                        lanes.select(better, value, best, dtype),
+                    ]
+                index = turn.results[0]
+            if node.shape:
+                code.store(index, code.element(target, number, int64), int64)
+            found.append(index)
+
+        target = frame.place(node) if node.shape else ""
+        _each_line(frame, x, axis, line)
+        return target or found[0]
+
+    return write
+
+
+def _running_sum(frame: Any, node: Node, op: Any) -> str:
+    [x] = node.inputs
+    code, lanes = frame.code, Lanes(frame.code, 1)
+    old, new = x.spec.dtype, node.spec.dtype
+    axis = op.axis % x.ndim
+    length, step = x.shape[axis], prod(x.shape[axis + 1 :])
+    source, target = frame.value(x), frame.place(node)
+    start = lanes.number(-0.0 if new.kind == "f" else 0, new)  # the sum of nothing that leaves -0.0 as it is
+
+    def line(number: Any, begin: Any) -> None:
+        with code.loop(0, length, 1, [(lanes.type(new), start)]) as turn:
+            at = code.put(f"sub i64 {length - 1}, {turn.i}") if op.reverse else turn.i
+            place = code.add(begin, code.mul(at, step))
+            value = lanes.cast(code.load(code.element(source, place, old), old), old, new)
+            total = code.put(f"{'fadd' if new.kind == 'f' else 'add'} {lanes.type(new)} {turn.values[0]}, {value}")
+            code.store(total, code.element(target, place, new), new)
+            turn.next = [total]
+
+    _each_line(frame, x, axis, line)
+    return target
+
+
+def _has_elements(node: Node) -> bool:
+    return prod(node.inputs[0].shape) > 0
+
+
+WRITERS: dict[type, Any] = {ArgMax: _position("gt"), ArgMin: _position("lt"), CumSum: _running_sum}
+TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _has_elements)

@@ -1,0 +1,280 @@
+"""Windows without filters: largest elements, sums, the windows themselves, and their transposes.
+
+An item of the parallel loop is a plane. With padding, planes are copied into larger ones first, and results are cut out of
+larger ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.emit.llvm_ir import Code, in_register
+from adjoint.backends.native.kernels.pooling_geometry import Row, Tap, cut_out, each_row, geometry, planes
+from adjoint.backends.native.kernels.window_loops import linear, region, shuffle
+from adjoint.core.spec import int64
+from adjoint.graph.node import Node
+from adjoint.ops.pool import (
+    Fold,
+    MaxPool,
+    MaxPoolIndex,
+    MaxPoolPull,
+    MaxPoolPush,
+    SumPool,
+    SumPoolPull,
+    Unfold,
+    lowest,
+)
+
+# ---------------------------------------------------------------- one result for each window
+
+
+def _gathering(
+    body: Callable[..., None], around: Callable[[np.dtype], Any], channels: bool = False, scalar: bool = False
+) -> Any:
+    """A writer for an op with a result (or, with `channels`, a result for each tap) for each window."""
+
+    def write(frame: Any, node: Node, op: Any) -> str:
+        shape = geometry(op, node.inputs[-1].shape)
+        dtypes = [i.spec.dtype for i in node.inputs]
+        target = frame.place(node)
+        sources = [
+            planes(frame, shape, frame.value(i), i.spec.dtype, around(i.spec.dtype) if i is node.inputs[-1] else 0)
+            for i in node.inputs
+        ]
+        size = prod(shape.count) * (prod(shape.window) if channels else 1)
+        work = prod(shape.count) * prod(shape.window) / 4
+        bits = 8 if scalar else frame.shared.bits
+        widest = max(d.itemsize for d in (*dtypes, node.spec.dtype))
+        with region(frame, shape.planes, work, (*sources, target)) as chunk:
+            code = chunk.code
+            with code.loop(chunk.low, chunk.high) as turn:
+                *pointers, result = chunk.pointers
+                inside = [
+                    code.element(p, code.mul(turn.i, prod(shape.padded)), dtype)
+                    for p, dtype in zip(pointers, dtypes, strict=True)
+                ]
+                result = code.element(result, code.mul(turn.i, size), node.spec.dtype)
+                each_row(code, shape, bits, widest, True, lambda row: body(row, node, inside, result))
+        return target
+
+    return write
+
+
+def _max(row: Row, node: Node, planes: list[str], result: str) -> None:
+    dtype = node.spec.dtype
+    row.write(row.largest(planes[0], dtype), row.place(result, dtype), dtype)
+
+
+def _sum(row: Row, node: Node, planes: list[str], result: str) -> None:
+    dtype = node.spec.dtype
+    word = "fadd" if dtype.kind == "f" else "add"
+
+    def step(tap: Tap, total: list[str]) -> list[str]:
+        return [row.code.put(f"{word} {row.lanes.type(dtype)} {total[0]}, {row.load(planes[0], tap, dtype)}")]
+
+    total = row.fold([(row.lanes.type(dtype), row.lanes.number(0, dtype))], step)[0]
+    row.write(total, row.place(result, dtype), dtype)
+
+
+def _push(row: Row, node: Node, planes: list[str], result: str) -> None:
+    (t, x), dtype, lanes = planes, node.spec.dtype, row.lanes
+    best = row.largest(x, dtype)
+    kind, zero = lanes.type(dtype), lanes.number(0, dtype)
+
+    def step(tap: Tap, total: list[str]) -> list[str]:
+        here = lanes.select(row.is_peak(x, tap, best, dtype), row.load(t, tap, dtype), zero, dtype)
+        return [row.code.put(f"fadd {kind} {total[0]}, {here}")]
+
+    total = row.fold([(kind, zero)], step)[0]
+    mean = row.code.put(f"fdiv {kind} {total}, {row.peaks(x, best, dtype, dtype)}")
+    row.write(mean, row.place(result, dtype), dtype)
+
+
+def _index(row: Row, node: Node, planes: list[str], result: str) -> None:
+    """Scalar: the first largest element, and where it stands without the padding."""
+    code, shape, lanes, dtype = row.code, row.shape, row.lanes, node.inputs[0].spec.dtype
+
+    def step(tap: Tap, values: list[str]) -> list[str]:
+        best, found = values
+        value = row.load(planes[0], tap, dtype)
+        place: Any = 0
+        inside = "true"
+        for axis, n in enumerate(shape.space):
+            met = linear(
+                code,
+                -shape.padding[axis][0],
+                (row.rounds[axis], shape.stride[axis]),
+                (tap[axis], shape.dilation[axis]),
+            )
+            place = linear(code, met, (place, n))
+            if any(shape.padding[axis]):
+                inside = code.put(f"and i1 {inside}, {code.put(f'icmp ult i64 {met}, {n}')}")
+        place = lanes.select(inside, str(place), "-1", int64)
+        tests = [lanes.compare("gt", value, best, dtype), code.put(f"icmp slt i64 {found}, 0")]
+        if dtype.kind == "f":
+            known = lanes.compare("eq", best, best, dtype)
+            tests.append(code.put(f"and i1 {lanes.compare('ne', value, value, dtype)}, {known}"))
+        better = tests[0]
+        for test in tests[1:]:
+            better = code.put(f"or i1 {better}, {test}")
+        return [lanes.select(better, value, best, dtype), lanes.select(better, place, found, int64)]
+
+    first = [(in_register(dtype), lanes.number(lowest(dtype), dtype)), ("i64", "-1")]
+    code.store(row.fold(first, step)[1], row.place(result, int64), int64)
+
+
+def _unfold(row: Row, node: Node, planes: list[str], result: str) -> None:
+    dtype = node.spec.dtype
+
+    def step(tap: Tap, values: list[str]) -> list[str]:
+        place = row.place(result, dtype, row.channel(tap))
+        row.write(row.load(planes[0], tap, dtype), place, dtype)
+        return []
+
+    row.fold([], step)
+
+
+# ---------------------------------------------------------------- windows laid back
+
+
+def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = False) -> Any:
+    """A writer for an op that lays a value for each tap of each window back where the tap was, and adds them up."""
+
+    def write(frame: Any, node: Node, op: Any) -> str:
+        dtype = node.spec.dtype
+        shape = geometry(op, node.shape)
+        size = prod(shape.count) * (prod(shape.window) if channels else 1)
+        sources = [frame.value(node.inputs[0])]
+        sizes = [size, prod(shape.padded)]
+        if len(node.inputs) > 1:
+            x = node.inputs[1]
+            sources.append(planes(frame, shape, frame.value(x), x.spec.dtype, lowest(x.spec.dtype)))
+        target = frame.place(node)
+        whole = shape.padded == shape.space
+        larger = target if whole else frame.scratch(shape.planes * prod(shape.padded) * dtype.itemsize)
+        work = prod(shape.count) * prod(shape.window) / 2
+        with region(frame, shape.planes, work, (*sources, larger)) as chunk:
+            code = chunk.code
+            with code.loop(chunk.low, chunk.high) as turn:
+                *pointers, result = chunk.pointers
+                inside = [
+                    code.element(p, code.mul(turn.i, n), i.spec.dtype)
+                    for p, n, i in zip(pointers, sizes, node.inputs, strict=False)
+                ]
+                result = code.element(result, code.mul(turn.i, prod(shape.padded)), dtype)
+                if not shape.covering:
+                    code.zero(result, prod(shape.padded) * dtype.itemsize)
+
+                def body(row: Row) -> None:
+                    _lay_back(row, part(row, node, inside), result, dtype)
+
+                each_row(code, shape, frame.shared.bits, dtype.itemsize, shape.apart, body)
+        if not whole:
+            cut_out(frame, shape, larger, target, dtype)
+        return target
+
+    return write
+
+
+def _lay_back(row: Row, part: Callable[[Tap], str], result: str, dtype: np.dtype) -> None:
+    """Put the parts of a vector of windows where they belong."""
+    code, shape, width = row.code, row.shape, row.width
+    window, stride = shape.window[2], shape.stride[2]
+    if shape.apart and shape.unrolled and window == stride and width > 1:
+        for k in range(0, prod(shape.window), window):
+            taps = shape.taps()[k : k + window]
+            begin = code.element(result, shape.source(code, row.rounds, taps[0]), dtype)
+            row.write(_interleaved(code, [part(tap) for tap in taps], dtype, width), begin, dtype, window)
+        return
+    word = "fadd" if dtype.kind == "f" else "add"
+
+    def step(tap: Tap, values: list[str]) -> list[str]:
+        begin, value = shape.source(code, row.rounds, tap), part(tap)
+        if width == 1 or stride == 1:
+            place = code.element(result, begin, dtype)
+            if not shape.apart:
+                value = code.put(f"{word} {row.lanes.type(dtype)} {row.read(place, dtype)}, {value}")
+            row.write(value, place, dtype)
+            return []
+        for k in range(row.valid):
+            place = code.element(result, code.add(begin, k * stride), dtype)
+            one = code.put(f"extractelement {row.lanes.type(dtype)} {value}, i32 {k}")
+            if not shape.apart:
+                one = code.put(f"{word} {in_register(dtype)} {code.load(place, dtype)}, {one}")
+            code.store(one, place, dtype)
+        return []
+
+    row.fold([], step)
+
+
+def _interleaved(code: Code, values: list[str], dtype: np.dtype, width: int) -> str:
+    """The first lane of each value, then the second of each, and so on."""
+    n = len(values)
+    joined, size = values[0], width
+    for value in values[1:]:
+        # A shuffle takes two vectors of one size: the new one is made longer first.
+        padding = [k if k < width else -1 for k in range(size)]
+        wide = _widened(code, value, dtype, width, padding)
+        joined = shuffle(code, joined, wide, in_register(dtype, size), range(size + width))
+        size += width
+    places = [k % n * width + k // n for k in range(n * width)]
+    return joined if n == 1 else shuffle(code, joined, joined, in_register(dtype, size), places)
+
+
+def _widened(code: Code, value: str, dtype: np.dtype, width: int, places: list[int]) -> str:
+    if len(places) == width:
+        return value
+    chosen = ", ".join("i32 poison" if k < 0 else f"i32 {k}" for k in places)
+    kind = in_register(dtype, width)
+    return code.put(f"shufflevector {kind} {value}, {kind} poison, <{len(places)} x i32> <{chosen}>")
+
+
+def _shares(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    (g, x), dtype, lanes = planes, node.spec.dtype, row.lanes
+    best = row.largest(x, dtype)
+    count = row.peaks(x, best, dtype, dtype)
+    share = row.code.put(f"fdiv {lanes.type(dtype)} {row.windows(g, dtype)}, {count}")
+    return lambda tap: lanes.select(row.is_peak(x, tap, best, dtype), share, lanes.number(0, dtype), dtype)
+
+
+def _same(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    value = row.windows(planes[0], node.spec.dtype)
+    return lambda tap: value
+
+
+def _own(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+    return lambda tap: row.windows(planes[0], node.spec.dtype, row.channel(tap))
+
+
+# ---------------------------------------------------------------- the table
+
+
+def _zero(dtype: np.dtype) -> int:
+    return 0
+
+
+def _fits(node: Node) -> bool:
+    """Numbers of one dtype, up to three axes in space, nothing empty. Shares of the largest are of floats."""
+    op = node.op
+    specs = [i.spec for i in node.inputs] + ([] if isinstance(op, MaxPoolIndex) else [node.spec])
+    same = all(s.dtype == specs[0].dtype for s in specs)
+    kinds = "f" if isinstance(op, (MaxPoolPush, MaxPoolPull)) else "fi"
+    some = all(n > 0 for v in (node, *node.inputs) for n in v.shape)
+    return same and specs[0].dtype.kind in kinds and some and op.rank <= 3
+
+
+WRITERS: dict[type, Any] = {
+    MaxPool: _gathering(_max, lowest),
+    MaxPoolPush: _gathering(_push, lowest),
+    MaxPoolIndex: _gathering(_index, lowest, scalar=True),
+    SumPool: _gathering(_sum, _zero),
+    Unfold: _gathering(_unfold, _zero, channels=True),
+    MaxPoolPull: _scattering(_shares),
+    SumPoolPull: _scattering(_same),
+    Fold: _scattering(_own, channels=True),
+}
+TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _fits)

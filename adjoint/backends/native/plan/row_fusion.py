@@ -1,0 +1,97 @@
+"""Bands: nests that follow one another row by row, such as the passes of a softmax or a layer norm, run in one loop over rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+
+from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
+from adjoint.backends.native.plan.loop_expressions import Load
+from adjoint.backends.native.plan.units import REDUCTIONS, Nest, Unit, cuts, same_memory
+from adjoint.graph.node import Node
+
+LEAST_ROWS, LEAST_ROW, LARGEST_ROW = 4, 16, 16384
+SHORT = 4  # the work in short rows is at most the whole over this
+
+
+def banded(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
+    """The units in groups: a band of nests with the number of axes they share, anything else alone with 0."""
+    found: list[tuple[list[Unit], int]] = []
+    k = 0
+    while k < len(units):
+        group, lead = _band(_nests_from(units, k))
+        if len(group) < 2:
+            found.append(([units[k]], 0))
+            k += 1
+        else:
+            found.append((list(group), lead))
+            k += len(group)
+    return found
+
+
+def _nests_from(units: Sequence[Unit], k: int) -> list[Nest]:
+    run: list[Nest] = []
+    for unit in units[k:]:
+        if not isinstance(unit, Nest) or not prod(unit.space):
+            break
+        run.append(unit)
+    return run
+
+
+def _band(run: Sequence[Nest]) -> tuple[Sequence[Nest], int]:
+    """The longest beginning of a run that is a band, and how many axes it shares."""
+    best: tuple[Sequence[Nest], int] = (run[:1], 0)
+    for end in range(2, len(run) + 1):
+        lead = _shared(run[:end])
+        if not lead:
+            break
+        if _is_band(run[:end], lead):
+            best = run[:end], lead
+    return best
+
+
+def _shared(nests: Sequence[Nest]) -> int:
+    """How many first axes all nests have in common and no reduction touches."""
+    spaces = [n.space for n in nests]
+    count = min(map(len, spaces))
+    for nest in nests:
+        for root in nest.roots:
+            if type(root.op) in REDUCTIONS:
+                count = min(count, *root.op.axes)
+    while count and any(s[:count] != spaces[0][:count] for s in spaces):
+        count -= 1
+    return count
+
+
+def _is_band(nests: Sequence[Nest], lead: int) -> bool:
+    """Whether each row needs only what other nests make of the same row, and rows are of a good size."""
+    rows = prod(nests[0].space[:lead])
+    lengths = [prod(n.space[lead:]) for n in nests]
+    if rows < LEAST_ROWS or not LEAST_ROW <= max(lengths) <= LARGEST_ROW:
+        return False
+    work = [n * len(nest.parts()[1]) for n, nest in zip(lengths, nests, strict=True)]
+    if sum(w for w, n in zip(work, lengths, strict=True) if n < LEAST_ROW) * SHORT > sum(work):
+        return False  # too much would be computed in vectors that are not full
+    made: set[Node] = set()
+    linked = False
+    for nest in nests:
+        loads = loads_of(nest.roots.values())
+        space, strides, _ = coalesced(nest, loads, lead)
+        if space[0] != rows or any(axis < lead for axis in cuts(nest.roots.values())):
+            return False
+        for load, steps in zip(loads, strides, strict=False):
+            if same_memory(load.leaf) in made:
+                linked = True
+                if not _in_row(load, steps, space, rows):
+                    return False
+        made |= set(nest.roots)
+    return linked
+
+
+def _in_row(load: Load, steps: Sequence[int], space: Sequence[int], rows: int) -> bool:
+    """Whether a load at row i reads row i alone."""
+    size, rest = divmod(prod(load.leaf.shape), rows)
+    ends = [0, 0]
+    for stride, n in zip(steps[1:], space[1:], strict=True):
+        ends[stride > 0] += stride * (n - 1)
+    return rest == 0 and steps[0] == size and load.offset + ends[0] >= 0 and load.offset + ends[1] < size
