@@ -330,4 +330,7 @@ TESTS: dict[type, Callable[[Node], bool]] = {
 WRITERS |= argmax_cumsum.WRITERS
 TESTS |= argmax_cumsum.TESTS
 #: Where the code of other ops is, by the module of their cards.
-SELDOM = {"adjoint.ops.conv": "adjoint.backends.native.conv", "adjoint.ops.pool": "adjoint.backends.native.pool"}
+SELDOM = {
+    "adjoint.ops.conv": "adjoint.backends.native.kernels.direct_convolution",
+    "adjoint.ops.pool": "adjoint.backends.native.kernels.window_pooling",
+}
