@@ -112,7 +112,7 @@ def main() -> None:
     if sys.argv[1] in ("--reads", "--writes"):
         return trespass(sys.argv[1])
     faulthandler.enable()
-    compiler.call.make_callable = guarded_callable  # type: ignore[assignment]
+    compiler.kernel_call.make_callable = guarded_callable  # type: ignore[assignment]
     llvm_ir.Module.constant = guarded_constant  # type: ignore[method-assign]
     for chosen in sys.argv[1:]:
         count = 0
