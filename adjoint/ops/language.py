@@ -1,4 +1,9 @@
-"""The verbs that rules and Tensor's operators speak, filled in from the cards."""
+"""The op language: the functions that derivative rules are written in, with arguments given in full.
+
+Rules call one another in a circle: the derivative of a sum is a broadcast, that of a broadcast is a sum. This module is
+where the circle closes, and the only import cycle inside `ops`: the cards imported here, and the helpers beneath them, see
+it as `from adjoint.ops import language as F` and write `F.where(F.equal(x, 0), 1, x)`; all other files import the names.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +12,58 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.core.verbs import verbs
-from adjoint.ops import arithmetic, compare, contract, transcendental
+from adjoint.ops.arithmetic import (
+    BitwiseAnd,
+    BitwiseNot,
+    BitwiseOr,
+    BitwiseXor,
+    Cast,
+    LeftShift,
+    RightShift,
+    add,
+    div,
+    masked_mul,
+    mod,
+    mul,
+    neg,
+    real,
+    sign,
+    sub,
+)
+from adjoint.ops.arithmetic import abs_ as abs
+from adjoint.ops.arithmetic import conj_ as conj
+from adjoint.ops.arithmetic import floor_div as floor_divide
+from adjoint.ops.arithmetic import pow_ as pow
+from adjoint.ops.arithmetic import stop as stop_gradient
 from adjoint.ops.card import card
+from adjoint.ops.compare import (
+    ceil,
+    equal,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    not_equal,
+    trunc,
+    where,
+)
+from adjoint.ops.contract import matmul
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.reduce import Any as Any_
+from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Sum
+from adjoint.ops.transcendental import log, sqrt
+
+__all__ = [
+    "abs", "add", "any_of", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "broadcast_to", "cast", "ceil",
+    "conj", "div", "equal", "expand_last", "expand_row", "floor", "floor_divide", "greater", "greater_equal",
+    "left_shift", "less", "less_equal", "log", "logical_not", "masked_mul", "matmul", "mod", "moveaxis", "mul", "neg",
+    "not_equal", "permute", "pow", "real", "reshape", "right_shift", "sgn", "sign", "sqrt", "squeeze_axis",
+    "squeeze_last", "stop_gradient", "sub", "sum_axes", "trunc", "where", "zeros_like",
+]  # fmt: skip
+
+bitwise_and, bitwise_or, bitwise_xor, bitwise_not = BitwiseAnd(), BitwiseOr(), BitwiseXor(), BitwiseNot()
+left_shift, right_shift = LeftShift(), RightShift()
 
 
 def sum_axes(x: Any, axes: tuple[int, ...]) -> Any:
@@ -62,12 +113,13 @@ def squeeze_axis(x: Any, axis: int) -> Any:
 
 
 def squeeze_last(x: Any) -> Any:
+    """Drop a last axis of size 1."""
     return reshape(x, shape_of(x)[:-1])
 
 
 def cast(x: Any, dtype: Any) -> Any:
     """The values in another dtype."""
-    return card(arithmetic.Cast, np.dtype(dtype))(x)
+    return card(Cast, np.dtype(dtype))(x)
 
 
 def zeros_like(x: Any) -> Any:
@@ -78,50 +130,17 @@ def zeros_like(x: Any) -> Any:
 def sgn(x: Any) -> Any:
     """x / |x|, and 0 at 0: the sign of a real number, the direction of a complex one."""
     if dtype_of(x).kind != "c":
-        return arithmetic.sign(x)
-    size = arithmetic.abs_(x)
-    zero = compare.equal(size, 0)
-    return compare.where(zero, 0, x / compare.where(zero, 1, size))
+        return sign(x)
+    size = abs(x)
+    zero = equal(size, 0)
+    return where(zero, 0, x / where(zero, 1, size))
 
 
 def logical_not(x: Any) -> Any:
     """True where x is zero or false."""
-    return compare.equal(x, 0)
-
-
-def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
-    """What a NumPy ufunc means for a Tensor. The tables are loaded when first needed."""
-    from adjoint.ops.numpylike import protocol
-
-    verbs.numpy_ufunc = protocol.numpy_ufunc
-    return protocol.numpy_ufunc(ufunc, method, inputs, options)
-
-
-def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
-    """What a NumPy function means for a Tensor. The tables are loaded when first needed."""
-    from adjoint.ops.numpylike import protocol
-
-    verbs.numpy_function = protocol.numpy_function
-    return protocol.numpy_function(function, args, kwargs)
+    return equal(x, 0)
 
 
 def any_of(x: Any) -> Any:
     """Whether any element is true."""
-    return card(Any_, tuple(range(len(shape_of(x)))), False)(x)
-
-
-vars(verbs).update(
-    any_of=any_of, add=arithmetic.add, sub=arithmetic.sub, mul=arithmetic.mul, div=arithmetic.div, pow=arithmetic.pow_,
-    neg=arithmetic.neg, abs=arithmetic.abs_, mod=arithmetic.mod, floor_divide=arithmetic.floor_div,
-    masked_mul=arithmetic.masked_mul, real=arithmetic.real, conj=arithmetic.conj_, sign=arithmetic.sign,
-    bitwise_and=arithmetic.BitwiseAnd(), bitwise_or=arithmetic.BitwiseOr(), bitwise_xor=arithmetic.BitwiseXor(),
-    bitwise_not=arithmetic.BitwiseNot(), left_shift=arithmetic.LeftShift(), right_shift=arithmetic.RightShift(),
-    stop_gradient=arithmetic.stop, matmul=contract.matmul, log=transcendental.log, sqrt=transcendental.sqrt,
-    less=compare.less, less_equal=compare.less_equal, greater=compare.greater, greater_equal=compare.greater_equal,
-    equal=compare.equal, not_equal=compare.not_equal, where=compare.where,
-    floor=compare.floor, ceil=compare.ceil, trunc=compare.trunc,
-    sum_axes=sum_axes, reshape=reshape, broadcast_to=broadcast_to, permute=permute, moveaxis=moveaxis,
-    expand_last=expand_last, expand_row=expand_row, squeeze_axis=squeeze_axis, squeeze_last=squeeze_last,
-    numpy_ufunc=numpy_ufunc, numpy_function=numpy_function,
-    cast=cast, zeros_like=zeros_like, sgn=sgn, logical_not=logical_not,
-)  # fmt: skip
+    return card(AnyTrue, tuple(range(len(shape_of(x)))), False)(x)

@@ -421,6 +421,3 @@ def stop_gradient(value: Any) -> Any:
     from adjoint.core import tree
 
     return tree.map(lambda x: x if isinstance(x, str) or callable(x) else _a.stop(x), value)
-
-
-verbs.round = round

@@ -314,6 +314,3 @@ class _Advanced:
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else verbs.permute(x, order)
-
-
-verbs.getitem, verbs.setitem, verbs.place = getitem, setitem, place

@@ -118,10 +118,11 @@ def unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
     [1. 2.] [3. 4.]
     """
     axis = normalize_axis("unstack", axis, _ndim(input))
-    return _shown(input, axis, range(shape_of(input)[axis]), _unstack(input, axis))
+    return _shown(input, axis, range(shape_of(input)[axis]), rows(input, axis))
 
 
-def _unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
+def rows(input: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices along an axis, as Tensors of their own."""
     return card(Unstack, axis)(input)
 
 
@@ -269,6 +270,3 @@ def array(data: Any) -> Any:
         parts = [array(x) for x in data]
         return stack(parts) if builtins.any(isinstance(p, Value) for p in parts) else np.asarray(parts)
     return data
-
-
-verbs.unstack, verbs.stack, verbs.array = _unstack, stack, array

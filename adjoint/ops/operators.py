@@ -1,0 +1,66 @@
+"""What Tensor's own operators and methods call: the functions that `core.language.Language` states."""
+
+from __future__ import annotations
+
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from adjoint.ops.functional.elementwise import round
+from adjoint.ops.functional.index import getitem, place, setitem
+from adjoint.ops.functional.joining import array, rows
+from adjoint.ops.language import (
+    abs,
+    add,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    cast,
+    ceil,
+    div,
+    equal,
+    floor,
+    floor_divide,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    less_equal,
+    matmul,
+    mod,
+    mul,
+    neg,
+    not_equal,
+    pow,
+    reshape,
+    right_shift,
+    stop_gradient,
+    sub,
+    trunc,
+)
+
+__all__ = [
+    "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",
+    "equal", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
+    "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "reshape",
+    "right_shift", "rows", "round", "setitem", "stop_gradient", "sub", "trunc",
+]  # fmt: skip
+
+
+@cache
+def _protocol() -> ModuleType:
+    """The tables of NumPy's functions, loaded when first needed."""
+    from adjoint.ops.numpylike import protocol
+
+    return protocol
+
+
+def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
+    """What a NumPy ufunc means for a Tensor."""
+    return _protocol().numpy_ufunc(ufunc, method, inputs, options)
+
+
+def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
+    """What a NumPy function means for a Tensor."""
+    return _protocol().numpy_function(function, args, kwargs)
