@@ -41,6 +41,47 @@ def violations(source: str, stage: str) -> list[str]:
     return found
 
 
+def imported(source: str, modules: set[str]) -> set[str]:
+    """Which of these modules a file imports, at its top or inside a function."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {a.name for a in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{a.name}" for a in node.names} | {node.module}
+    return found & modules
+
+
+def on_a_cycle(graph: dict[str, set[str]]) -> set[str]:
+    """The modules left when those are taken away, again and again, that import none of the others or that none imports."""
+    left = set(graph)
+    while True:
+        kept = {m for m in left if graph[m] & left and any(m in graph[n] for n in left)}
+        if kept == left:
+            return left
+        left = kept
+
+
+def test_the_cycle_inside_ops_goes_through_the_language() -> None:
+    """Rules call one another through `ops/language.py`; without it the direction of imports is the direction of calls."""
+    files = {".".join(p.relative_to(ROOT).with_suffix("").parts): p for p in (PACKAGE / "ops").rglob("*.py")}
+    files = {name.removesuffix(".__init__"): p for name, p in files.items() if name != "adjoint.ops.__init__"}
+    graph = {name: imported(p.read_text(), set(files)) - {name} for name, p in files.items()}
+    assert "adjoint.ops.families" in on_a_cycle(graph)
+    without = {
+        name: names - {"adjoint.ops.language"} for name, names in graph.items() if name != "adjoint.ops.language"
+    }
+    assert on_a_cycle(without) == set()
+
+
+def test_tensor_has_all_of_the_language_that_it_speaks() -> None:
+    from adjoint.core.language import NAMES, language
+    from adjoint.ops import operators
+
+    assert len(NAMES) > 30 and sorted(operators.__all__) == sorted(NAMES)
+    assert all(getattr(language, name) is getattr(operators, name) for name in NAMES)
+
+
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE)
 
 

@@ -14,7 +14,7 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, call
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import shape_of
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
+from adjoint.ops.language import moveaxis
 from adjoint.transforms.batch import Batch
 
 
@@ -88,7 +88,7 @@ def _unbatched(batch: Batch, y: Any, axis: int | None) -> Any:
     ndim = len(shape_of(whole))
     if not -ndim <= axis < ndim:
         raise ArgumentError(f"vmap: out_axes {axis} for an output of {ndim} axes, the batch included{called_at()}")
-    return whole if axis % ndim == 0 else verbs.moveaxis(whole, 0, axis % ndim)
+    return whole if axis % ndim == 0 else moveaxis(whole, 0, axis % ndim)
 
 
 def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list[int | None]:

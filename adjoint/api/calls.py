@@ -29,6 +29,7 @@ from adjoint.frontend.reads import recorder
 from adjoint.graph.ruled import Ruled, outside
 from adjoint.graph.trace import NeedsNumberError, Tracer, trace
 from adjoint.ops.card import Op, innermost
+from adjoint.ops.language import cast, moveaxis, sum_axes, zeros_like
 
 
 class CustomCall(Op):
@@ -140,7 +141,7 @@ def given_back(what: str, grads: Any, xs: Sequence[Any]) -> list[Any]:
             raise ArgumentError(
                 f"{what} returned a gradient of shape {shape_of(g)} for input {i} of shape {shape_of(x)}{called_at()}"
             )
-        result.append(lift(kept(g) if dtype_of(g) == dtype_of(x) else verbs.cast(g, dtype_of(x))))
+        result.append(lift(kept(g) if dtype_of(g) == dtype_of(x) else cast(g, dtype_of(x))))
     return result
 
 
@@ -239,7 +240,7 @@ def batched_rule(rule: Callable[..., Any], dims: Sequence[int | None]) -> Callab
     """The reverse rule for a batch: the rule of each example; an input that all share gets the sum."""
 
     def filled(*args: Any) -> list[Any]:
-        return [verbs.zeros_like(x) if g is None else g for g, x in zip(rule(*args), args, strict=False)]
+        return [zeros_like(x) if g is None else g for g, x in zip(rule(*args), args, strict=False)]
 
     def whole(*args: Any) -> list[Any]:
         grads = vmap(filled, in_axes=(*dims, 0, 0))(*args)
@@ -250,7 +251,7 @@ def batched_rule(rule: Callable[..., Any], dims: Sequence[int | None]) -> Callab
 
 def _to_axis(g: Any, d: int | None) -> Any:
     """A batched gradient in the place of its input's batch axis; summed for an input that all examples share."""
-    return verbs.sum_axes(g, (0,)) if d is None else verbs.moveaxis(g, 0, d)
+    return sum_axes(g, (0,)) if d is None else moveaxis(g, 0, d)
 
 
 class JvpCall(CustomCall):
@@ -266,7 +267,7 @@ class JvpCall(CustomCall):
             shapes = ", ".join(str(shape_of(t)) for t in leaves)
             raise ArgumentError(f"the jvp rule of {self.name} returned tangents of shape {shapes}{called_at()}")
         pushed = tuple(
-            lift(kept(t) if dtype_of(t) == dtype_of(v) else verbs.cast(t, dtype_of(v)))
+            lift(kept(t) if dtype_of(t) == dtype_of(v) else cast(t, dtype_of(v)))
             for t, v in zip(leaves, _flat(y), strict=True)
         )
         return pushed if isinstance(y, tuple) else pushed[0]

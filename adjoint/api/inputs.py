@@ -16,7 +16,8 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentia
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
+from adjoint.ops.language import cast
+from adjoint.ops.stacking import array
 
 Positions = tuple[int, ...]
 
@@ -106,7 +107,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
         x = resolve(x, for_backward=False)
     if isinstance(x, np.ndarray):
         check_kind(x)
-        x = verbs.array(x)  # one Tensor of the Tensors that it may hold
+        x = array(x)  # one Tensor of the Tensors that it may hold
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
         return held(x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
@@ -169,7 +170,7 @@ def whole(out: Any) -> Any:
     if isinstance(out, Parameter):
         return resolve(out)
     if tree.is_leaf(out):
-        return verbs.array(out) if isinstance(out, np.ndarray) and out.dtype.hasobject else out
+        return array(out) if isinstance(out, np.ndarray) and out.dtype.hasobject else out
     return tree.map(whole, out)
 
 
@@ -251,7 +252,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
     if dtype_of(value) != want:
         if dtype_of(value).kind == "c" and want.kind != "c":
             raise ArgumentError(f"{what} is complex, its value {want}{called_at()}")
-        value = verbs.cast(value, want)
+        value = cast(value, want)
     return held(value)
 
 

@@ -16,7 +16,7 @@ from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, boundary, called_at
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.ops.functional.joining import stack
+from adjoint.ops.stacking import stack
 
 FEW = 4  # rows of a Jacobian that are pulled back one by one
 

@@ -23,7 +23,6 @@ from adjoint.core import context, rules
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random import InGraph, batches, source
 from adjoint.core.spec import Spec
-from adjoint.core.verbs import verbs
 from adjoint.frontend import SourceError, convert, leaks
 from adjoint.frontend.calls import call
 from adjoint.frontend.files import is_users
@@ -32,6 +31,7 @@ from adjoint.frontend.reads import Reads, Source, recorder
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
+from adjoint.ops.stacking import array
 
 FEW = 3  # changes of one place after which a number there becomes an input of the graph
 
@@ -117,7 +117,7 @@ class Traced:
                 deeper(),
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
-                ys = [verbs.array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
+                ys = [array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
             containers.check(
                 name_of(self._fn), self._signature.describe, lambda path: self._signature.belongs(path, self._donate)
             )

@@ -13,8 +13,8 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.language import language
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
-from adjoint.core.verbs import verbs
 
 _open_tape = context.open_tape.get
 
@@ -94,7 +94,7 @@ def gathered(xs: tuple[Any, ...]) -> Any:
     """The inputs with object arrays of Tensors made Tensors again; None if there are none."""
     if not any(type(x) is np.ndarray and x.dtype.hasobject for x in xs):
         return None
-    return tuple(verbs.array(x) if type(x) is np.ndarray and x.dtype.hasobject else x for x in xs)
+    return tuple(language.array(x) if type(x) is np.ndarray and x.dtype.hasobject else x for x in xs)
 
 
 def located(error: AdjointError) -> AdjointError:

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core import dispatch, views
 from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
+from adjoint.core.language import language
 from adjoint.core.verbs import verbs
 
 
@@ -23,13 +24,13 @@ class InPlace:
     def __setitem__(self, index: Any, value: Any) -> None:
         """Replace elements: differentiable, and seen in every Tensor that shows them, as in NumPy."""
         self._refuse_leaf("x[i] = v", "y = x.copy(); y[i] = v")
-        new = dispatch.wrap(verbs.setitem(self, index, value))
+        new = dispatch.wrap(language.setitem(self, index, value))
         if self.tracked and verbs.is_leaf(self):
-            views.write(self, new, verbs.place(index))
+            views.write(self, new, language.place(index))
         elif getattr(self, "_kin", None) is None:
             self._rebind(new)
         else:
-            views.write(self, new, verbs.place(index))
+            views.write(self, new, language.place(index))
 
     def _take(self, new: Any) -> None:
         """Hold what a write to a part of this Tensor has made of it."""

@@ -1,4 +1,4 @@
-"""Python's operators as verbs of the op language."""
+"""Python's operators as functions of the op language."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.language import language
 from adjoint.core.spec import number_of
-from adjoint.core.verbs import verbs
 
 #: Marks the truth of a comparison of Python numbers: an integer to Python's arithmetic, unlike NumPy's truth values.
 TRUTH = object()
@@ -21,46 +21,46 @@ def _compared(y: Any, a: Any, b: Any) -> Any:
 
 
 class Operators:
-    """`x + y`, `x @ y`, `x < y`, ...: each calls the verb of its name."""
+    """`x + y`, `x @ y`, `x < y`, ...: each calls the function of its name in the op language."""
 
     __slots__ = ()
     _extra: Any
 
     def __add__(self, other: Any) -> Any:
-        return verbs.add(self if self._extra is not TRUTH else int(self), other)
+        return language.add(self if self._extra is not TRUTH else int(self), other)
 
     def __radd__(self, other: Any) -> Any:
-        return verbs.add(other, self if self._extra is not TRUTH else int(self))
+        return language.add(other, self if self._extra is not TRUTH else int(self))
 
     def __sub__(self, other: Any) -> Any:
-        return verbs.sub(self if self._extra is not TRUTH else int(self), other)
+        return language.sub(self if self._extra is not TRUTH else int(self), other)
 
     def __rsub__(self, other: Any) -> Any:
-        return verbs.sub(other, self if self._extra is not TRUTH else int(self))
+        return language.sub(other, self if self._extra is not TRUTH else int(self))
 
     def __mul__(self, other: Any) -> Any:
-        return verbs.mul(self if self._extra is not TRUTH else int(self), other)
+        return language.mul(self if self._extra is not TRUTH else int(self), other)
 
     def __rmul__(self, other: Any) -> Any:
-        return verbs.mul(other, self if self._extra is not TRUTH else int(self))
+        return language.mul(other, self if self._extra is not TRUTH else int(self))
 
     def __truediv__(self, other: Any) -> Any:
-        return verbs.div(self, other)
+        return language.div(self, other)
 
     def __rtruediv__(self, other: Any) -> Any:
-        return verbs.div(other, self)
+        return language.div(other, self)
 
     def __floordiv__(self, other: Any) -> Any:
-        return verbs.floor_divide(self, other)
+        return language.floor_divide(self, other)
 
     def __rfloordiv__(self, other: Any) -> Any:
-        return verbs.floor_divide(other, self)
+        return language.floor_divide(other, self)
 
     def __mod__(self, other: Any) -> Any:
-        return verbs.mod(self, other)
+        return language.mod(self, other)
 
     def __rmod__(self, other: Any) -> Any:
-        return verbs.mod(other, self)
+        return language.mod(other, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -69,19 +69,19 @@ class Operators:
         return other // self, other % self
 
     def __pow__(self, other: Any) -> Any:
-        return verbs.pow(self, other)
+        return language.pow(self, other)
 
     def __rpow__(self, other: Any) -> Any:
-        return verbs.pow(other, self)
+        return language.pow(other, self)
 
     def __matmul__(self, other: Any) -> Any:
-        return verbs.matmul(self, other)
+        return language.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return verbs.matmul(other, self)
+        return language.matmul(other, self)
 
     def __neg__(self) -> Any:
-        return verbs.neg(self if self._extra is not TRUTH else int(self))
+        return language.neg(self if self._extra is not TRUTH else int(self))
 
     def __pos__(self) -> Any:
         return self.copy()
@@ -91,52 +91,52 @@ class Operators:
         raise NotImplementedError
 
     def __abs__(self) -> Any:
-        return verbs.abs(self)
+        return language.abs(self)
 
     def __round__(self, digits: int = 0) -> Any:
-        return verbs.round(self, digits)
+        return language.round(self, digits)
 
     def __floor__(self) -> Any:
-        return verbs.floor(self)
+        return language.floor(self)
 
     def __ceil__(self) -> Any:
-        return verbs.ceil(self)
+        return language.ceil(self)
 
     def __trunc__(self) -> Any:
-        return verbs.trunc(self)
+        return language.trunc(self)
 
     def __invert__(self) -> Any:
-        return verbs.bitwise_not(self)
+        return language.bitwise_not(self)
 
     def __and__(self, other: Any) -> Any:
-        return verbs.bitwise_and(self, other)
+        return language.bitwise_and(self, other)
 
     def __rand__(self, other: Any) -> Any:
-        return verbs.bitwise_and(other, self)
+        return language.bitwise_and(other, self)
 
     def __or__(self, other: Any) -> Any:
-        return verbs.bitwise_or(self, other)
+        return language.bitwise_or(self, other)
 
     def __ror__(self, other: Any) -> Any:
-        return verbs.bitwise_or(other, self)
+        return language.bitwise_or(other, self)
 
     def __xor__(self, other: Any) -> Any:
-        return verbs.bitwise_xor(self, other)
+        return language.bitwise_xor(self, other)
 
     def __rxor__(self, other: Any) -> Any:
-        return verbs.bitwise_xor(other, self)
+        return language.bitwise_xor(other, self)
 
     def __lshift__(self, other: Any) -> Any:
-        return verbs.left_shift(self, other)
+        return language.left_shift(self, other)
 
     def __rlshift__(self, other: Any) -> Any:
-        return verbs.left_shift(other, self)
+        return language.left_shift(other, self)
 
     def __rshift__(self, other: Any) -> Any:
-        return verbs.right_shift(self, other)
+        return language.right_shift(self, other)
 
     def __rrshift__(self, other: Any) -> Any:
-        return verbs.right_shift(other, self)
+        return language.right_shift(other, self)
 
     # ------------------------------------------------------------ in place
 
@@ -186,19 +186,19 @@ class Operators:
     # ------------------------------------------------------------ comparisons
 
     def __lt__(self, other: Any) -> Any:
-        return _compared(verbs.less(self, other), self, other)
+        return _compared(language.less(self, other), self, other)
 
     def __le__(self, other: Any) -> Any:
-        return _compared(verbs.less_equal(self, other), self, other)
+        return _compared(language.less_equal(self, other), self, other)
 
     def __gt__(self, other: Any) -> Any:
-        return _compared(verbs.greater(self, other), self, other)
+        return _compared(language.greater(self, other), self, other)
 
     def __ge__(self, other: Any) -> Any:
-        return _compared(verbs.greater_equal(self, other), self, other)
+        return _compared(language.greater_equal(self, other), self, other)
 
     def __eq__(self, other: object) -> Any:
-        return _compared(verbs.equal(self, other), self, other)
+        return _compared(language.equal(self, other), self, other)
 
     def __ne__(self, other: object) -> Any:
-        return _compared(verbs.not_equal(self, other), self, other)
+        return _compared(language.not_equal(self, other), self, other)

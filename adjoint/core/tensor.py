@@ -12,6 +12,7 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.inplace import InPlace
+from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
 from adjoint.core.verbs import verbs
@@ -247,15 +248,15 @@ class Tensor(InPlace, Operators, Value):
     def _rows(self) -> Iterator[Any]:
         """The rows one by one, each as it is when it is reached: the loop may write to later ones."""
         before = self._value
-        for i, row in enumerate(verbs.unstack(self)):
+        for i, row in enumerate(language.rows(self)):
             if self._value is not before:
                 row = self[i]
             elif row.shape:
-                views.relate(row, self, verbs.place(i))
+                views.relate(row, self, language.place(i))
             yield row
 
     def __getitem__(self, index: Any) -> Any:
-        return verbs.getitem(self, index)
+        return language.getitem(self, index)
 
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
@@ -314,15 +315,15 @@ class Tensor(InPlace, Operators, Value):
 
     def detach(self) -> Any:
         """The same values, followed by no transform."""
-        return verbs.stop_gradient(self)
+        return language.stop_gradient(self)
 
     # ------------------------------------------------------------ NumPy's protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        return verbs.numpy_ufunc(ufunc, method, inputs, options)
+        return language.numpy_ufunc(ufunc, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
-        return verbs.numpy_function(function, args, kwargs)
+        return language.numpy_function(function, args, kwargs)
 
 
 dispatch.tensor_class = Tensor
@@ -334,11 +335,11 @@ def _converted(data: Any, dtype: Any) -> Any:
         fresh: Any = data.copy() if isinstance(data, Tensor) else data
         if dtype is None and number_of(data) is not None:  # as `Tensor(1.0)`
             dtype = np.float32 if data.dtype == np.float64 else data.dtype
-            return verbs.cast(fresh, np.dtype(dtype))
-        return fresh if dtype is None or fresh.dtype == dtype else verbs.cast(fresh, dtype)
+            return language.cast(fresh, np.dtype(dtype))
+        return fresh if dtype is None or fresh.dtype == dtype else language.cast(fresh, dtype)
     if isinstance(data, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(data)):
-        stacked = dispatch.wrap(verbs.array(data))
-        return stacked if dtype is None else verbs.cast(stacked, dtype)
+        stacked = dispatch.wrap(language.array(data))
+        return stacked if dtype is None else language.cast(stacked, dtype)
     if isinstance(data, np.ndarray):
         check_kind(data)
     array = np.array(data, dtype=dtype)
@@ -352,7 +353,7 @@ def _converted(data: Any, dtype: Any) -> Any:
 def _array_of_elements(x: Tensor) -> np.ndarray:
     """An object array of the elements, each still tracked, for code that insists on np.asarray."""
     result = np.empty(x.size, dtype=object)
-    for i, element in enumerate(verbs.unstack(verbs.reshape(x, (x.size,)))):
+    for i, element in enumerate(language.rows(language.reshape(x, (x.size,)))):
         result[i] = element
     return result.reshape(x.shape)
 

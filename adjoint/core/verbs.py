@@ -1,8 +1,4 @@
-"""The op language as Tensor's methods see it.
-
-`core` may not import `ops`, so Tensor calls `verbs.add(x, y)`, and `ops` and `transforms` fill the verbs in when they
-are imported. A verb that is missing raises AttributeError at its first use.
-"""
+"""What `core` and `graph` call of the stages above them: `transforms`, `derive` and `api` fill it in when they are imported."""
 
 from __future__ import annotations
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.graph.node import Const, Graph, Node, Pick
 from adjoint.graph.trace import trace
+from adjoint.ops.language import broadcast_to
 
 
 @derived
@@ -42,4 +42,4 @@ def _batched(node: Node, values: dict[Node, Any], dims: dict[Node, Any]) -> tupl
 
 
 def _repeated(y: Any, dim: Any, size: int) -> Any:
-    return verbs.broadcast_to(y, (size, *shape_of(y))) if dim is None else y
+    return broadcast_to(y, (size, *shape_of(y))) if dim is None else y

@@ -11,7 +11,6 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.derive.batch import vmap_graph
 from adjoint.derive.forward import jvp_graph
 from adjoint.derive.residuals import worth_keeping
@@ -21,6 +20,7 @@ from adjoint.graph.node import Builder, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
+from adjoint.ops.language import any_of, broadcast_to, moveaxis
 
 Places = tuple[int, ...]
 
@@ -162,17 +162,17 @@ def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tupl
     carry, stacked, constants = loop.parts(xs)
     cd, sd, kd = loop.parts(dims)
     whole = [
-        verbs.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
+        broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
         for x, d in zip(carry, cd, strict=True)
     ]
     # The stacking axis stays in front, the batch comes second, so that a slice has the batch in front.
-    slices = [x if d is None else verbs.moveaxis(batch_front(x, d), 0, 1) for x, d in zip(stacked, sd, strict=True)]
+    slices = [x if d is None else moveaxis(batch_front(x, d), 0, 1) for x, d in zip(stacked, sd, strict=True)]
     shared = [x if d is None else batch_front(x, d) for x, d in zip(constants, kd, strict=True)]
     flags = (*(True,) * loop.carried, *(d is not None for d in sd), *(d is not None for d in kd))
     batched = _batched_loop(loop, flags, size)
     found = batched(*whole, *slices, *shared)
     a = loop.carried
-    return (*found[:a], *(verbs.moveaxis(y, 1, 0) for y in found[a:]))
+    return (*found[:a], *(moveaxis(y, 1, 0) for y in found[a:]))
 
 
 @derived
@@ -196,7 +196,7 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
         return masked(replay(test, [*xs[:a], *xs[a + s :]])[0], xs)
 
     def any_going(*xs: Any) -> list[Any]:
-        return [verbs.any_of(replay(test, xs)[0])]
+        return [any_of(replay(test, xs)[0])]
 
     return loop.with_body(
         trace(guarded, specs, replayed=True)[0], test=trace(any_going, [*specs[:a], *specs[a + s :]], replayed=True)[0]

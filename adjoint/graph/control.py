@@ -19,6 +19,7 @@ from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import Op
+from adjoint.ops.language import reshape, where
 
 UNKNOWN = -1
 
@@ -117,8 +118,8 @@ def _spread(values: Sequence[Any], places: Sequence[int], count: int) -> list[An
 def _select(mask: Any, a: Any, b: Any) -> Any:
     """a where the mask holds for the example, else b."""
     shape = shape_of(mask)
-    lined_up = verbs.reshape(mask, shape + (1,) * (max(len(shape_of(a)), len(shape_of(b))) - len(shape)))
-    return verbs.where(lined_up, a, b)
+    lined_up = reshape(mask, shape + (1,) * (max(len(shape_of(a)), len(shape_of(b))) - len(shape)))
+    return where(lined_up, a, b)
 
 
 @dataclass(frozen=True, repr=False)

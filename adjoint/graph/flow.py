@@ -12,7 +12,6 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.graph.bounds import Mark, bounds, joined, over_rounds
 from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
@@ -21,6 +20,7 @@ from adjoint.graph.trace import identity, traced
 from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
 from adjoint.ops.families import Elementwise, Reduction
+from adjoint.ops.language import cast
 from adjoint.ops.movement import Movement
 
 #: Whether a branch or a loop is being traced around this one, whose bounds are then worked out there.
@@ -164,7 +164,7 @@ def while_loop(
     inputs = [number_of(x) for x in outside]
     final = _final(body, start, specs, inputs, length, counter, limits or {})
     body = _cast_outputs(body, list(map(_settled, (*specs, *body.specs[len(specs) :]))))
-    init = [x if dtype_of(x) == s.dtype else verbs.cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
+    init = [x if dtype_of(x) == s.dtype else cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)
     found = list(loop(*init, *outside))
     return [marked(y, m) for y, m in zip(found, [*final, *[None] * (len(found) - len(final))], strict=True)]

@@ -18,9 +18,9 @@ from adjoint.core.dispatch import Value, is_float, is_tracked, wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random import Record
-from adjoint.core.verbs import verbs
 from adjoint.graph.trace import is_graph_value
 from adjoint.nn import state
+from adjoint.ops import language as F
 
 _new_key = count().__next__
 
@@ -142,7 +142,7 @@ class _Cast(dict):
     """Parameters stand for themselves in another precision; all else stays as it was."""
 
     def __init__(self, outer: Any, uncast: dict[Parameter, Any], dtype: Any) -> None:
-        super().__init__({p: verbs.cast(v, dtype) if is_float(v) else v for p, v in uncast.items()})
+        super().__init__({p: F.cast(v, dtype) if is_float(v) else v for p, v in uncast.items()})
         self.outer, self.uncast = outer, uncast
 
     def __contains__(self, p: object) -> bool:
@@ -159,7 +159,7 @@ def in_precision(cell: Any, dtype: Any, compute: Any, inputs: tuple[Any, ...], k
     uncast = {p: before[p] if p in before else resolve(p) for p in cell.get_parameters()}
 
     def cast(value: Any) -> Any:
-        return tree.map(lambda x: verbs.cast(x, dtype) if is_float(x) else x, value)
+        return tree.map(lambda x: F.cast(x, dtype) if is_float(x) else x, value)
 
     with context.setting(context.bindings, _Cast(outer, uncast, dtype)):
         return compute(cast(inputs), cast(kwargs))

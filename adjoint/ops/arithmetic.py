@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, dtype_of, is_complex, is_inexact
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
 from adjoint.ops.card import Op, register
 from adjoint.ops.families import Discrete, Elementwise, Linear, python
@@ -133,14 +133,14 @@ def _pow_base(x, y):
     """d(x**y)/dx; a constant exponent of 0 or 1 or 2 takes a shorter way."""
     if isinstance(y, (int, float)):
         return 0.0 if y == 0 else 1.0 if y == 1 else 2.0 * x if y == 2 else y * pow_(x, y - 1)
-    both = verbs.equal(y, 0) & verbs.equal(x, 0)
-    safe = verbs.where(both, 1, y)  # 0 * 0**-1 would be NaN
+    both = F.equal(y, 0) & F.equal(x, 0)
+    safe = F.where(both, 1, y)  # 0 * 0**-1 would be NaN
     return y * pow_(x, safe - 1)
 
 
 def _pow_exponent(z, x):
-    zero = verbs.equal(x, 0)
-    return verbs.where(zero, 0, z * verbs.log(verbs.where(zero, 1, x)))
+    zero = F.equal(x, 0)
+    return F.where(zero, 0, z * F.log(F.where(zero, 1, x)))
 
 
 @register
@@ -165,7 +165,7 @@ class Mod(Elementwise):
         return python(xp.mod(x, y), x, y)
 
     def partials(self, z, x, y):
-        return 1.0, lambda: -verbs.floor_divide(x, y)
+        return 1.0, lambda: -floor_div(x, y)
 
 
 @register
@@ -199,13 +199,13 @@ class Abs(Elementwise):
         return python(xp.abs(x), x)
 
     def partials(self, y, x):
-        return (verbs.sign(x),)
+        return (sign(x),)
 
     def vjp(self, g, y, x):
-        return (match(g * verbs.sgn(x), x),)
+        return (match(g * F.sgn(x), x),)
 
     def jvp(self, ts, y, x):
-        return verbs.real(conj(verbs.sgn(x)) * ts[0])
+        return real(conj(F.sgn(x)) * ts[0])
 
 
 @register

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.core.absent import ZERO, add
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import Shape, dtype_of, shape_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 
 
 def unbroadcast_axes(small: Shape, big: Shape) -> tuple[int, ...]:
@@ -28,8 +28,8 @@ def sum_to(g: Any, shape: Shape) -> Any:
     if have == shape:
         return g
     axes = unbroadcast_axes(shape, have)
-    g = verbs.sum_axes(g, axes) if axes else g
-    return g if shape_of(g) == shape else verbs.reshape(g, shape)
+    g = F.sum_axes(g, axes) if axes else g
+    return g if shape_of(g) == shape else F.reshape(g, shape)
 
 
 def match(g: Any, x: Any) -> Any:
@@ -49,22 +49,22 @@ def cast_like(g: Any, x: Any) -> Any:
     if have == want:
         return g
     if have.kind == "c" and want.kind != "c":
-        g = verbs.real(g)
+        g = F.real(g)
         if dtype_of(g) == want:
             return g
-    return verbs.cast(g, want)
+    return F.cast(g, want)
 
 
 def spread(t: Any, y: Any) -> Any:
     """Give a tangent the shape and dtype of the result it belongs to."""
     if shape_of(t) != shape_of(y):
-        t = verbs.broadcast_to(t, shape_of(y))
-    return t if dtype_of(t) == dtype_of(y) else verbs.cast(t, dtype_of(y))
+        t = F.broadcast_to(t, shape_of(y))
+    return t if dtype_of(t) == dtype_of(y) else F.cast(t, dtype_of(y))
 
 
 def conj(p: Any) -> Any:
     """Complex conjugate, free of charge for real values."""
-    return verbs.conj(p) if dtype_of(p).kind == "c" else p
+    return F.conj(p) if dtype_of(p).kind == "c" else p
 
 
 def push(ts: Sequence[Any], *terms: Callable[[Any], Any]) -> Any:
@@ -86,7 +86,7 @@ def ndim(x: Any) -> int:
 
 def batch_front(x: Any, dim: int | None) -> Any:
     """Move the batch axis, if there is one, to the front."""
-    return x if dim is None or dim == 0 else verbs.moveaxis(x, dim, 0)
+    return x if dim is None or dim == 0 else F.moveaxis(x, dim, 0)
 
 
 def batch_first(x: Any, dim: int | None, rank: int) -> Any:
@@ -96,7 +96,7 @@ def batch_first(x: Any, dim: int | None, rank: int) -> Any:
     x = batch_front(x, dim)
     shape = shape_of(x)
     missing = rank - (len(shape) - 1)
-    return verbs.reshape(x, (shape[0], *(1,) * missing, *shape[1:])) if missing > 0 else x
+    return F.reshape(x, (shape[0], *(1,) * missing, *shape[1:])) if missing > 0 else x
 
 
 def batch_size(dims: Sequence[int | None], xs: Sequence[Any]) -> int:
@@ -108,7 +108,7 @@ def batch_all(dims: Sequence[int | None], xs: Sequence[Any]) -> list[Any]:
     """Every input with a batch axis in front, repeated where it had none."""
     size = batch_size(dims, xs)
     return [
-        verbs.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
+        F.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
         for x, d in zip(xs, dims, strict=True)
     ]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import match, push, spread
 from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, python
@@ -148,7 +148,7 @@ class Extremum(Elementwise):
 
 def _share(x, y, z):
     """1 where x is the chosen one, 1/2 where both are."""
-    return verbs.where(verbs.equal(x, y), 0.5, verbs.where(verbs.equal(x, z), 1.0, 0.0))
+    return where(equal(x, y), 0.5, where(equal(x, z), 1.0, 0.0))
 
 
 @register
@@ -180,7 +180,7 @@ class Where(Elementwise):
         return xp.where(c, x, y)
 
     def partials(self, z, c, x, y):
-        return ZERO, c, verbs.logical_not(c)
+        return ZERO, c, F.logical_not(c)
 
     def vjp(self, g, z, c, x, y):
         return ZERO, lambda: match(Where()(c, g, 0), x), lambda: match(Where()(c, 0, g), y)

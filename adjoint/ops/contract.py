@@ -7,7 +7,7 @@ from functools import cached_property
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, broadcast, promote, shape_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
 
@@ -15,7 +15,7 @@ from adjoint.ops.card import Op, card, register
 def swap_last(x):
     """The last two axes exchanged; a vector stays."""
     n = ndim(x)
-    return x if n < 2 else verbs.permute(x, (*range(n - 2), n - 1, n - 2))
+    return x if n < 2 else F.permute(x, (*range(n - 2), n - 1, n - 2))
 
 
 @register
@@ -47,17 +47,17 @@ class MatMul(Op):
 
     def _pull_left(self, g, x, y):
         if ndim(y) == 1:
-            return match(verbs.expand_last(g) * conj(y), x)
+            return match(F.expand_last(g) * conj(y), x)
         if ndim(x) == 1:
-            g = verbs.expand_row(g)
+            g = F.expand_row(g)
         return match(self(g, conj(swap_last(y))), x)
 
     def _pull_right(self, g, x, y):
         if ndim(x) == 1:
-            return match(conj(x) * g if ndim(y) == 1 else verbs.expand_last(conj(x)) * verbs.expand_row(g), y)
+            return match(conj(x) * g if ndim(y) == 1 else F.expand_last(conj(x)) * F.expand_row(g), y)
         if ndim(y) == 1:
-            g = verbs.expand_last(g)
-            return match(verbs.squeeze_last(self(conj(swap_last(x)), g)), y)
+            g = F.expand_last(g)
+            return match(F.squeeze_last(self(conj(swap_last(x)), g)), y)
         return match(self(conj(swap_last(x)), g), y)
 
     def jvp(self, ts, z, x, y):
@@ -69,17 +69,17 @@ class MatMul(Op):
         nx, ny = ndim(x) - dx, ndim(y) - dy
         # A vector becomes a matrix, so that its batch axis is not taken for a matrix axis.
         if dx and nx == 1:
-            x = verbs.expand_row(x)
+            x = F.expand_row(x)
         if dy and ny == 1:
-            y = verbs.expand_last(y)
+            y = F.expand_last(y)
         # Leading axes line up at the right: give the shorter batched factor axes of size 1 behind the batch.
         rank = max(nx, ny, 2)
         x, y = (_pad_lead(v, d, rank) for v, d in ((x, dx), (y, dy)))
         z = self(x, y)
         if dx and nx == 1:
-            z = verbs.squeeze_axis(z, ndim(z) - 1 - (ny > 1 or dy))
+            z = F.squeeze_axis(z, ndim(z) - 1 - (ny > 1 or dy))
         if dy and ny == 1:
-            z = verbs.squeeze_last(z)
+            z = F.squeeze_last(z)
         return z
 
     @classmethod
@@ -99,7 +99,7 @@ def _pad_lead(x, batched, rank):
     shape = shape_of(x)
     if not batched or len(shape) - 1 >= rank:
         return x
-    return verbs.reshape(x, (shape[0], *(1,) * (rank - len(shape) + 1), *shape[1:]))
+    return F.reshape(x, (shape[0], *(1,) * (rank - len(shape) + 1), *shape[1:]))
 
 
 @register
@@ -152,8 +152,8 @@ class Einsum(Op):
         pulled = card(Einsum, (self.result, *(self.terms[k] for k in others)), kept)(g, *(conj(xs[k]) for k in others))
         # Axes that only this input had were summed over: its cotangent is constant along them.
         shape = shape_of(xs[i])
-        pulled = verbs.reshape(pulled, tuple(n if a in known else 1 for a, n in zip(term, shape, strict=True)))
-        return match(verbs.broadcast_to(pulled, shape), xs[i])
+        pulled = F.reshape(pulled, tuple(n if a in known else 1 for a, n in zip(term, shape, strict=True)))
+        return match(F.broadcast_to(pulled, shape), xs[i])
 
     def jvp(self, ts, y, *xs):
         terms = [lambda t, i=i: self(*xs[:i], t, *xs[i + 1 :]) for i in range(len(xs))]

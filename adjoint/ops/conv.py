@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Shape, Spec, promote, shape_of, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front, batch_size, conj, match, push
 from adjoint.ops.card import Op, card, register
+from adjoint.ops.language import moveaxis, reshape
 
 Padding = tuple[tuple[int, int], ...]
 COLUMNS = 1 << 19  # elements: windows are written out for so many samples at once that they stay near the processor
@@ -82,16 +82,16 @@ def fold_batch(x: Any, axis: int, groups: int) -> Any:
     """The batch axis 0 put into another axis, behind its groups: (B, ..., G * c, ...) becomes (..., G * B * c, ...)."""
     size, *rest = shape_of(x)
     n = rest[axis]
-    x = verbs.reshape(x, (size, *rest[:axis], groups, n // groups, *rest[axis + 1 :]))
-    return verbs.reshape(verbs.moveaxis(x, 0, axis + 1), (*rest[:axis], n * size, *rest[axis + 1 :]))
+    x = reshape(x, (size, *rest[:axis], groups, n // groups, *rest[axis + 1 :]))
+    return reshape(moveaxis(x, 0, axis + 1), (*rest[:axis], n * size, *rest[axis + 1 :]))
 
 
 def unfold_batch(y: Any, axis: int, groups: int, size: int) -> Any:
     """The batch of `size` taken out of an axis again."""
     shape = shape_of(y)
     n = shape[axis] // size
-    y = verbs.reshape(y, (*shape[:axis], groups, size, n // groups, *shape[axis + 1 :]))
-    return verbs.reshape(verbs.moveaxis(y, axis + 1, 0), (size, *shape[:axis], n, *shape[axis + 1 :]))
+    y = reshape(y, (*shape[:axis], groups, size, n // groups, *shape[axis + 1 :]))
+    return reshape(moveaxis(y, axis + 1, 0), (size, *shape[:axis], n, *shape[axis + 1 :]))
 
 
 # ---------------------------------------------------------------- the cards

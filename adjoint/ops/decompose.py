@@ -13,10 +13,11 @@ import numpy as np
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, dtype_of, shape_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card, register
 from adjoint.ops.contract import matmul
+from adjoint.ops.language import expand_last, expand_row, less_equal, sum_axes, where
 from adjoint.ops.linalg import (
     OneMatrix,
     SquareMatrix,
@@ -46,39 +47,39 @@ def skew(x):
 
 def on_diagonal(x):
     """x where row and column are equal, 0 elsewhere; a row vector is put on the diagonal."""
-    return verbs.where(np.eye(shape_of(x)[-1], dtype=bool), x, 0)
+    return where(np.eye(shape_of(x)[-1], dtype=bool), x, 0)
 
 
 def scale_columns(x, s):
     """x diag(s)."""
-    return x * verbs.expand_row(s)
+    return x * expand_row(s)
 
 
 def reciprocal(x, tolerance):
     """1 / x, and 0 where |x| is within `tolerance` of 0: what cannot be told from 0 has no influence."""
-    zero = verbs.less_equal(verbs.abs(x), tolerance)
-    return verbs.where(zero, 0, 1 / verbs.where(zero, 1, x))
+    zero = less_equal(F.abs(x), tolerance)
+    return where(zero, 0, 1 / where(zero, 1, x))
 
 
 def rounding(s):
     """How far the eigenvalues or singular values along the last axis can be off, with two axes of size 1."""
-    total = verbs.sum_axes(verbs.abs(s), (ndim(s) - 1,))
-    return epsilon(dtype_of(s)) * verbs.expand_last(verbs.expand_last(total))
+    total = sum_axes(F.abs(s), (ndim(s) - 1,))
+    return epsilon(dtype_of(s)) * expand_last(expand_last(total))
 
 
 def inverse_gaps(s):
     """The matrix of 1 / (s_j - s_i), and 0 where the two are equal to rounding."""
-    return reciprocal(verbs.expand_row(s) - verbs.expand_last(s), rounding(s))
+    return reciprocal(expand_row(s) - expand_last(s), rounding(s))
 
 
 def inverse_sums(s):
     """The matrix of 1 / (s_i + s_j), and 0 where both are 0 to rounding."""
-    return reciprocal(verbs.expand_last(s) + verbs.expand_row(s), rounding(s))
+    return reciprocal(expand_last(s) + expand_row(s), rounding(s))
 
 
 def inverse_values(s):
     """1 / s as a row, and 0 where s is 0 to rounding."""
-    return reciprocal(verbs.expand_row(s), rounding(s))
+    return reciprocal(expand_row(s), rounding(s))
 
 
 def without(x, basis):
@@ -240,7 +241,7 @@ class Eigh(SpectrumOfHermitian):
 
     def vjp(self, g, y, x):
         (gw, gv), (w, v) = g, y
-        inner = on_diagonal(verbs.expand_row(gw)) + inverse_gaps(w) * matmul(adjoint(v), gv)
+        inner = on_diagonal(expand_row(gw)) + inverse_gaps(w) * matmul(adjoint(v), gv)
         return (hermitian(product(v, inner, adjoint(v))),)
 
     def jvp(self, ts, y, x):
@@ -251,7 +252,7 @@ class Eigh(SpectrumOfHermitian):
 
 def _diagonal(x):
     """The real part of the diagonals of square matrices."""
-    return real(verbs.sum_axes(on_diagonal(x), (ndim(x) - 1,)))
+    return real(sum_axes(on_diagonal(x), (ndim(x) - 1,)))
 
 
 @register
@@ -317,7 +318,7 @@ class SVD(Singular):
         (gu, gs, gvh), (u, s, vh) = g, y
         (m, k), n = shape_of(u)[-2:], shape_of(vh)[-1]
         left, right = matmul(adjoint(u), gu), matmul(vh, adjoint(gvh))
-        core = on_diagonal(verbs.expand_row(gs)) + hermitian(inverse_gaps(s) * (left + right))
+        core = on_diagonal(expand_row(gs)) + hermitian(inverse_gaps(s) * (left + right))
         total = product(u, core + skew(inverse_sums(s) * (left - right)), vh)
         if m > k:
             total = total + matmul(without(gu * inverse_values(s), u), vh)
@@ -358,7 +359,7 @@ class SVDVals(Singular):
 
     def jvp(self, ts, y, x):
         u, _, vh = card(SVD)(x)
-        return real(verbs.sum_axes(conj(u) * matmul(ts[0], adjoint(vh)), (ndim(u) - 2,)))
+        return real(sum_axes(conj(u) * matmul(ts[0], adjoint(vh)), (ndim(u) - 2,)))
 
 
 @register

@@ -8,11 +8,11 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, is_complex, promote
-from adjoint.core.verbs import verbs
 from adjoint.ops.arithmetic import imag
 from adjoint.ops.broadcast import batch_all, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import swap_last
+from adjoint.ops.language import expand_last, sum_axes
 from adjoint.ops.linalg import (
     Inv,
     OneMatrix,
@@ -28,12 +28,12 @@ from adjoint.ops.linalg import (
 
 def as_matrix(x):
     """A number for each matrix, with two axes of size 1 to multiply it by."""
-    return verbs.expand_last(verbs.expand_last(x))
+    return expand_last(expand_last(x))
 
 
 def trace_of_product(x, y):
     """The trace of x y, without the product."""
-    return verbs.sum_axes(swap_last(x) * y, (ndim(y) - 2, ndim(y) - 1))
+    return sum_axes(swap_last(x) * y, (ndim(y) - 2, ndim(y) - 1))
 
 
 @register
@@ -52,7 +52,7 @@ class Det(OneMatrix):
         return (as_matrix(g) * conj(card(Cofactor)(x)),)
 
     def jvp(self, ts, y, x):
-        return verbs.sum_axes(card(Cofactor)(x) * ts[0], (ndim(x) - 2, ndim(x) - 1))
+        return sum_axes(card(Cofactor)(x) * ts[0], (ndim(x) - 2, ndim(x) - 1))
 
     @classmethod
     def samples(cls, draw):

@@ -26,7 +26,7 @@ from adjoint.core.spec import (
     sample,
     shape_of,
 )
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
 from adjoint.ops.card import Draw, Op, Sample
 
@@ -89,14 +89,14 @@ class Elementwise(Op):
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
         p = conj(p() if callable(p) else p)
         masked = self.singular and type(p) not in (int, float)  # np.float64 is a float, but may be infinite
-        return match(verbs.masked_mul(g, p) if masked else g * p, x)
+        return match(F.masked_mul(g, p) if masked else g * p, x)
 
     def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
         total: Any = ZERO
         for p, t in zip(self.partials(y, *xs), ts, strict=True):
             if t is not ZERO:
                 p = p() if callable(p) else p
-                term = verbs.masked_mul(t, p) if self.singular else p * t
+                term = F.masked_mul(t, p) if self.singular else p * t
                 total = term if total is ZERO else total + term
         return total if total is ZERO else spread(total, y)
 
@@ -181,8 +181,8 @@ class Reduction(Op):
         """A cotangent of the result repeated along the collapsed axes."""
         shape = shape_of(x)
         if not self.keepdims and shape_of(g):
-            g = verbs.reshape(g, self.kept(shape))
-        return verbs.broadcast_to(g, shape)
+            g = F.reshape(g, self.kept(shape))
+        return F.broadcast_to(g, shape)
 
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         axes = tuple(a + 1 for a in self.axes)

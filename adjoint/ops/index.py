@@ -13,10 +13,10 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError, IndexingError, ShapeError
 from adjoint.core.spec import Spec, broadcast, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, register
 from adjoint.ops.families import Linear
+from adjoint.ops.language import broadcast_to, cast, equal, moveaxis, zeros_like
 
 
 def _picked(op, x, indices):
@@ -60,8 +60,8 @@ class Gather(Linear):
     def vmap(self, dims, x, *indices):
         if all(d is None for d in dims[1:]):
             k = len(indices)
-            inner = verbs.moveaxis(x, dims[0], k)  # behind the indexed axes, so that those stay in front
-            return verbs.moveaxis(self(inner, *indices), ndim_of_broadcast(indices), 0)
+            inner = moveaxis(x, dims[0], k)  # behind the indexed axes, so that those stay in front
+            return moveaxis(self(inner, *indices), ndim_of_broadcast(indices), 0)
         indices, rank = _batch_indices(dims[1:], indices)
         if dims[0] is None:
             return self(x, *indices)
@@ -103,7 +103,7 @@ class Scatter(Op):
 
     def vmap(self, dims, x, v, *indices):
         size = batch_size(dims, (x, v, *indices))
-        x = batch_front(x, dims[0]) if dims[0] is not None else verbs.broadcast_to(x, (size, *shape_of(x)))
+        x = batch_front(x, dims[0]) if dims[0] is not None else broadcast_to(x, (size, *shape_of(x)))
         indices, rank = _batch_indices(dims[2:], indices)
         part = rank + ndim(x) - 1 - len(indices)
         return self(x, batch_first(v, dims[1], part), _lanes(size, rank), *indices)
@@ -137,7 +137,7 @@ class ScatterAdd(Scatter):
         t, s = ts[:2]
         if s is ZERO:
             return t
-        return self(verbs.zeros_like(y) if t is ZERO else t, cast_like(s, y), *indices)
+        return self(zeros_like(y) if t is ZERO else t, cast_like(s, y), *indices)
 
 
 @register
@@ -161,10 +161,10 @@ class ScatterSet(Scatter):
         shape = _picked(self, x, [np.asarray(i) if not hasattr(i, "dtype") else i for i in indices])
         order = np.arange(int(np.prod(shape))).reshape(shape)
         placed = self(np.full(shape_of(x), -1), order, *indices)
-        return verbs.cast(verbs.equal(Gather()(placed, *indices), order), x.dtype)
+        return cast(equal(Gather()(placed, *indices), order), x.dtype)
 
     def jvp(self, ts, y, x, v, *indices):
         t, s = ts[:2]
         if t is ZERO and s is ZERO:
             return ZERO
-        return self(verbs.zeros_like(y) if t is ZERO else t, 0 if s is ZERO else cast_like(s, y), *indices)
+        return self(zeros_like(y) if t is ZERO else t, 0 if s is ZERO else cast_like(s, y), *indices)

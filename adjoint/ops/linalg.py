@@ -22,10 +22,11 @@ from adjoint.core.spec import (
     promote,
     shape_of,
 )
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import matmul, swap_last
+from adjoint.ops.language import broadcast_to, permute, reshape, where, zeros_like
 from adjoint.ops.movement import Concat
 from adjoint.ops.slicing import GetItem
 
@@ -50,12 +51,12 @@ def product(*factors):
 
 def real(x):
     """The real part, free of charge for real values."""
-    return verbs.real(x) if is_complex(x) else x
+    return F.real(x) if is_complex(x) else x
 
 
 def triangle(x, lower, strict=False):
     """The lower or upper triangle of the last two axes, zero elsewhere; without the diagonal if `strict`."""
-    return verbs.where(triangle_mask(shape_of(x)[-2:], lower, strict), x, 0)
+    return where(triangle_mask(shape_of(x)[-2:], lower, strict), x, 0)
 
 
 def triangle_mask(shape, lower, strict):
@@ -168,8 +169,8 @@ class LinearSystem(Op):
         if da is None and ndim(a) == 2 and ndim(b) == 3:
             # One matrix, many right sides: the batch becomes columns, and the matrix is factorised once.
             size, rows, columns = shape_of(b := batch_front(b, db))
-            wide = verbs.reshape(verbs.permute(b, (1, 0, 2)), (rows, size * columns))
-            return verbs.permute(verbs.reshape(self(a, wide), (rows, size, columns)), (1, 0, 2))
+            wide = reshape(permute(b, (1, 0, 2)), (rows, size * columns))
+            return permute(reshape(self(a, wide), (rows, size, columns)), (1, 0, 2))
         rank = max(ndim(x) - (d is not None) for x, d in ((a, da), (b, db)))
         return self(batch_first(a, da, rank), batch_first(b, db, rank))
 
@@ -210,7 +211,7 @@ class Solve(LinearSystem):
 
 def _spread_rows(t, y):
     """A tangent of the right side, which the matrix's leading axes may have broadcast, under the result's shape."""
-    return t if shape_of(t) == shape_of(y) else verbs.broadcast_to(t, shape_of(y))
+    return t if shape_of(t) == shape_of(y) else broadcast_to(t, shape_of(y))
 
 
 @register
@@ -284,7 +285,7 @@ class Expm(SquareMatrix):
     def _along(self, x, t):
         """The derivative at x along t: exp [[x, t], [0, x]] = [[exp x, D exp(x)[t]], [0, exp x]]."""
         rows, columns = ndim(x) - 2, ndim(x) - 1
-        below = card(Concat, columns)(verbs.zeros_like(x), x)
+        below = card(Concat, columns)(zeros_like(x), x)
         whole = self(card(Concat, rows)(card(Concat, columns)(x, t), below))
         n = shape_of(x)[-1]
         return card(GetItem, (*(WHOLE,) * rows, (0, n, None), (n, 2 * n, None)))(whole)

@@ -12,7 +12,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of, spec_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_all, batch_first, batch_front, cast_like, sum_to
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
@@ -243,7 +243,7 @@ class Concat(Op):
     def jvp(self, ts, y, *xs):
         if all(t is ZERO for t in ts):
             return ZERO
-        return self(*(verbs.zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
+        return self(*(F.zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
 
     def vmap(self, dims, *xs):
         return Concat(self.axis + 1)(*batch_all(dims, xs))

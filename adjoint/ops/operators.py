@@ -8,7 +8,6 @@ from typing import Any
 
 from adjoint.ops.functional.elementwise import round
 from adjoint.ops.functional.index import getitem, place, setitem
-from adjoint.ops.functional.joining import array, rows
 from adjoint.ops.language import (
     abs,
     add,
@@ -39,6 +38,7 @@ from adjoint.ops.language import (
     sub,
     trunc,
 )
+from adjoint.ops.stacking import array, rows
 
 __all__ = [
     "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import Shape, Spec, int64, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front, batch_size
 from adjoint.ops.card import register
 from adjoint.ops.families import NotDifferentiable
+from adjoint.ops.language import reshape
 
 #: A step between numbers that are hashed, and the factors of the hash: odd, with their bits well mixed.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -57,7 +57,7 @@ class Bits(NotDifferentiable):
         if dims[0] is not None:
             ticket = batch_front(ticket, dims[0])
         elif shape_of(ticket):
-            ticket = verbs.reshape(ticket, (1, *shape_of(ticket)))
+            ticket = reshape(ticket, (1, *shape_of(ticket)))
         own = any(d is not None for d in dims[1:])
         batched = Bits((size, *self.shape), 0 if own else self.shared + 1)
         return batched(ticket, *(batch_front(x, d) for x, d in zip(like, dims[1:], strict=True)))

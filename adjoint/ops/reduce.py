@@ -7,7 +7,7 @@ from math import prod
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, int64, normalize_axis, shape_of, uint64
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable, Reduction
@@ -52,12 +52,12 @@ class Peak(Reduction):
     """The largest or smallest element along `axes`: equal ones share the derivative evenly."""
 
     def _weights(self, y, x):
-        hit = verbs.equal(x, verbs.reshape(y, self.kept(shape_of(x))))
-        hit = verbs.cast(hit, x.dtype)
+        hit = F.equal(x, F.reshape(y, self.kept(shape_of(x))))
+        hit = F.cast(hit, x.dtype)
         return hit / card(Sum, self.axes, True)(hit)
 
     def vjp(self, g, y, x):
-        return (verbs.reshape(g, self.kept(shape_of(x))) * self._weights(y, x),)
+        return (F.reshape(g, self.kept(shape_of(x))) * self._weights(y, x),)
 
     def jvp(self, ts, y, x):
         return card(Sum, self.axes, self.keepdims)(ts[0] * self._weights(y, x))

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import IndexingError, ShapeError
-from adjoint.core.spec import Shape, Spec, shape_of, spec_of
-from adjoint.core.verbs import verbs
+from adjoint.core.arrays import check_kind
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
+from adjoint.core.spec import Shape, Spec, dtype_of, number_of, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
+from adjoint.ops.language import broadcast_to, cast, zeros_like
 from adjoint.ops.movement import BroadcastTo, Movement, View, without
 
 BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)
@@ -104,7 +108,7 @@ class GetItem(Indexed, View):
     index: BasicIndex
 
     def put(self, x, y):
-        return verbs.setitem(x, self.key, y)
+        return card(SetItem, self.index)(with_room(x, y), y)
 
     def is_apart(self, other, base):
         return type(other) is GetItem and apart(self.index, other.index, shape_of(base))
@@ -193,14 +197,12 @@ class SetItem(Indexed):
         t, s = ts
         if t is ZERO and s is ZERO:
             return ZERO
-        base = verbs.zeros_like(y) if t is ZERO else t
+        base = zeros_like(y) if t is ZERO else t
         return self(base, 0 if s is ZERO else cast_like(s, y))
 
     def vmap(self, dims, x, v):
         x, v = (
-            verbs.broadcast_to(x, (batch_size(dims, (x, v)), *shape_of(x)))
-            if dims[0] is None
-            else batch_front(x, dims[0]),
+            broadcast_to(x, (batch_size(dims, (x, v)), *shape_of(x))) if dims[0] is None else batch_front(x, dims[0]),
             batch_first(
                 v, dims[1], len(self.picked(shape_of(x) if dims[0] is None else without(shape_of(x), dims[0])))
             ),
@@ -252,3 +254,39 @@ class Pad(Movement):
     @classmethod
     def errors(cls):
         yield cls(((1, 1),)), (Spec((3, 3)),), "1 pairs of widths for the input's 2 axes"
+
+
+def show_parts(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parts of x, each of which shows its elements."""
+    if isinstance(x, Value):
+        before = ((None, None, None),) * axis
+        for place, part in zip(places, parts, strict=True):
+            if part.shape:
+                views.relate(part, x, card(GetItem, (*before, place)))
+    return parts
+
+
+def with_room(x: Any, value: Any) -> Any:
+    """`x`, in a wider dtype of its kind if `value` has one: no digits are lost on the way in. Python numbers take x's dtype; what
+    is of another kind (a float for integers, a complex number for floats) is refused."""
+    old, new = dtype_of(x), dtype_of(value)
+    if isinstance(value, np.ndarray):
+        check_kind(value)
+    if old == new:
+        return x
+    have, want = (_KINDS[d.kind] for d in (old, new))
+    if want > have and (have or want > 1):
+        what = {2: "floats", 3: "complex values"}[want]
+        raise DtypeError(f"x[i] = v: {what} do not fit into a Tensor of {old}; cast one of them first{called_at()}")
+    if number_of(value) is not None:
+        if have == 1 and isinstance(value, int) and not np.iinfo(old).min <= value <= np.iinfo(old).max:
+            raise OverflowError(f"x[i] = v: {value} does not fit into a Tensor of {old}{called_at()}")
+        return x
+    if want != have and not (have == 3 and want == 2):  # integers become floats as they do anywhere
+        return x
+    wide = promote([Spec((), old), Spec((), new)])
+    return x if wide == old or (have == 1 and wide.kind == "f") else cast(x, wide)
+
+
+#: Truth values, integers, floats, complex numbers.
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}

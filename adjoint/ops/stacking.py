@@ -1,15 +1,22 @@
-"""Cards that join arrays along a new axis and take them apart again."""
+"""Joining arrays along a new axis and taking them apart again: `stack`, `unstack`, `array`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, normalize_axis, promote
-from adjoint.core.verbs import verbs
-from adjoint.ops.broadcast import batch_all, batch_front, cast_like
+from adjoint.core.arrays import check_kind
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
+from adjoint.core.spec import Spec, normalize_axis, promote, shape_of, spec_of
+from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
+from adjoint.ops.language import reshape, zeros_like
+from adjoint.ops.slicing import show_parts
 
 
 @register
@@ -39,7 +46,7 @@ class Stack(Op):
     def jvp(self, ts, y, *xs):
         if all(t is ZERO for t in ts):
             return ZERO
-        return self(*(verbs.zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
+        return self(*(zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
 
     def vmap(self, dims, *xs):
         return Stack(self.axis + 1)(*batch_all(dims, xs))
@@ -71,7 +78,7 @@ class Unstack(Op):
         return tuple(xp.moveaxis(x, self.axis, 0))
 
     def vjp(self, gs, ys, x):
-        return (card(Stack, self.axis)(*gs) if gs else verbs.zeros_like(x),)
+        return (card(Stack, self.axis)(*gs) if gs else zeros_like(x),)
 
     def jvp(self, ts, ys, x):
         return self(ts[0])
@@ -87,3 +94,62 @@ class Unstack(Op):
     @classmethod
     def errors(cls):
         yield cls(1), (Spec((3,)),), "outside the input's 1 axes"
+
+
+def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
+    """Tensors of one shape side by side along a new axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1))
+    [[1. 3.]
+     [2. 4.]]
+    """
+    tensors = list(tensors)
+    if not tensors:
+        raise ArgumentError(f"stack: no tensors to join{called_at()}")
+    if any(isinstance(x, (int, float, complex)) for x in tensors):
+        # Python numbers give way to arrays.
+        dtype = promote(map(spec_of, tensors))
+        tensors = [x if isinstance(x, (Value, np.ndarray)) else np.asarray(x, dtype) for x in tensors]
+    return card(Stack, normalize_axis("stack", axis, ndim(tensors[0]) + 1))(*tensors)
+
+
+def unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> a, b = ops.unstack(Tensor([[1.0, 2.0], [3.0, 4.0]]))
+    >>> print(a, b)
+    [1. 2.] [3. 4.]
+    """
+    axis = normalize_axis("unstack", axis, ndim(input))
+    return show_parts(input, axis, range(shape_of(input)[axis]), rows(input, axis))
+
+
+unbind = unstack
+
+
+def rows(input: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices along an axis, as Tensors of their own."""
+    return card(Unstack, axis)(input)
+
+
+def array(data: Any) -> Any:
+    """One Tensor from nested lists of Tensors, arrays and numbers, differentiable in each; arrays and Tensors stay as they are.
+
+    >>> import adjoint as ad
+    >>> print(ad.grad(lambda x: ad.ops.array([x, 2 * x, 5.0]).sum())(1.0))
+    3.0
+    """
+    if isinstance(data, np.ndarray) and data.dtype == object:
+        check_kind(data)
+        for x in data.ravel():
+            if not isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)):
+                raise DtypeError(
+                    f"an array of objects must hold numbers and Tensors, not a {type(x).__name__}{called_at()}"
+                )
+        return reshape(stack([array(x) for x in data.ravel()]), data.shape) if data.size else np.zeros(data.shape)
+    if isinstance(data, (list, tuple)):
+        parts = [array(x) for x in data]
+        return stack(parts) if any(isinstance(p, Value) for p in parts) else np.asarray(parts)
+    return data

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from adjoint.core.arrays import special
 from adjoint.core.spec import dtype_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.card import register
 from adjoint.ops.families import Elementwise
 
@@ -53,7 +53,7 @@ class Log(Elementwise):
         return xp.log(x)
 
     def partials(self, y, x):
-        return (lambda: verbs.div(1.0, x),)
+        return (lambda: F.div(1.0, x),)
 
 
 @register
@@ -67,7 +67,7 @@ class Log1p(Elementwise):
         return xp.log1p(x)
 
     def partials(self, y, x):
-        return (lambda: verbs.div(1.0, 1.0 + x),)
+        return (lambda: F.div(1.0, 1.0 + x),)
 
 
 @register
@@ -81,7 +81,7 @@ class Log2(Elementwise):
         return xp.log2(x)
 
     def partials(self, y, x):
-        return (lambda: verbs.div(1.0 / math.log(2.0), x),)
+        return (lambda: F.div(1.0 / math.log(2.0), x),)
 
 
 @register
@@ -95,7 +95,7 @@ class Log10(Elementwise):
         return xp.log10(x)
 
     def partials(self, y, x):
-        return (lambda: verbs.div(1.0 / math.log(10.0), x),)
+        return (lambda: F.div(1.0 / math.log(10.0), x),)
 
 
 @register
@@ -179,7 +179,7 @@ class Asin(Elementwise):
         return xp.arcsin(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / verbs.sqrt((1.0 - x) * (1.0 + x)),)
+        return (lambda: 1.0 / sqrt((1.0 - x) * (1.0 + x)),)
 
 
 @register
@@ -193,7 +193,7 @@ class Acos(Elementwise):
         return xp.arccos(x)
 
     def partials(self, y, x):
-        return (lambda: -1.0 / verbs.sqrt((1.0 - x) * (1.0 + x)),)
+        return (lambda: -1.0 / sqrt((1.0 - x) * (1.0 + x)),)
 
 
 @register
@@ -263,7 +263,7 @@ class Asinh(Elementwise):
         return xp.arcsinh(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / verbs.sqrt(1.0 + x * x),)
+        return (lambda: 1.0 / sqrt(1.0 + x * x),)
 
 
 @register
@@ -277,7 +277,7 @@ class Acosh(Elementwise):
         return xp.arccosh(x)
 
     def partials(self, y, x):
-        return (lambda: 1.0 / (verbs.sqrt(x - 1.0) * verbs.sqrt(x + 1.0)),)
+        return (lambda: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)),)
 
 
 @register
@@ -291,7 +291,7 @@ class Atanh(Elementwise):
         return xp.arctanh(x)
 
     def partials(self, y, x):
-        return (lambda: verbs.div(1.0, (1.0 - x) * (1.0 + x)),)
+        return (lambda: F.div(1.0, (1.0 - x) * (1.0 + x)),)
 
 
 @register
@@ -306,8 +306,8 @@ class Atan2(Elementwise):
 
     def partials(self, z, y, x):
         square = x * x + y * y
-        at_origin = verbs.equal(square, 0)
-        inverse = verbs.where(at_origin, 0, 1.0 / verbs.where(at_origin, 1, square))
+        at_origin = F.equal(square, 0)
+        inverse = F.where(at_origin, 0, 1.0 / F.where(at_origin, 1, square))
         return lambda: x * inverse, lambda: -y * inverse
 
 
@@ -365,7 +365,7 @@ class Relu(Elementwise):
         return xp.maximum(x, 0)
 
     def partials(self, y, x):
-        return (verbs.cast(verbs.greater(x, 0), dtype_of(x)),)
+        return (F.cast(F.greater(x, 0), dtype_of(x)),)
 
 
 exp, expm1, log, log1p, log2, log10 = Exp(), Expm1(), Log(), Log1p(), Log2(), Log10()

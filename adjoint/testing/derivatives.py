@@ -11,7 +11,7 @@ from adjoint.api.grad import vjp
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import complex128
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
+from adjoint.ops.language import cast
 from adjoint.testing.cases import (
     Arrays,
     Case,
@@ -122,7 +122,7 @@ def check_zero_derivative(case: Case) -> None:
         return
 
     def followed(*floats: Any) -> Any:
-        return tuple(verbs.cast(y, complex128) for y in flat(case.call(*floats)))
+        return tuple(cast(y, complex128) for y in flat(case.call(*floats)))
 
     inputs = [Tensor(x) for x in case.floats]
     ys, pull = vjp(followed, *inputs)

@@ -11,8 +11,8 @@ import numpy as np
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad
 from adjoint.core.spec import float32
-from adjoint.core.verbs import verbs
 from adjoint.ops.families import Elementwise
+from adjoint.ops.language import where
 from adjoint.testing.cases import Arrays, Case, assert_close, plain
 
 
@@ -77,7 +77,7 @@ def check_masked(case: Case) -> None:
     xs = _grid(op, sorted({-1.0, 0.0, 1.0, *(e for e in op.edges if np.isfinite(e))}))
 
     def masked(*xs: Any) -> Any:
-        return verbs.where(np.zeros(xs[0].shape, bool), op(*xs), 0.0)
+        return where(np.zeros(xs[0].shape, bool), op(*xs), 0.0)
 
     gradient = grad(masked, tuple(range(op.arity)))
     found = {

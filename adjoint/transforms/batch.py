@@ -10,8 +10,8 @@ from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make
 from adjoint.core.errors import DtypeError, EndedTransformError, called_at
 from adjoint.core.spec import shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.broadcast import batch_front
+from adjoint.ops.language import broadcast_to
 
 
 class Batch(Trace):
@@ -47,7 +47,7 @@ class Batch(Trace):
         """The whole batch, its axis in front; a constant is repeated."""
         if isinstance(x, Value) and x._trace is self:
             return batch_front(x._value, x._extra)
-        return verbs.broadcast_to(x, (self.size, *shape_of(x)))
+        return broadcast_to(x, (self.size, *shape_of(x)))
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:

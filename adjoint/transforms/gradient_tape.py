@@ -17,6 +17,7 @@ from adjoint.core.parameter import PARAMETERS, Parameter, plain
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
+from adjoint.ops.language import reshape
 from adjoint.transforms.batch import Batch
 from adjoint.transforms.tape import AMBIENT, Leaf, Node, Tape, sweep
 
@@ -152,7 +153,7 @@ class GradientTape(Tape):
             if target.dtype.kind == "c":  # a cotangent of 1 pulls the real parts back, one of i the others
                 pairs = zip(rows, pulled(basis * 1j), strict=True)
                 rows = [re if re is ZERO else re + 1j * im for re, im in pairs]
-        rows = [r if r is ZERO else verbs.reshape(r, shape + shape_of(r)[1:]) for r in rows]
+        rows = [r if r is ZERO else reshape(r, shape + shape_of(r)[1:]) for r in rows]
         return self._shaped(sources, rows, shape)
 
     def _paused(self) -> Any:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adjoint.core.absent import ZERO
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Add, Mul
 from adjoint.ops.broadcast import batch_front, cast_like, is_plain, match
 from adjoint.ops.compare import Floor
@@ -75,7 +75,7 @@ class SecondResultOff(Split):
 @caught("jvp of Conjugated.* of complex128 against finite differences")
 class Conjugated(Exp):
     def jvp(self, ts, y, x):
-        return ts[0] * verbs.conj(y)
+        return ts[0] * F.conj(y)
 
 
 @caught("vjp of NotConjugated.* of complex128 against its jvp")
@@ -153,7 +153,7 @@ class NumberOff(Mul):
 class SecondOff(Tanh):
     def partials(self, y, x):
         p = 1.0 - y * y
-        return (p + 0.001 * (p - verbs.stop_gradient(p)),)
+        return (p + 0.001 * (p - F.stop_gradient(p)),)
 
 
 @caught("second derivative of ReverseOff.*: vjp of vjp against jvp of vjp")

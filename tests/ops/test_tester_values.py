@@ -7,7 +7,7 @@ import pytest
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, complex64, dtype_of, float16, float32, is_half
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Abs, Mul
 from adjoint.ops.movement import Flip, Split
 from adjoint.ops.reduce import CumSum
@@ -80,13 +80,13 @@ class WideComplex(Exp):
 @caught("vjp of WideCotangent.* of float32: the cotangent")
 class WideCotangent(Tanh):
     def vjp(self, g, y, x):
-        return (verbs.cast(super().vjp(g, y, x)[0], "complex128" if dtype_of(x).kind == "c" else "float64"),)
+        return (F.cast(super().vjp(g, y, x)[0], "complex128" if dtype_of(x).kind == "c" else "float64"),)
 
 
 @caught("jvp of WideTangent.* of float32: the tangent")
 class WideTangent(Tanh):
     def jvp(self, ts, y, x):
-        return verbs.cast(super().jvp(ts, y, x), "complex128" if dtype_of(x).kind == "c" else "float64")
+        return F.cast(super().jvp(ts, y, x), "complex128" if dtype_of(x).kind == "c" else "float64")
 
 
 @caught("infer of FirstDtype.* of float32: dtype float32, eval gave float64")
@@ -124,13 +124,13 @@ class NanAtZero(Abs):
 @caught(r"vjp of SteepKink\(\) at its edges .*one-sided slopes")
 class SteepKink(Relu):
     def partials(self, y, x):
-        return (verbs.where(verbs.equal(x, 0), 2.0, super().partials(y, x)[0]),)
+        return (F.where(F.equal(x, 0), 2.0, super().partials(y, x)[0]),)
 
 
 @caught(r"jvp of TwoKinks\(\) at its edges against its vjp")
 class TwoKinks(Relu):
     def jvp(self, ts, y, x):
-        return ts[0] * verbs.where(verbs.equal(x, 0), 0.5, super().partials(y, x)[0])
+        return ts[0] * F.where(F.equal(x, 0), 0.5, super().partials(y, x)[0])
 
 
 @caught(r"Overflows\(\) at its edges .* in float32 against float64")
@@ -146,7 +146,7 @@ class SlopeOverflows(Softplus):
     edges = (100.0,)
 
     def partials(self, y, x):
-        return (1.0 - 1.0 / (1.0 + verbs.div(Exp()(x), 1.0)) * (1.0 + 0.0 * Exp()(x)),)
+        return (1.0 - 1.0 / (1.0 + F.div(Exp()(x), 1.0)) * (1.0 + 0.0 * Exp()(x)),)
 
 
 @caught("masked Unmasked.*: the gradient is not zero: .*nan")

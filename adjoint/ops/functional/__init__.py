@@ -197,7 +197,6 @@ from adjoint.ops.functional.fourier import (  # fmt: skip
 )
 from adjoint.ops.functional.index import getitem, setitem
 from adjoint.ops.functional.joining import (  # fmt: skip
-    array,
     array_split,
     cat,
     chunk,
@@ -209,10 +208,7 @@ from adjoint.ops.functional.joining import (  # fmt: skip
     repeat_interleave,
     roll,
     split,
-    stack,
     tile,
-    unbind,
-    unstack,
 )
 from adjoint.ops.functional.linalg import (  # fmt: skip
     cholesky,
@@ -384,6 +380,7 @@ from adjoint.ops.functional.selection import (  # fmt: skip
     tensor_scatter_update,
     unique,
 )
+from adjoint.ops.stacking import array, stack, unbind, unstack
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",

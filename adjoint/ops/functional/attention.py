@@ -9,13 +9,13 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.compare import equal, greater, where
 from adjoint.ops.contract import matmul, swap_last
 from adjoint.ops.functional.activation import softmax
 from adjoint.ops.functional.movement import _index_array, take
 from adjoint.ops.functional.random import dropout
 from adjoint.ops.functional.reduction import any
+from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, stop_gradient
 
 
 def scaled_dot_product_attention(
@@ -47,8 +47,8 @@ def scaled_dot_product_attention(
         may = attn_mask
         if dtype_of(attn_mask).kind != "b":
             may = greater(attn_mask, -np.inf)
-            products = products + verbs.cast(where(may, attn_mask, 0), dtype_of(products))
-        allowed = may if allowed is None else verbs.bitwise_and(allowed, may)
+            products = products + cast(where(may, attn_mask, 0), dtype_of(products))
+        allowed = may if allowed is None else bitwise_and(allowed, may)
     weights = softmax(products) if allowed is None else _masked_softmax(products, allowed)
     return matmul(dropout(weights, dropout_p), value)
 
@@ -56,7 +56,7 @@ def scaled_dot_product_attention(
 def _masked_softmax(x: Any, allowed: Any) -> Any:
     """softmax along the last axis over the allowed elements; zeros, and no derivative, in a row that has none."""
     some = any(allowed, -1, keepdims=True)
-    return where(some, softmax(where(verbs.bitwise_or(allowed, verbs.logical_not(some)), x, -np.inf)), 0)
+    return where(some, softmax(where(bitwise_or(allowed, logical_not(some)), x, -np.inf)), 0)
 
 
 def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
@@ -78,5 +78,5 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     size = shape_of(weight)[0]
     if not -size <= padding_idx < size:
         raise ArgumentError(f"embedding: padding_idx {padding_idx} is outside a table of {size} rows{called_at()}")
-    padded = verbs.expand_last(equal(input, padding_idx % size))
-    return where(padded, verbs.stop_gradient(rows), rows)
+    padded = expand_last(equal(input, padding_idx % size))
+    return where(padded, stop_gradient(rows), rows)

@@ -8,9 +8,9 @@ from typing import Any
 
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput, Padding, covered
+from adjoint.ops.language import reshape
 from adjoint.ops.pool import Fold, Unfold
 
 Sizes = int | Sequence[int]
@@ -66,8 +66,8 @@ def _finish(what: str, y: Any, bias: Any, rank: int, single: bool) -> Any:
                 f"{what}: the bias must have an element for each of the {channels} channels of the result, not the shape "
                 f"{shape_of(bias)}{called_at()}"
             )
-        y = y + verbs.reshape(bias, (channels, *(1,) * rank))
-    return verbs.reshape(y, shape_of(y)[1:]) if single else y
+        y = y + reshape(bias, (channels, *(1,) * rank))
+    return reshape(y, shape_of(y)[1:]) if single else y
 
 
 # ---------------------------------------------------------------- convolution
@@ -78,7 +78,7 @@ def _conv(
     groups: int,
 ) -> Any:  # fmt: skip
     single = _check(what, rank, x, weight, groups)
-    x = verbs.reshape(x, (1, *shape_of(x))) if single else x
+    x = reshape(x, (1, *shape_of(x))) if single else x
     stride, dilation = (sizes_of(what, n, v, rank) for n, v in (("stride", stride), ("dilation", dilation)))
     pairs = pairs_of(what, padding, rank)
     if pad_mode not in ("valid", "same", "pad"):
@@ -183,7 +183,7 @@ def _conv_transpose(
     dilation: Any,
 ) -> Any:  # fmt: skip
     single = _check(what, rank, x, weight, groups)
-    x = verbs.reshape(x, (1, *shape_of(x))) if single else x
+    x = reshape(x, (1, *shape_of(x))) if single else x
     stride, dilation = (sizes_of(what, n, v, rank) for n, v in (("stride", stride), ("dilation", dilation)))
     pairs = pairs_of(what, padding, rank)
     extra = sizes_of(what, "output_padding", output_padding, rank, 0)
@@ -261,7 +261,7 @@ def unfold(input: Any, kernel_size: Sizes, dilation: Sizes = 1, padding: Any = 0
     n, channels, *_ = _four_axes("unfold", input)
     window, stride, dilation = _windows("unfold", kernel_size, stride, dilation)
     y = card(Unfold, window, stride, pairs_of("unfold", padding, 2), dilation)(input)
-    return verbs.reshape(y, (n, channels * prod(window), prod(shape_of(y)[3:])))
+    return reshape(y, (n, channels * prod(window), prod(shape_of(y)[3:])))
 
 
 def fold(
@@ -283,7 +283,7 @@ def fold(
             f"fold: windows of {window} in {space} need an input of shape (N, C * {prod(window)}, {prod(count)}), "
             f"not {shape}{called_at()}"
         )
-    return op(verbs.reshape(input, (shape[0], shape[1] // prod(window), prod(window), *count)))
+    return op(reshape(input, (shape[0], shape[1] // prod(window), prod(window), *count)))
 
 
 def _windows(what: str, *values: Any) -> list[tuple[int, ...]]:

@@ -10,7 +10,7 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import Spec, dtype_of, float32, float64, promote, shape_of, spec_of
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
+from adjoint.ops.language import broadcast_to, cast, equal, reshape, where
 
 
 def _size(size: Any) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
     [7. 7.]
     """
     value = Tensor(fill_value, dtype) if not isinstance(fill_value, Value) or dtype is not None else fill_value
-    return verbs.broadcast_to(value, _size(size))
+    return broadcast_to(value, _size(size))
 
 
 def zeros_like(input: Any, dtype: Any = None) -> Tensor:
@@ -105,7 +105,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
     part = np.linspace(0.0, 1.0, steps)
     line = start * (1.0 - part) + end * part
     ends = [spec_of(v) for v in (start, end)]
-    return verbs.cast(line, dtype or promote([*ends, Spec((), float64, weak=True)]))
+    return cast(line, dtype or promote([*ends, Spec((), float64, weak=True)]))
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: Any = None) -> Any:
@@ -143,12 +143,12 @@ def one_hot(
     if not -n - 1 <= axis <= n:
         raise ArgumentError(f"one_hot: axis {axis} for indices of {n} axes{called_at()}")
     place = axis % (n + 1)
-    column = verbs.reshape(indices, (*shape_of(indices)[:place], 1, *shape_of(indices)[place:]))
+    column = reshape(indices, (*shape_of(indices)[:place], 1, *shape_of(indices)[place:]))
     classes = np.arange(depth).reshape((-1,) + (1,) * (n - place))
-    hit = verbs.equal(column, classes)
-    chosen = verbs.where(hit, on_value, off_value)
+    hit = equal(column, classes)
+    chosen = where(hit, on_value, off_value)
     plain = isinstance(on_value, (bool, int, float)) and isinstance(off_value, (bool, int, float))
-    return verbs.cast(chosen, dtype or (float32 if plain else dtype_of(chosen)))
+    return cast(chosen, dtype or (float32 if plain else dtype_of(chosen)))
 
 
 def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:

@@ -15,14 +15,15 @@ from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import isinf, logical_and, maximum, not_equal
 from adjoint.ops.functional.index import getitem, setitem
-from adjoint.ops.functional.joining import array, concat, stack
+from adjoint.ops.functional.joining import concat
 from adjoint.ops.functional.loss import reduced
 from adjoint.ops.functional.movement import broadcast_to, expand_dims, moveaxis, take, take_along_axis
 from adjoint.ops.functional.reduction import cumsum, logsumexp
+from adjoint.ops.language import cast, reshape
+from adjoint.ops.stacking import array, stack
 
 
 def ctc_loss(
@@ -55,7 +56,7 @@ def ctc_loss(
     lengths = _lengths("input_lengths", input_lengths, samples, steps)
     labels, counts = _labels(targets, target_lengths, samples, classes, blank)
     dtype = dtype_of(log_probs)
-    wide = verbs.cast(log_probs, float32) if is_half(dtype) else log_probs
+    wide = cast(log_probs, float32) if is_half(dtype) else log_probs
 
     places = _between_blanks(labels, blank)
     width = shape_of(places)[1]
@@ -70,11 +71,11 @@ def ctc_loss(
     if zero_infinity:
         loss = where(isinf(loss), 0, loss)
     if reduction == "mean":
-        loss = loss / verbs.cast(maximum(counts, 1), dtype_of(loss))
+        loss = loss / cast(maximum(counts, 1), dtype_of(loss))
     loss, alphas = reduced(loss, reduction), moveaxis(alphas, 1, 0)
     if single:
         loss, alphas = (loss if reduction != "none" else getitem(loss, 0)), getitem(alphas, 0)
-    return (verbs.cast(loss, dtype), verbs.cast(alphas, dtype)) if is_half(dtype) else (loss, alphas)
+    return (cast(loss, dtype), cast(alphas, dtype)) if is_half(dtype) else (loss, alphas)
 
 
 def _forward(scores: Any, alpha: Any, skips: Any, lengths: Any) -> tuple[Any, Any]:
@@ -102,7 +103,7 @@ def _between_blanks(labels: Any, blank: int) -> Any:
     """The labels (N, S) with a blank before, between and after them: (N, 2 S + 1)."""
     samples, count = shape_of(labels)
     pairs = stack([broadcast_to(np.asarray(blank, dtype_of(labels)), (samples, count)), labels], 2)
-    return concat([verbs.reshape(pairs, (samples, 2 * count)), np.full((samples, 1), blank, dtype_of(labels))], 1)
+    return concat([reshape(pairs, (samples, 2 * count)), np.full((samples, 1), blank, dtype_of(labels))], 1)
 
 
 def _may_skip(places: Any, blank: int) -> Any:
@@ -149,7 +150,7 @@ def _lengths(name: str, given: Any, samples: int, most: int) -> Any:
     known = _known(given)
     if known is not None and known.size and not (known.min() >= 0 and known.max() <= most):
         raise ArgumentError(f"ctc_loss: {name} {known.tolist()} must lie between 0 and {most}{called_at()}")
-    return wrap(verbs.reshape(given, (samples,)))
+    return wrap(reshape(given, (samples,)))
 
 
 def _labels(targets: Any, target_lengths: Any, samples: int, classes: int, blank: int) -> tuple[Any, Any]:

@@ -10,17 +10,18 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, promote, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
+from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops.card import Op, card
+from adjoint.ops.stacking import array
 
 
 def _listed(x: Any) -> Any:
     """A list stands for an array: Python's own `+` would lengthen it."""
-    return verbs.array(x) if isinstance(x, (list, tuple)) else x
+    return array(x) if isinstance(x, (list, tuple)) else x
 
 
 def _named(op: Op, name: str, example: str) -> Any:
@@ -213,7 +214,7 @@ def hypot(input: Any, other: Any) -> Any:
     """
     input, other = _together(input, other)
     size = _a.stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
-    size = _c.where(verbs.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
+    size = _c.where(F.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
     a, b = _a.div(input, size), _a.div(other, size)
     return size * safe_sqrt(a * a + b * b)
 
@@ -237,8 +238,8 @@ def xlogy(input: Any, other: Any) -> Any:
     [0.]
     """
     input, other = _together(input, other)
-    endless = verbs.bitwise_or(_c.less_equal(other, 0), _c.equal(other, np.inf))
-    hole = verbs.bitwise_and(_c.equal(input, 0), endless)
+    endless = F.bitwise_or(_c.less_equal(other, 0), _c.equal(other, np.inf))
+    hole = F.bitwise_and(_c.equal(input, 0), endless)
     return _c.where(hole, 0, input * _t.log(_c.where(hole, 1, other)))
 
 
@@ -361,7 +362,7 @@ def logical_not(input: Any) -> Any:
     >>> print(ops.logical_not(Tensor([0.0, 2.0])))
     [ True False]
     """
-    return verbs.logical_not(input)
+    return F.logical_not(input)
 
 
 def _truth(x: Any) -> Any:
@@ -375,7 +376,7 @@ def logical_and(input: Any, other: Any) -> Any:
     >>> print(ops.logical_and(Tensor([True, False]), True))
     [ True False]
     """
-    return verbs.bitwise_and(_truth(input), _truth(other))
+    return F.bitwise_and(_truth(input), _truth(other))
 
 
 def logical_or(input: Any, other: Any) -> Any:
@@ -385,7 +386,7 @@ def logical_or(input: Any, other: Any) -> Any:
     >>> print(ops.logical_or(Tensor([True, False]), False))
     [ True False]
     """
-    return verbs.bitwise_or(_truth(input), _truth(other))
+    return F.bitwise_or(_truth(input), _truth(other))
 
 
 def logical_xor(input: Any, other: Any) -> Any:
@@ -395,7 +396,7 @@ def logical_xor(input: Any, other: Any) -> Any:
     >>> print(ops.logical_xor(Tensor([True, False]), True))
     [False  True]
     """
-    return verbs.bitwise_xor(_truth(input), _truth(other))
+    return F.bitwise_xor(_truth(input), _truth(other))
 
 
 def cast(input: Any, dtype: Any) -> Any:
@@ -405,7 +406,7 @@ def cast(input: Any, dtype: Any) -> Any:
     >>> print(ad.ops.cast(ad.Tensor([1.7]), ad.int32))
     [1]
     """
-    return verbs.cast(input, dtype)
+    return F.cast(input, dtype)
 
 
 astype = cast

@@ -12,14 +12,15 @@ import numpy as np
 from adjoint.core import tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import EAGER, Value, located
-from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at
-from adjoint.core.spec import Spec, dtype_of, number_of, promote, shape_of, spec_of
-from adjoint.core.verbs import verbs
+from adjoint.core.errors import AdjointError, IndexingError, called_at
+from adjoint.core.spec import dtype_of, shape_of, spec_of
 from adjoint.ops.card import card
 from adjoint.ops.functional.masks import pick, traced_mask
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.language import permute, reshape
 from adjoint.ops.movement import inverse_permutation
-from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index
+from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index, with_room
+from adjoint.ops.stacking import array
 
 WHOLE = slice(None)
 
@@ -59,7 +60,7 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     """
     plain = isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex))
     if not plain or (isinstance(value, np.ndarray) and value.dtype.hasobject):
-        value = verbs.array(value)
+        value = array(value)
     mask = None if type(index) is int else traced_mask(x, index)
     items = () if mask is not None else _items(index)
     x = with_room(x, value)
@@ -73,32 +74,6 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
         return op(x, _fitted(value, rank))
     except IndexError as error:
         raise _as_written(op, x, error) from None
-
-
-def with_room(x: Any, value: Any) -> Any:
-    """`x`, in a wider dtype of its kind if `value` has one: no digits are lost on the way in. Python numbers take x's dtype; what
-    is of another kind (a float for integers, a complex number for floats) is refused."""
-    old, new = dtype_of(x), dtype_of(value)
-    if isinstance(value, np.ndarray):
-        check_kind(value)
-    if old == new:
-        return x
-    have, want = (_KINDS[d.kind] for d in (old, new))
-    if want > have and (have or want > 1):
-        what = {2: "floats", 3: "complex values"}[want]
-        raise DtypeError(f"x[i] = v: {what} do not fit into a Tensor of {old}; cast one of them first{called_at()}")
-    if number_of(value) is not None:
-        if have == 1 and isinstance(value, int) and not np.iinfo(old).min <= value <= np.iinfo(old).max:
-            raise OverflowError(f"x[i] = v: {value} does not fit into a Tensor of {old}{called_at()}")
-        return x
-    if want != have and not (have == 3 and want == 2):  # integers become floats as they do anywhere
-        return x
-    wide = promote([Spec((), old), Spec((), new)])
-    return x if wide == old or (have == 1 and wide.kind == "f") else verbs.cast(x, wide)
-
-
-#: Truth values, integers, floats, complex numbers.
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
 
 
 def place(index: Any) -> Any:
@@ -157,7 +132,7 @@ def _fitted(value: Any, rank: int) -> Any:
     """The value without leading axes of size 1 that the place it goes to does not have."""
     shape = shape_of(value)
     extra = len(shape) - rank
-    return verbs.reshape(value, shape[extra:]) if extra > 0 and set(shape[:extra]) == {1} else value
+    return reshape(value, shape[extra:]) if extra > 0 and set(shape[:extra]) == {1} else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,19 +193,19 @@ def _bound(v: Any) -> int | None:
 def _listed(i: Any) -> Any:
     """An index given as a list, a boolean, or an object that counts as a whole number."""
     if isinstance(i, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(i)):
-        return verbs.array(i)
+        return array(i)
     try:
-        array = np.asarray(operator.index(i) if hasattr(i, "__index__") and not isinstance(i, bool) else i)
+        found = np.asarray(operator.index(i) if hasattr(i, "__index__") and not isinstance(i, bool) else i)
     except ValueError:
         raise IndexingError(
             f"the list {i!r:.80} has rows of different lengths: it cannot be an index{called_at()}"
         ) from None
-    if array.dtype.kind not in "biu" and array.size:
+    if found.dtype.kind not in "biu" and found.size:
         raise IndexingError(
             f"{i!r:.80} cannot be an index; use whole numbers, slices, `...`, None, and arrays or lists of whole numbers "
             f"or booleans{called_at()}"
         )
-    return array if array.size else array.astype(int)
+    return found if found.size else found.astype(int)
 
 
 class _Advanced:
@@ -302,7 +277,7 @@ class _Advanced:
         moved = _permuted(part, self.forward)
         value = _fitted(value, self.rank)
         if self.target and 0 < len(shape_of(value)) <= self.rank:
-            value = verbs.reshape(value, (1,) * (self.rank - len(shape_of(value))) + shape_of(value))
+            value = reshape(value, (1,) * (self.rank - len(shape_of(value))) + shape_of(value))
             value = _permuted(value, inverse_permutation(self._result_order()))
         try:
             written = scatter(moved, value, *self.arrays)
@@ -313,4 +288,4 @@ class _Advanced:
 
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:
-    return x if order == tuple(range(len(order))) else verbs.permute(x, order)
+    return x if order == tuple(range(len(order))) else permute(x, order)

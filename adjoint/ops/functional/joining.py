@@ -10,17 +10,15 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, DtypeError, called_at
-from adjoint.core.spec import dtype_of, normalize_axis, promote, shape_of, spec_of
-from adjoint.core.verbs import verbs
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.spec import dtype_of, normalize_axis, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
 from adjoint.ops.functional.movement import _ndim, reshape, slice_axis, take
+from adjoint.ops.language import cast
 from adjoint.ops.movement import BroadcastTo, Concat, Reshape, Split
-from adjoint.ops.slicing import GetItem, Pad
-from adjoint.ops.stacking import Stack, Unstack
+from adjoint.ops.slicing import GetItem, Pad, show_parts
 
 
 def tile(input: Any, reps: Any) -> Any:
@@ -91,58 +89,10 @@ def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
 cat = concatenate = concat
 
 
-def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
-    """Tensors of one shape side by side along a new axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.stack([Tensor([1.0, 2.0]), Tensor([3.0, 4.0])], axis=1))
-    [[1. 3.]
-     [2. 4.]]
-    """
-    tensors = list(tensors)
-    if not tensors:
-        raise ArgumentError(f"stack: no tensors to join{called_at()}")
-    if builtins.any(isinstance(x, (int, float, builtins.complex)) for x in tensors):
-        # Python numbers give way to arrays.
-        dtype = promote(map(spec_of, tensors))
-        tensors = [x if isinstance(x, (Value, np.ndarray)) else np.asarray(x, dtype) for x in tensors]
-    return card(Stack, normalize_axis("stack", axis, _ndim(tensors[0]) + 1))(*tensors)
-
-
-def unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> a, b = ops.unstack(Tensor([[1.0, 2.0], [3.0, 4.0]]))
-    >>> print(a, b)
-    [1. 2.] [3. 4.]
-    """
-    axis = normalize_axis("unstack", axis, _ndim(input))
-    return _shown(input, axis, range(shape_of(input)[axis]), rows(input, axis))
-
-
-def rows(input: Any, axis: int = 0) -> tuple[Any, ...]:
-    """The slices along an axis, as Tensors of their own."""
-    return card(Unstack, axis)(input)
-
-
-def _shown(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The parts of x, each of which shows its elements."""
-    if isinstance(x, Value):
-        before = ((None, None, None),) * axis
-        for place, part in zip(places, parts, strict=True):
-            if part.shape:
-                views.relate(part, x, card(GetItem, (*before, place)))
-    return parts
-
-
 def _split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple[Any, ...]:
     ends = list(itertools.accumulate(sizes))
     places = [(end - n, end, None) for n, end in zip(sizes, ends, strict=True)]
-    return _shown(x, axis, places, card(Split, sizes, axis)(x))
-
-
-unbind = unstack
+    return show_parts(x, axis, places, card(Split, sizes, axis)(x))
 
 
 def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
@@ -248,25 +198,4 @@ def pad_widths(input: Any, widths: Sequence[tuple[int, int]], mode: str = "const
         return padded
     inside = np.pad(np.ones(shape_of(input), bool), widths)
     filled = where(inside, padded, value)
-    return filled if dtype_of(filled) == dtype_of(input) else verbs.cast(filled, dtype_of(input))
-
-
-def array(data: Any) -> Any:
-    """One Tensor from nested lists of Tensors, arrays and numbers, differentiable in each; arrays and Tensors stay as they are.
-
-    >>> import adjoint as ad
-    >>> print(ad.grad(lambda x: ad.ops.array([x, 2 * x, 5.0]).sum())(1.0))
-    3.0
-    """
-    if isinstance(data, np.ndarray) and data.dtype == object:
-        check_kind(data)
-        for x in data.ravel():
-            if not isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)):
-                raise DtypeError(
-                    f"an array of objects must hold numbers and Tensors, not a {type(x).__name__}{called_at()}"
-                )
-        return reshape(stack([array(x) for x in data.ravel()]), data.shape) if data.size else np.zeros(data.shape)
-    if isinstance(data, (list, tuple)):
-        parts = [array(x) for x in data]
-        return stack(parts) if builtins.any(isinstance(p, Value) for p in parts) else np.asarray(parts)
-    return data
+    return filled if dtype_of(filled) == dtype_of(input) else cast(filled, dtype_of(input))

@@ -12,13 +12,12 @@ import numpy as np
 from adjoint.core.dispatch import Value, located, wrap
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import dtype_of, is_complex, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import decompose as _d
 from adjoint.ops import determinant as _det
 from adjoint.ops import linalg as _l
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.joining import array, concat
+from adjoint.ops.functional.joining import concat
 from adjoint.ops.functional.movement import slice_axis
 from adjoint.ops.functional.norms import cond, inexact, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
@@ -37,6 +36,8 @@ from adjoint.ops.functional.products import (
     trace,
     vdot,
 )
+from adjoint.ops.language import expand_last, less, log, squeeze_last, where
+from adjoint.ops.stacking import array
 
 __all__ = [
     "bmm", "cholesky", "cond", "cross", "det", "dot", "eigh", "eigvalsh", "einsum", "expm", "inner", "inv", "inverse",
@@ -115,7 +116,7 @@ def solve(a: Any, b: Any) -> Any:
 
 def _for_columns(op: Any, a: Any, b: Any) -> Any:
     """A system with one right side is a system with one column."""
-    return op(a, b) if ndim(b) != 1 else verbs.squeeze_last(op(a, verbs.expand_last(b)))
+    return op(a, b) if ndim(b) != 1 else squeeze_last(op(a, expand_last(b)))
 
 
 def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
@@ -214,7 +215,7 @@ def logdet(input: Any) -> Any:
     0.0
     """
     sign, size = slogdet(input)
-    return size + verbs.log(sign) if is_complex(sign) else verbs.where(verbs.less(sign, 0), float("nan"), size)
+    return size + log(sign) if is_complex(sign) else where(less(sign, 0), float("nan"), size)
 
 
 # ---------------------------------------------------------------- factors

@@ -11,16 +11,16 @@ import numpy as np
 from adjoint.core.dispatch import EAGER, Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at, user_frame
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import transcendental as _t
 from adjoint.ops.arithmetic import abs_
 from adjoint.ops.compare import equal, greater, less, where
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp, xlogy
-from adjoint.ops.functional.joining import array
 from adjoint.ops.functional.movement import take, take_along_axis
 from adjoint.ops.functional.reduction import mean, sum
+from adjoint.ops.language import reshape, stop_gradient
+from adjoint.ops.stacking import array
 
 REGISTRY = "__warningregistry__"  # where Python keeps the warnings that a module has been given
 
@@ -163,7 +163,7 @@ def gaussian_nll_loss(
     >>> print(ops.gaussian_nll_loss(Tensor([1.0]), Tensor([3.0]), Tensor([1.0])))
     2.0
     """
-    at_least = verbs.stop_gradient(clamp(var, min=eps)) - verbs.stop_gradient(var)
+    at_least = stop_gradient(clamp(var, min=eps)) - stop_gradient(var)
     spread = var + at_least  # the bound is not differentiated: a variance below it can still grow
     distance = target - x
     loss = 0.5 * (_t.log(spread) + distance * distance / spread)
@@ -239,8 +239,8 @@ def nll_loss(
     _check_classes(target, ignore_index, shape[axis])
     ignored = equal(target, ignore_index)
     label = where(ignored, 0, target)
-    column = verbs.reshape(label, (*shape[:axis], 1, *shape[axis + 1 :]))
-    loss = -verbs.reshape(take_along_axis(inputs, column, axis), shape_of(target))
+    column = reshape(label, (*shape[:axis], 1, *shape[axis + 1 :]))
+    loss = -reshape(take_along_axis(inputs, column, axis), shape_of(target))
     share = where(ignored, 0, np.ones((), dtype_of(inputs)) if weight is None else take(weight, label, 0))
     loss = share * loss
     if label_smoothing:
@@ -257,7 +257,7 @@ def _class_axis(what: str, x: Any) -> int:
 
 def _by_class(weight: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The weight of each class, in a shape that meets the input."""
-    return 1.0 if weight is None else verbs.reshape(weight, (shape[axis], *(1,) * (len(shape) - axis - 1)))
+    return 1.0 if weight is None else reshape(weight, (shape[axis], *(1,) * (len(shape) - axis - 1)))
 
 
 def _check_classes(target: Any, ignore_index: int, classes: int) -> None:

@@ -14,9 +14,10 @@ from adjoint.core import context
 from adjoint.core.dispatch import Trace, Value, make
 from adjoint.core.errors import AdjointError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.arithmetic import Cast, StopGradient
 from adjoint.ops.families import Elementwise
+from adjoint.ops.language import cast, reshape, where
+from adjoint.ops.stacking import array
 
 WHOLE = slice(None)
 
@@ -60,7 +61,7 @@ class Mask:
         shape = shape_of(values)
         self.values, self.axis = values, axis
         self.ndim, self.after = len(shape), rank - axis - len(shape)
-        self.lined_up = verbs.reshape(values, (1,) * axis + shape + (1,) * self.after)
+        self.lined_up = reshape(values, (1,) * axis + shape + (1,) * self.after)
 
     def same(self, other: Mask) -> bool:
         """Whether two masks are one value at one place."""
@@ -73,13 +74,13 @@ class Mask:
                 raise ShapeError(unknown_shape("x[mask] = elements picked by another mask"))
             new = value._value
         else:
-            value = value if isinstance(value, Value) else verbs.array(value)
+            value = value if isinstance(value, Value) else array(value)
             rank = self.axis + 1 + self.after  # of what the mask picks
             shape = (1,) * (rank - len(shape_of(value))) + shape_of(value)
             if len(shape) > rank or shape[self.axis] != 1:
                 raise ShapeError(unknown_shape(f"x[mask] = an array of shape {shape_of(value)}"))
-            new = verbs.reshape(value, (*shape[: self.axis], *(1,) * self.ndim, *shape[self.axis + 1 :]))
-        return verbs.cast(verbs.where(self.lined_up, new, x), dtype_of(x))
+            new = reshape(value, (*shape[: self.axis], *(1,) * self.ndim, *shape[self.axis + 1 :]))
+        return cast(where(self.lined_up, new, x), dtype_of(x))
 
 
 def _one_value(a: Any, b: Any) -> bool:

@@ -7,9 +7,9 @@ from typing import Any
 
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import transcendental as _t
 from adjoint.ops.functional.reduction import _in_single, mean
+from adjoint.ops.language import cast, reshape
 
 
 def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
@@ -25,8 +25,8 @@ def _standard(x: Any, centre: Any, variance: Any, eps: float) -> Any:
 
 def _scaled(x: Any, weight: Any, bias: Any, shape: tuple[int, ...]) -> Any:
     """x times the weight plus the bias, each brought into `shape` first."""
-    x = x if weight is None else x * verbs.reshape(weight, shape)
-    return x if bias is None else x + verbs.reshape(bias, shape)
+    x = x if weight is None else x * reshape(weight, shape)
+    return x if bias is None else x + reshape(bias, shape)
 
 
 def _channel_shape(what: str, x: Any, **vectors: Any) -> tuple[int, ...]:
@@ -77,9 +77,9 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     n, channels, *space = shape_of(input)
     if num_groups < 1 or channels % num_groups:
         raise ArgumentError(f"group_norm: {channels} channels do not make {num_groups} equal groups{called_at()}")
-    x = verbs.reshape(input, (n, num_groups, channels // num_groups, *space))
+    x = reshape(input, (n, num_groups, channels // num_groups, *space))
     x = _standard(x, *_moments(x, tuple(range(2, len(space) + 3))), eps)
-    return _scaled(verbs.reshape(x, (n, channels, *space)), weight, bias, across)
+    return _scaled(reshape(x, (n, channels, *space)), weight, bias, across)
 
 
 @_in_single
@@ -132,9 +132,9 @@ def batch_statistics(input: Any) -> tuple[Any, Any]:
     """
     _channel_shape("batch_statistics", input)
     shape = shape_of(input)
-    wide = verbs.cast(input, float32) if is_half(dtype_of(input)) else input
+    wide = cast(input, float32) if is_half(dtype_of(input)) else input
     moments = _moments(wide, tuple(a for a in range(len(shape)) if a != 1))
-    centre, variance = (verbs.reshape(m, shape[1:2]) for m in moments)
+    centre, variance = (reshape(m, shape[1:2]) for m in moments)
     return centre, variance
 
 
@@ -163,7 +163,7 @@ def batch_norm(
 
     @_in_single
     def normalised(x: Any) -> Any:
-        centre, variance = (verbs.reshape(v, across) for v in (running_mean, running_var))
+        centre, variance = (reshape(v, across) for v in (running_mean, running_var))
         return _scaled(_standard(x, centre, variance, eps), weight, bias, across)
 
     return normalised(input_x)

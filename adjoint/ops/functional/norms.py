@@ -9,17 +9,18 @@ from typing import Any
 from adjoint.core.dispatch import located
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import dtype_of, float64, int64, is_complex, is_inexact, normalize_axis, shape_of
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.decompose import SVDVals
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.functional.joining import array
 from adjoint.ops.functional.movement import moveaxis
 from adjoint.ops.functional.reduction import axes_of
+from adjoint.ops.language import cast, div, equal, expand_last, greater, mul, not_equal, real, reshape, sum_axes, where
 from adjoint.ops.linalg import Inv, epsilon, real_dtype
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Max, Min, Sum
+from adjoint.ops.stacking import array
 
 Axis = int | tuple[int, ...] | None
 Order = int | float | str | None
@@ -28,7 +29,7 @@ Order = int | float | str | None
 def inexact(x: Any) -> Any:
     """The input as an array of floating point or complex numbers."""
     x = array(x)
-    return x if is_inexact(dtype_of(x)) else verbs.cast(x, float64)
+    return x if is_inexact(dtype_of(x)) else cast(x, float64)
 
 
 def norm(input: Any, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -63,35 +64,35 @@ def vector_norm(input: Any, ord: Order = 2, axis: Axis = None, keepdims: bool = 
     axes = axes_of("vector_norm", x, axis)
     total = card(Sum, axes, keepdims)
     if ord in (inf, -inf):
-        return card(Max if ord > 0 else Min, axes, keepdims)(verbs.abs(x))
+        return card(Max if ord > 0 else Min, axes, keepdims)(F.abs(x))
     if ord == 0:
-        return total(verbs.cast(verbs.not_equal(x, 0), real_dtype(dtype_of(x))))
+        return total(cast(not_equal(x, 0), real_dtype(dtype_of(x))))
     if ord == 1:
-        return total(verbs.abs(x))
+        return total(F.abs(x))
     if ord == 2:
         return safe_sqrt(total(_squares(x)))
     if ord > 0 and ord % 2 == 0:  # a polynomial under the root: smooth in every element
         powers = total(_squares(x) ** (ord / 2))
-        return _root(powers, ord, verbs.equal(powers, 0))
+        return _root(powers, ord, equal(powers, 0))
     return _power_norm(x, ord, axes, keepdims)
 
 
 def _squares(x: Any) -> Any:
-    return verbs.real(x * conj(x)) if is_complex(x) else x * x
+    return real(x * conj(x)) if is_complex(x) else x * x
 
 
 def _power_norm(x: Any, p: float, axes: tuple[int, ...], keepdims: bool) -> Any:
     """Elements that are 0 are kept away from the power, whose derivative is infinite there."""
-    zero = verbs.equal(x, 0)
-    powers = verbs.where(zero, 1, verbs.abs(x)) ** p
+    zero = equal(x, 0)
+    powers = where(zero, 1, F.abs(x)) ** p
     if p < 0:  # one element 0 makes the norm 0
         return _root(card(Sum, axes, keepdims)(powers), p, card(AnyTrue, axes, keepdims)(zero))
-    powers = card(Sum, axes, keepdims)(verbs.where(zero, 0, powers))
-    return _root(powers, p, verbs.equal(powers, 0))
+    powers = card(Sum, axes, keepdims)(where(zero, 0, powers))
+    return _root(powers, p, equal(powers, 0))
 
 
 def _root(powers: Any, p: float, zero: Any) -> Any:
-    return verbs.where(zero, 0, verbs.where(zero, 1, powers) ** (1 / p))
+    return where(zero, 0, where(zero, 1, powers) ** (1 / p))
 
 
 def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1), keepdims: bool = False) -> Any:
@@ -109,10 +110,10 @@ def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1)
         return vector_norm(x, 2, (rows, columns), keepdims)
     if ord in (1, -1, inf, -inf):
         added, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
-        peaks = card(Max if ord > 0 else Min, (kept,), True)(card(Sum, (added,), True)(verbs.abs(x)))
+        peaks = card(Max if ord > 0 else Min, (kept,), True)(card(Sum, (added,), True)(F.abs(x)))
     elif ord in (2, -2, "nuc"):
         # The absolute value changes nothing but the derivative at 0, which becomes 0.
-        values = verbs.abs(card(SVDVals)(moveaxis(x, (rows, columns), (-2, -1))))
+        values = F.abs(card(SVDVals)(moveaxis(x, (rows, columns), (-2, -1))))
         peaks = card({2: Max, -2: Min, "nuc": Sum}[ord], (ndim(values) - 1,))(values)
     else:
         raise located(
@@ -121,7 +122,7 @@ def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1)
     left = [
         (1 if a in (rows, columns) else n) for a, n in enumerate(shape_of(x)) if keepdims or a not in (rows, columns)
     ]
-    return verbs.reshape(peaks, tuple(left))
+    return reshape(peaks, tuple(left))
 
 
 def cond(input: Any, p: Order = None) -> Any:
@@ -136,10 +137,10 @@ def cond(input: Any, p: Order = None) -> Any:
     if p in (None, 2, -2):
         large, small = matrix_norm(x, 2), matrix_norm(x, -2)
         if p == -2:
-            return verbs.div(small, large)
-        singular = verbs.equal(small, 0)
-        return verbs.where(singular, inf, verbs.div(large, verbs.where(singular, 1, small)))
-    return verbs.mul(matrix_norm(x, p), matrix_norm(card(Inv)(x), p))
+            return div(small, large)
+        singular = equal(small, 0)
+        return where(singular, inf, div(large, where(singular, 1, small)))
+    return mul(matrix_norm(x, p), matrix_norm(card(Inv)(x), p))
 
 
 def matrix_rank(input: Any, tol: Any = None, rtol: float | None = None) -> Any:
@@ -153,12 +154,12 @@ def matrix_rank(input: Any, tol: Any = None, rtol: float | None = None) -> Any:
     """
     x = inexact(input)
     if ndim(x) < 2:
-        return verbs.cast(card(AnyTrue, tuple(range(ndim(x))))(verbs.not_equal(x, 0)), int64)
+        return cast(card(AnyTrue, tuple(range(ndim(x))))(not_equal(x, 0)), int64)
     values = card(SVDVals)(x)
     last = (ndim(values) - 1,)
     if tol is None:
         rtol = builtins.max(shape_of(x)[-2:]) * epsilon(dtype_of(values)) if rtol is None else rtol
         tol = rtol * card(Max, last, True)(values)
     elif ndim(tol):
-        tol = verbs.expand_last(array(tol))
-    return verbs.sum_axes(verbs.cast(verbs.greater(values, tol), int64), last)
+        tol = expand_last(array(tol))
+    return sum_axes(cast(greater(values, tol), int64), last)

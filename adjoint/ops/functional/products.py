@@ -12,13 +12,13 @@ from typing import Any
 from adjoint.core.dispatch import located
 from adjoint.core.errors import AdjointError, ArgumentError, ShapeError
 from adjoint.core.spec import normalize_axis, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import contract as _contract
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.functional.diagonals import diagonal
-from adjoint.ops.functional.joining import array, stack, unstack
 from adjoint.ops.functional.movement import moveaxis
+from adjoint.ops.language import expand_last, mul, permute, reshape, sum_axes
+from adjoint.ops.stacking import array, stack, unstack
 
 
 def matmul(input: Any, other: Any) -> Any:
@@ -86,7 +86,7 @@ def dot(input: Any, other: Any) -> Any:
     """
     a, b = array(input), array(other)
     if not ndim(a) or not ndim(b):
-        return verbs.mul(a, b)
+        return mul(a, b)
     return _contract.matmul(a, b) if ndim(b) <= 2 else tensordot(a, b, (-1, -2))
 
 
@@ -102,7 +102,7 @@ def vdot(input: Any, other: Any) -> Any:
 
 def _flat(x: Any) -> Any:
     x = array(x)
-    return verbs.reshape(x, (prod(shape_of(x)),))
+    return reshape(x, (prod(shape_of(x)),))
 
 
 def inner(input: Any, other: Any) -> Any:
@@ -113,7 +113,7 @@ def inner(input: Any, other: Any) -> Any:
     [3. 7.]
     """
     a, b = array(input), array(other)
-    return tensordot(a, b, (-1, -1)) if ndim(a) and ndim(b) else verbs.mul(a, b)
+    return tensordot(a, b, (-1, -1)) if ndim(a) and ndim(b) else mul(a, b)
 
 
 def outer(input: Any, other: Any) -> Any:
@@ -125,9 +125,9 @@ def outer(input: Any, other: Any) -> Any:
      [6. 8.]]
     """
     a, b = array(input), array(other)
-    column = verbs.expand_last(_flat(a)) if ndim(a) else a  # a Python number keeps its weak dtype
+    column = expand_last(_flat(a)) if ndim(a) else a  # a Python number keeps its weak dtype
     row = _flat(b) if ndim(b) else b
-    return verbs.reshape(verbs.mul(column, row), (prod(shape_of(a)), prod(shape_of(b))))
+    return reshape(mul(column, row), (prod(shape_of(a)), prod(shape_of(b))))
 
 
 def kron(input: Any, other: Any) -> Any:
@@ -139,12 +139,12 @@ def kron(input: Any, other: Any) -> Any:
     """
     a, b = array(input), array(other)
     if not ndim(a) or not ndim(b):
-        return verbs.mul(a, b)
+        return mul(a, b)
     rank = builtins.max(ndim(a), ndim(b))
     rows, columns = ((1,) * (rank - ndim(x)) + shape_of(x) for x in (a, b))
-    a = verbs.reshape(a, tuple(n for r in rows for n in (r, 1)))
-    b = verbs.reshape(b, tuple(n for c in columns for n in (1, c)))
-    return verbs.reshape(verbs.mul(a, b), tuple(r * c for r, c in zip(rows, columns, strict=True)))
+    a = reshape(a, tuple(n for r in rows for n in (r, 1)))
+    b = reshape(b, tuple(n for c in columns for n in (1, c)))
+    return reshape(mul(a, b), tuple(r * c for r, c in zip(rows, columns, strict=True)))
 
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
@@ -165,9 +165,9 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     rows, columns = (tuple(k for k in range(ndim(x)) if k not in ks) for x, ks in ((a, left), (b, right)))
     lead, tail = (tuple(shape_of(x)[k] for k in ks) for x, ks in ((a, rows), (b, columns)))
     size = prod(sizes[0])
-    first = verbs.reshape(verbs.permute(a, rows + left), (prod(lead), size))
-    second = verbs.reshape(verbs.permute(b, right + columns), (size, prod(tail)))
-    return verbs.reshape(_contract.matmul(first, second), lead + tail)
+    first = reshape(permute(a, rows + left), (prod(lead), size))
+    second = reshape(permute(b, right + columns), (size, prod(tail)))
+    return reshape(_contract.matmul(first, second), lead + tail)
 
 
 def _summed_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -249,7 +249,7 @@ def trace(input: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     5.0
     """
     picked = diagonal(array(input), offset, axis1, axis2)
-    return verbs.sum_axes(picked, (ndim(picked) - 1,))
+    return sum_axes(picked, (ndim(picked) - 1,))
 
 
 # ---------------------------------------------------------------- einsum
@@ -348,7 +348,5 @@ def _without_stretched(pairs: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
     for x, term in pairs:
         kept = [(a, n) for a, n in zip(term, shape_of(x), strict=True) if n != 1 or sizes[a] == 1]
         same = len(kept) == len(term)
-        dropped.append(
-            (x, term) if same else (verbs.reshape(x, tuple(n for _, n in kept)), "".join(a for a, _ in kept))
-        )
+        dropped.append((x, term) if same else (reshape(x, tuple(n for _, n in kept)), "".join(a for a, _ in kept)))
     return dropped

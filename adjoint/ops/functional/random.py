@@ -19,11 +19,22 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.random import PROGRAM, first_ticket, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.movement import take
 from adjoint.ops.functional.reduction import argmax, argsort, cumsum
+from adjoint.ops.language import (
+    bitwise_and,
+    cast,
+    greater_equal,
+    less,
+    log,
+    mod,
+    right_shift,
+    sqrt,
+    stop_gradient,
+    where,
+)
 from adjoint.ops.random import Bits
 from adjoint.ops.transcendental import cos
 
@@ -57,7 +68,7 @@ def _bits(shape: tuple[int, ...], seed: int | None, like: Any = None) -> Any:
 
 def _top(bits: Any, count: int) -> Any:
     """The first bits as a whole number >= 0."""
-    return verbs.bitwise_and(verbs.right_shift(bits, 64 - count), 2**count - 1)
+    return bitwise_and(right_shift(bits, 64 - count), 2**count - 1)
 
 
 def _working(dtype: Any) -> np.dtype:
@@ -69,26 +80,26 @@ def _below_one(bits: Any, dtype: Any) -> Any:
     """Uniform between 0 and 1, without 1 also after rounding."""
     digits = _DIGITS.get(np.dtype(dtype).name, 24)
     work = _working(dtype)
-    return verbs.cast(verbs.cast(_top(bits, digits), work) * work.type(2.0**-digits), dtype)
+    return cast(cast(_top(bits, digits), work) * work.type(2.0**-digits), dtype)
 
 
 def _inside(bits: Any, dtype: Any) -> Any:
     """Uniform between 0 and 1, without both."""
     digits = _DIGITS[dtype.name]
-    return verbs.cast(_top(bits, digits - 1) * 2 + 1, dtype) * dtype.type(2.0**-digits)
+    return cast(_top(bits, digits - 1) * 2 + 1, dtype) * dtype.type(2.0**-digits)
 
 
 def _standard_normal(bits: Any, dtype: Any) -> Any:
     """A radius from one half of the bits and an angle from the other."""
     work = _working(dtype)
-    share = verbs.cast(_top(bits, 32) * 2 + 1, work) * work.type(2.0**-33)
-    angle = verbs.cast(verbs.bitwise_and(bits, 2**32 - 1), work) * work.type(2 * math.pi * 2.0**-32)
-    return verbs.cast(verbs.sqrt(verbs.log(share) * work.type(-2)) * cos(angle), dtype)
+    share = cast(_top(bits, 32) * 2 + 1, work) * work.type(2.0**-33)
+    angle = cast(bitwise_and(bits, 2**32 - 1), work) * work.type(2 * math.pi * 2.0**-32)
+    return cast(sqrt(log(share) * work.type(-2)) * cos(angle), dtype)
 
 
 def _gumbel(bits: Any, dtype: np.dtype) -> Any:
     work = _working(dtype)
-    return verbs.cast(-verbs.log(-verbs.log(_inside(bits, work))), dtype)
+    return cast(-log(-log(_inside(bits, work))), dtype)
 
 
 def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
@@ -147,8 +158,8 @@ def randint(low: int, high: int, size: Any, seed: int | None = None, dtype: Any 
     """
     if not low < high:
         raise ArgumentError(f"randint: there is no whole number from {low} up to, without, {high}{called_at()}")
-    drawn = verbs.mod(_top(_bits(_size(size), seed), 63), int(high) - int(low)) + int(low)
-    return wrap(verbs.cast(drawn, dtype or int64))
+    drawn = mod(_top(_bits(_size(size), seed), 63), int(high) - int(low)) + int(low)
+    return wrap(cast(drawn, dtype or int64))
 
 
 def randperm(n: int, seed: int | None = None, dtype: Any = None) -> Any:
@@ -158,7 +169,7 @@ def randperm(n: int, seed: int | None = None, dtype: Any = None) -> Any:
     >>> print(ops.sort(ops.randperm(3))[0])
     [0 1 2]
     """
-    return wrap(verbs.cast(argsort(_bits((n,), seed)), dtype or int64))
+    return wrap(cast(argsort(_bits((n,), seed)), dtype or int64))
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
@@ -188,7 +199,7 @@ def exponential(shape: Any, rate: Any = 1.0, seed: int | None = None) -> Any:
     >>> bool((ops.exponential((5,)) >= 0).all())
     True
     """
-    return wrap(-verbs.log(_inside(_bits(_size(shape), seed), float32))) / rate
+    return wrap(-log(_inside(_bits(_size(shape), seed), float32))) / rate
 
 
 def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
@@ -199,7 +210,7 @@ def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
     [0. 1.]
     """
     drawn = _below_one(_bits(shape_of(input), seed, input), float32)
-    return wrap(verbs.cast(verbs.less(drawn, input if p is None else p), dtype_of(input)))
+    return wrap(cast(less(drawn, input if p is None else p), dtype_of(input)))
 
 
 def gumbel(shape: Any, seed: int | None = None) -> Any:
@@ -226,7 +237,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int 
     if not hard:
         return soft
     chosen = one_hot(argmax(soft, axis), shape_of(soft)[axis], axis=axis, dtype=dtype_of(soft))
-    return verbs.stop_gradient(chosen - soft) + soft
+    return stop_gradient(chosen - soft) + soft
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
@@ -238,12 +249,12 @@ def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: in
     """
     from adjoint.ops.functional.selection import searchsorted
 
-    weights = verbs.cast(input, float64)
+    weights = cast(input, float64)
     *rows, count = shape_of(input)
     if not replacement:
         if not 0 <= num_samples <= count:
             raise ArgumentError(f"multinomial: {num_samples} different positions of {count}{called_at()}")
-        race = verbs.log(weights) + _gumbel(_bits((*rows, count), seed, input), float64)
+        race = log(weights) + _gumbel(_bits((*rows, count), seed, input), float64)
         return wrap(argsort(race, -1, True))[..., :num_samples]
     ends = cumsum(weights, -1)
     drawn = _below_one(_bits((*rows, num_samples), seed, input), float64) * ends[..., -1:]
@@ -279,5 +290,5 @@ def keep_mask(x: Any, p: float, shape: tuple[int, ...], seed: int | None = None)
     dtype = dtype_of(x) if is_inexact(dtype_of(x)) else float32
     # Taken as whole numbers, a share p of all bits lies below the limit.
     limit = np.int64(min(round(p * 2.0**64) - 2**63, 2**63 - 1))
-    keep = verbs.greater_equal(_bits(shape, seed, x), limit)
-    return wrap(verbs.where(keep, dtype.type(1 / (1 - p) if p < 1 else 0), dtype.type(0)))
+    keep = greater_equal(_bits(shape, seed, x), limit)
+    return wrap(where(keep, dtype.type(1 / (1 - p) if p < 1 else 0), dtype.type(0)))

@@ -14,7 +14,6 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, normalize_axis, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops import reduce as _r
 from adjoint.ops import transcendental as _t
 from adjoint.ops.card import card
@@ -22,6 +21,8 @@ from adjoint.ops.compare import equal, isfinite, isnan, where
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.functional.joining import concat
 from adjoint.ops.functional.movement import ones_like_shape, slice_axis, take_along_axis
+from adjoint.ops.language import bitwise_not, cast, conj, permute, real, reshape, stop_gradient
+from adjoint.ops.stacking import stack
 
 Axis = int | tuple[int, ...] | None
 
@@ -63,7 +64,7 @@ def _in_single(function: Callable[..., Any]) -> Callable[..., Any]:
         dtype = dtype_of(input)
         if not is_half(dtype):
             return function(input, *args, **kwargs)
-        return verbs.cast(function(verbs.cast(input, float32), *args, **kwargs), dtype)
+        return cast(function(cast(input, float32), *args, **kwargs), dtype)
 
     return widened
 
@@ -73,7 +74,7 @@ def _wide_whole(x: Any) -> Any:
     dtype = dtype_of(x)
     if dtype.kind not in "biu" or dtype.itemsize == 8:
         return x
-    return verbs.cast(x, np.uint64 if dtype.kind == "u" else np.int64)
+    return cast(x, np.uint64 if dtype.kind == "u" else np.int64)
 
 
 def sum(input: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False, keep_dims: bool = False) -> Any:
@@ -83,7 +84,7 @@ def sum(input: Any, axis: Axis = None, dtype: Any = None, keepdims: bool = False
     >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
     [4. 6.]
     """
-    x = input if dtype is None else verbs.cast(input, dtype)
+    x = input if dtype is None else cast(input, dtype)
     return card(_r.Sum, axes_of("sum", x, axis), _keep(keepdims, keep_dims))(x)
 
 
@@ -104,15 +105,15 @@ def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool 
     >>> print(ad.grad(ad.ops.prod)(ad.Tensor([0.0, 2.0, 3.0])))
     [6. 0. 0.]
     """
-    x = _wide_whole(input) if dtype is None else verbs.cast(input, dtype)
+    x = _wide_whole(input) if dtype is None else cast(input, dtype)
     axes = axes_of("prod", x, axis)
     shape = shape_of(x)
     rest = tuple(a for a in range(len(shape)) if a not in axes)
     kept = tuple(shape[a] for a in rest)
-    x = verbs.reshape(verbs.permute(x, rest + axes), (*kept, _count(input, axes)))
+    x = reshape(permute(x, rest + axes), (*kept, _count(input, axes)))
     x = _fold_products(x)
     full = tuple(1 if a in axes else n for a, n in enumerate(shape))
-    return views.own(verbs.reshape(x, full if _keep(keepdims, keep_dims) else kept), input)
+    return views.own(reshape(x, full if _keep(keepdims, keep_dims) else kept), input)
 
 
 def _fold_products(x: Any) -> Any:
@@ -132,7 +133,7 @@ def _extreme(kind: Any, position: Any, x: Any, axis: Any, keepdims: bool, return
     if not isinstance(axis, (int, np.integer)):
         raise ArgumentError(f"return_indices needs one axis, an int{called_at()}")
     where_ = position(x, axis)
-    return values, (verbs.reshape(where_, shape_of(values)) if keepdims else where_)
+    return values, (reshape(where_, shape_of(values)) if keepdims else where_)
 
 
 def max(
@@ -165,11 +166,11 @@ amax, amin = max, min
 def _position(kind: Any, x: Any, axis: int | None, keepdims: bool) -> Any:
     keepdims = _keep(keepdims)
     if axis is None:
-        flat = card(kind, 0)(verbs.reshape(x, (int(np.prod(shape_of(x))),)))
-        return verbs.reshape(flat, (1,) * len(shape_of(x))) if keepdims else flat
+        flat = card(kind, 0)(reshape(x, (int(np.prod(shape_of(x))),)))
+        return reshape(flat, (1,) * len(shape_of(x))) if keepdims else flat
     a = normalize_axis(kind.__name__.lower(), axis, len(shape_of(x)))
     found = card(kind, a)(x)
-    return verbs.reshape(found, (*shape_of(x)[:a], 1, *shape_of(x)[a + 1 :])) if keepdims else found
+    return reshape(found, (*shape_of(x)[:a], 1, *shape_of(x)[a + 1 :])) if keepdims else found
 
 
 def argmax(input: Any, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -226,10 +227,10 @@ def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
             f"var: ddof must be a number, not {ddof!r}. A dtype goes to NumPy's function: np.var(x, axis, dtype){called_at()}"
         )
     centred = input - mean(input, axes, keepdims=True)
-    square = centred * verbs.conj(centred) if dtype_of(input).kind == "c" else centred * centred
+    square = centred * conj(centred) if dtype_of(input).kind == "c" else centred * centred
     total = card(_r.Sum, axes, _keep(keepdims))(square)
     freedom = builtins.max(_count(input, axes) - ddof, 0)
-    return verbs.real(total) / (freedom or np.nan)
+    return real(total) / (freedom or np.nan)
 
 
 @_in_single
@@ -257,14 +258,14 @@ def logsumexp(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: 
     result = where(empty, -np.inf, _t.log(where(empty, 1, total)) + peak)
     if _keep(keepdims, keep_dims):
         return result
-    return verbs.reshape(result, tuple(n for a, n in enumerate(shape_of(input)) if a not in axes))
+    return reshape(result, tuple(n for a, n in enumerate(shape_of(input)) if a not in axes))
 
 
 def _exponentials(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
     """The largest element, the distances from it, their exponentials, which cannot overflow, and the sum of those."""
     peak: Any = 0.0
     if _count(x, axes):
-        peak = verbs.stop_gradient(card(_r.Max, axes, True)(x))
+        peak = stop_gradient(card(_r.Max, axes, True)(x))
         peak = where(isfinite(peak), peak, 0)  # exp(inf - inf) would be NaN
     below = x - peak
     powers = _t.exp(below)
@@ -281,13 +282,13 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     >>> print(ops.cumsum(Tensor([1.0, 2.0, 3.0]), 0))
     [1. 3. 6.]
     """
-    x = x if dtype is None else verbs.cast(x, dtype)
+    x = x if dtype is None else cast(x, dtype)
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumsum", axis, len(shape_of(x))))
     return card(_r.CumSum, axis, False)(x)
 
 
 def flatten_all(x: Any) -> Any:
-    return verbs.reshape(x, (int(np.prod(shape_of(x))),))
+    return reshape(x, (int(np.prod(shape_of(x))),))
 
 
 def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
@@ -297,7 +298,7 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     >>> print(ops.cumprod(Tensor([1.0, 2.0, 3.0]), 0))
     [1. 2. 6.]
     """
-    x = _wide_whole(input) if dtype is None else verbs.cast(input, dtype)
+    x = _wide_whole(input) if dtype is None else cast(input, dtype)
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumprod", axis, len(shape_of(x))))
     n, step = shape_of(x)[axis], 1
     while step < n:  # each round doubles the number of factors that have come in
@@ -329,7 +330,7 @@ def cummin(input: Any, axis: int) -> tuple[Any, Any]:
     [2. 2. 1.]
     """
     axis = normalize_axis("cummin", axis, len(shape_of(input)))
-    opposite = verbs.bitwise_not(input) if dtype_of(input).kind in "biu" else -input
+    opposite = bitwise_not(input) if dtype_of(input).kind in "biu" else -input
     positions = card(_r.CumArgMax, axis)(opposite)
     return take_along_axis(input, positions, axis), positions
 
@@ -392,17 +393,17 @@ def quantile(input: Any, q: Any, axis: Axis = None, keepdims: bool = False) -> A
     if ((qs < 0) | (qs > 1)).any():
         raise ArgumentError(f"quantile: q must lie between 0 and 1, not {q}{called_at()}")
     found = _ordered(input, axis, keepdims, lambda n: tuple(qs.ravel() * (n - 1)))
-    return found[0] if qs.ndim == 0 else verbs.stack(found, 0)
+    return found[0] if qs.ndim == 0 else stack(found, 0)
 
 
 def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[float, ...]]) -> list[Any]:
     """Elements at fractional places of the sorted axes; NaN if there is one among them."""
-    x = x if is_inexact(dtype_of(x)) else verbs.cast(x, np.float64)
+    x = x if is_inexact(dtype_of(x)) else cast(x, np.float64)
     axes = axes_of("median", x, axis)
     shape = shape_of(x)
     rest = tuple(a for a in range(len(shape)) if a not in axes)
     kept = tuple(shape[a] for a in rest)
-    flat = verbs.reshape(verbs.permute(x, rest + axes), (*kept, _count(x, axes)))
+    flat = reshape(permute(x, rest + axes), (*kept, _count(x, axes)))
     ordered = sort(flat, -1)[0]
     last, n = len(kept), shape_of(flat)[-1]
     peak = slice_axis(ordered, last, n - 1, n)  # NaN is sorted to the end
@@ -413,7 +414,7 @@ def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[f
         value = slice_axis(ordered, last, low, low + 1)
         if part:
             value = value * (1 - part) + slice_axis(ordered, last, low + 1, low + 2) * part
-        results.append(verbs.reshape(where(isnan(peak), peak, value), out))
+        results.append(reshape(where(isnan(peak), peak, value), out))
     return results
 
 
@@ -424,7 +425,7 @@ def count_nonzero(x: Any, axis: Axis = None, keep_dims: bool = False) -> Any:
     >>> print(ops.count_nonzero(Tensor([0.0, 2.0, 3.0])))
     2
     """
-    return sum(verbs.cast(equal(equal(x, 0), False), np.int64), axis, keepdims=keep_dims)
+    return sum(cast(equal(equal(x, 0), False), np.int64), axis, keepdims=keep_dims)
 
 
 def ptp(input: Any, axis: Axis = None, keepdims: bool = False) -> Any:

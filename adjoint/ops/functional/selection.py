@@ -9,12 +9,12 @@ import numpy as np
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.ops.compare import less, less_equal, minimum, where
-from adjoint.ops.functional.index import getitem, index_put_add, with_room
+from adjoint.ops.functional.index import getitem, index_put_add, setitem, with_room
 from adjoint.ops.functional.masks import unknown_shape
 from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take, take_along_axis
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.language import bitwise_and
 
 
 def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
@@ -139,7 +139,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     [7. 0. 7.]
     """
     axis = normalize_axis("index_fill", axis, len(shape_of(x)))
-    return verbs.setitem(x, (*(slice(None),) * axis, _index_array(index)), value)
+    return setitem(x, (*(slice(None),) * axis, _index_array(index)), value)
 
 
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
@@ -224,7 +224,7 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     for k in reversed(range(size.bit_length())):  # a binary search of all values at once
         ahead = position + 2**k
         probe = minimum(ahead, size) - 1
-        further = verbs.bitwise_and(below(at(sorted_sequence, probe, -1), values), less_equal(ahead, size))
+        further = bitwise_and(below(at(sorted_sequence, probe, -1), values), less_equal(ahead, size))
         position = where(further, ahead, position)
     return wrap(position)
 

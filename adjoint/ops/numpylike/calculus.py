@@ -9,10 +9,11 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import is_inexact, normalize_axis
-from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.functional.linalg import pinv
+from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
 from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
 from adjoint.ops.numpylike.movement import concatenate
 from adjoint.ops.numpylike.selection import searchsorted
@@ -29,7 +30,7 @@ def _steps(x: Any, axis: int) -> Any:
 
 
 def _inexact(x: Any) -> Any:
-    return x if is_inexact(x.dtype) else verbs.cast(x, np.float64)
+    return x if is_inexact(x.dtype) else F.cast(x, np.float64)
 
 
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -40,12 +41,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     axis = normalize_axis("diff", axis, x.ndim)
     edge = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     ends = [None if e is None else tensor(e) for e in (prepend, append)]
-    before, after = ([] if e is None else [e if e.ndim else verbs.broadcast_to(e, edge)] for e in ends)
+    before, after = ([] if e is None else [e if e.ndim else broadcast_to(e, edge)] for e in ends)
     if before or after:
         x = concatenate([*before, x, *after], axis)
     for _ in range(n):
         left, right = _cut(x, axis, None, -1), _cut(x, axis, 1, None)
-        x = verbs.not_equal(right, left) if x.dtype.kind == "b" else right - left
+        x = not_equal(right, left) if x.dtype.kind == "b" else right - left
     return x
 
 
@@ -83,7 +84,7 @@ def _slope(y: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     """The slope along an axis, by the parabola through three neighbours."""
     n = y.shape[axis]
     if spacing.ndim == 0:
-        h = verbs.broadcast_to(spacing, (n - 1,))
+        h = broadcast_to(spacing, (n - 1,))
     elif spacing.shape == (n,):
         h = _steps(spacing, 0)
     else:
@@ -139,9 +140,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         k = _f.clip(searchsorted(xp, x, "right") - 1, 0, n - 2)
         x0, x1, y0, y1 = (_f.take(line, i, 0) for line in (xp, fp) for i in (k, k + 1))
         width = x1 - x0
-        inside = y0 + (x - x0) * ((y1 - y0) / _c.where(verbs.equal(width, 0), 1, width))
-        inside = _c.where(verbs.equal(x, x1), y1, inside)  # exact at the last node
-    return _c.where(verbs.less(x, xp[0]), low, _c.where(verbs.greater(x, xp[-1]), high, inside))
+        inside = y0 + (x - x0) * ((y1 - y0) / _c.where(equal(width, 0), 1, width))
+        inside = _c.where(equal(x, x1), y1, inside)  # exact at the last node
+    return _c.where(less(x, xp[0]), low, _c.where(greater(x, xp[-1]), high, inside))
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -173,8 +174,8 @@ def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     x, y = tensor(a), tensor(v)
     if y.size > x.size:  # the other way round, the same numbers come in reverse
         swapped = _f.flip(correlate(y, x, mode))
-        return verbs.conj(swapped) if swapped.dtype.kind == "c" else swapped
-    return convolve(x, verbs.conj(_f.flip(y)) if y.dtype.kind == "c" else _f.flip(y), mode)
+        return conj(swapped) if swapped.dtype.kind == "c" else swapped
+    return convolve(x, conj(_f.flip(y)) if y.dtype.kind == "c" else _f.flip(y), mode)
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Any:
@@ -189,9 +190,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
         boundary_ambiguous = rest == 0
     wrapped = (step + half) % period - half
     if boundary_ambiguous:
-        wrapped = _c.where(verbs.bitwise_and(verbs.equal(wrapped, -half), verbs.greater(step, 0)), half, wrapped)
+        wrapped = _c.where(bitwise_and(equal(wrapped, -half), greater(step, 0)), half, wrapped)
     jump = wrapped - step
-    jump = _c.where(verbs.less(verbs.abs(step), half if discont is None else discont), 0, jump)
+    jump = _c.where(less(F.abs(step), half if discont is None else discont), 0, jump)
     return concatenate([_cut(x, axis, 0, 1), _cut(x, axis, 1, None) + _f.cumsum(jump, axis)], axis)
 
 
@@ -203,7 +204,7 @@ def polyval(p: Any, x: Any) -> Any:
     if isinstance(x, np.poly1d):
         raise ArgumentTypeError(f"polyval: x must be numbers, not a polynomial{called_at()}")
     coefficients, x = tensor(p), tensor(x)
-    y = verbs.zeros_like(x)
+    y = zeros_like(x)
     for c in coefficients:
         y = y * x + c
     return tensor(y)
@@ -239,7 +240,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """As numpy.polyint."""
     c = _inexact(tensor(p))
     constants = _f.reshape(tensor(0.0 if k is None else k), -1)
-    constants = verbs.broadcast_to(constants, (m,)) if constants.size == 1 else constants
+    constants = broadcast_to(constants, (m,)) if constants.size == 1 else constants
     for i in range(m):
         c = concatenate([c / np.arange(c.size, 0, -1), constants[i : i + 1]])
     return c

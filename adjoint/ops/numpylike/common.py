@@ -14,8 +14,10 @@ from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, CutGradientError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
+from adjoint.ops import language as F
 from adjoint.ops.functional.masks import unknown_shape
+from adjoint.ops.language import reshape
+from adjoint.ops.stacking import stack
 
 
 def tensor(a: Any) -> Any:
@@ -27,9 +29,9 @@ def tensor(a: Any) -> Any:
     if isinstance(a, Value):
         return a
     if isinstance(a, (list, tuple)) and next(values_in(a), None) is not None:
-        return verbs.stack([tensor(x) for x in a], 0)
+        return stack([tensor(x) for x in a], 0)
     if isinstance(a, np.ndarray) and a.dtype == object and a.size:
-        return verbs.reshape(verbs.stack([tensor(x) for x in a.ravel()], 0), a.shape)
+        return reshape(stack([tensor(x) for x in a.ravel()], 0), a.shape)
     return wrap(kept(a) if isinstance(a, np.ndarray) else np.array(a))
 
 
@@ -108,7 +110,7 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
     if not np.can_cast(y.dtype, out.dtype, casting):  # type: ignore[arg-type]
         raise ArgumentTypeError(f"out= holds {out.dtype}, the result is {y.dtype}: cast one of them{called_at()}")
     if isinstance(out, Value):
-        out[...] = verbs.cast(y, out.dtype)  # type: ignore[index]
+        out[...] = F.cast(y, out.dtype)  # type: ignore[index]
         return out
     if is_followed(y):
         raise CutGradientError(
@@ -144,7 +146,7 @@ def axes_in_order(what: str, x: Any, axis: Any) -> tuple[int, ...]:
 def one_axis(what: str, x: Any, axis: Any) -> tuple[Any, int]:
     """The input and a non-negative axis; without one the input is flattened."""
     if axis is None:
-        return verbs.reshape(x, (x.size,)), 0
+        return reshape(x, (x.size,)), 0
     return x, normalize_axis(what, int(axis), x.ndim)
 
 
@@ -155,4 +157,4 @@ def promoted(arrays: Iterable[Any]) -> np.dtype:
 
 def cast(x: Any, dtype: Any) -> Any:
     """`x` in this dtype; itself if it has it, or if none is named."""
-    return x if dtype is None or x.dtype == np.dtype(dtype) else verbs.cast(x, dtype)
+    return x if dtype is None or x.dtype == np.dtype(dtype) else F.cast(x, dtype)

@@ -12,8 +12,8 @@ from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops.language import broadcast_to, reshape, sgn, stop_gradient, where
 from adjoint.ops.numpylike.common import array_of, cast, is_followed, refuse, tensor, values_in
 
 
@@ -44,7 +44,7 @@ def array(
     else:
         x = tensor(object if next(values_in(object), None) is not None else np.array(object))
     x = cast(x, dtype)
-    return x if x.ndim >= ndmin else verbs.reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    return x if x.ndim >= ndmin else reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
 
 
 def asarray(
@@ -91,7 +91,7 @@ def full(
     refuse("full", like=like)
     if not is_followed(fill_value):
         return wrap(np.full(_shape(shape), array_of(fill_value), dtype))
-    return verbs.broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
+    return broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
@@ -134,7 +134,7 @@ def full_like(
     shape, dtype = _like(a, dtype, shape)
     if not is_followed(fill_value):
         return wrap(np.full(shape, array_of(fill_value), dtype))
-    return verbs.broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
+    return broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
 
 
 def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
@@ -164,7 +164,7 @@ def linspace(
     place = np.arange(num, dtype=span.dtype).reshape((-1,) + (1,) * span.ndim)
     line = first + place * (step if parts else span)
     if endpoint and num > 1:
-        line = verbs.where(place == num - 1, last, line)  # without the rounding of the steps
+        line = where(place == num - 1, last, line)  # without the rounding of the steps
     if dtype is not None:
         line = cast(_f.floor(line) if np.dtype(dtype).kind in "iu" else line, dtype)
     line = _f.moveaxis(line, 0, axis)
@@ -182,7 +182,7 @@ def logspace(
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """As numpy.geomspace, differentiable in both ends."""
     first, last = (cast(tensor(v), None if is_inexact(tensor(v).dtype) else np.float64) for v in (start, stop))
-    sign = verbs.sgn(verbs.stop_gradient(first))
+    sign = sgn(stop_gradient(first))
     line = _f.exp(linspace(_f.log(first / sign), _f.log(last / sign), num, endpoint, axis=axis))
     return cast(_f.expand_dims(sign, axis) * line if sign.ndim else sign * line, dtype)
 

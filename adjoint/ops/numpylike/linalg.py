@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.functional import linalg as _l
+from adjoint.ops.language import cast, conj, less, permute, real, where
 from adjoint.ops.numpylike import movement as _m
 from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, is_known, refuse, stored, tensor, tensors
@@ -52,17 +53,17 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     m, n = a.shape
     s = _l.svdvals(a)
     limit = np.finfo(s.dtype).eps * (max(m, n) if rcond is None else 1) if rcond is None or rcond == -1 else rcond
-    x = verbs.matmul(_l.pinv(a, limit), b)
+    x = F.matmul(_l.pinv(a, limit), b)
     known = is_known(s)
     if not known and n < m:
         raise ShapeError(
             f"lstsq: the shape of the residuals depends on the rank, which is known only when the graph runs. Write "
             f"x = pinv(a) @ b, and b - a @ x for what is left over.{called_at()}"
         )
-    above = verbs.less(limit * _f.max(s), s) if min(m, n) else np.zeros(0)
-    rank = np.int32(array_of(above).sum()) if known else _f.sum(verbs.cast(above, np.int32), dtype=np.int32)
-    off = b - verbs.matmul(a, x)
-    square = verbs.real(off * verbs.conj(off)) if off.dtype.kind == "c" else off * off
+    above = less(limit * _f.max(s), s) if min(m, n) else np.zeros(0)
+    rank = np.int32(array_of(above).sum()) if known else _f.sum(cast(above, np.int32), dtype=np.int32)
+    off = b - F.matmul(a, x)
+    square = real(off * conj(off)) if off.dtype.kind == "c" else off * off
     residuals = _f.sum(_f.reshape(square, (m, -1)), 0) if known and rank == n < m else tensor(np.zeros(0, s.dtype))
     return LstsqResult(x, residuals, tensor(rank), s)
 
@@ -72,7 +73,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     a, b = tensor(a), tensor(b)
     if axes is not None:
         moved = [k % a.ndim for k in axes]
-        a = verbs.permute(a, (*(k for k in range(a.ndim) if k not in moved), *moved))
+        a = permute(a, (*(k for k in range(a.ndim) if k not in moved), *moved))
     shape = a.shape[b.ndim :]
     return _f.reshape(_l.solve(_f.reshape(a, (-1, prod(shape))), _f.reshape(b, -1)), shape)
 
@@ -147,9 +148,9 @@ def _hermitian(what: str, a: Any, uplo: str) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(f"{what}: square matrices are needed, not shape {x.shape}{called_at()}")
     strict = _f.tril(x, -1) if uplo.upper() == "L" else _f.triu(x, 1)
-    turned = _f.swapaxes(verbs.conj(strict) if x.dtype.kind == "c" else strict, -1, -2)
+    turned = _f.swapaxes(conj(strict) if x.dtype.kind == "c" else strict, -1, -2)
     diagonal = np.eye(x.shape[-1], dtype=bool)
-    return verbs.where(diagonal, verbs.real(x) if x.dtype.kind == "c" else x, strict + turned)
+    return where(diagonal, real(x) if x.dtype.kind == "c" else x, strict + turned)
 
 
 def cholesky(a: Any, /, *, upper: bool = False) -> Any:
@@ -213,4 +214,4 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 def matmul(x1: Any, x2: Any, /) -> Any:
     """As numpy.linalg.matmul."""
-    return verbs.matmul(tensor(x1), tensor(x2))
+    return F.matmul(tensor(x1), tensor(x2))

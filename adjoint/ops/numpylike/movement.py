@@ -12,8 +12,8 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.compare import where as _where
 from adjoint.ops.numpylike.common import (
     array_of,
@@ -87,7 +87,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     start = start + x.ndim if start < 0 else start
     if not 0 <= start <= x.ndim:
         raise ShapeError(f"rollaxis: start {start} for {x.ndim} axes{called_at()}")
-    return verbs.moveaxis(x, axis, start - 1 if axis < start else start)
+    return F.moveaxis(x, axis, start - 1 if axis < start else start)
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
@@ -102,7 +102,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """As numpy.broadcast_to."""
-    return verbs.broadcast_to(tensor(array), (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape))
+    return F.broadcast_to(tensor(array), (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape))
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
@@ -246,11 +246,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     new, n = tensor(values), x.shape[axis]
     new = _f.reshape(new, (1,) * (x.ndim - new.ndim) + new.shape)
     if not isinstance(places, slice) and places.ndim == 0:
-        new = verbs.moveaxis(new, 0, axis)
+        new = F.moveaxis(new, 0, axis)
     count = np.insert(np.zeros(n), places, 0).size - n
     if count == 1:
         count = new.shape[axis]
-    new = verbs.broadcast_to(new, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    new = F.broadcast_to(new, (*x.shape[:axis], count, *x.shape[axis + 1 :]))
     order = np.insert(np.arange(n), places, np.arange(n, n + count))
     return _f.take(_f.concat([x, cast(new, x.dtype)], axis), order, axis)
 
@@ -348,7 +348,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def _square(m: Any) -> Any:
     """A line stands for a square matrix with that line in each row."""
     x = tensor(m)
-    return x if x.ndim > 1 else verbs.broadcast_to(x, (x.size, x.size))
+    return x if x.ndim > 1 else F.broadcast_to(x, (x.size, x.size))
 
 
 def tril(m: Any, k: int = 0) -> Any:
@@ -395,7 +395,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
         return _f.pad_widths(x, widths, mode)
     values = tensor(kwargs.pop("constant_values", 0))
     refuse("pad", **kwargs)
-    values = cast(verbs.broadcast_to(values, (x.ndim, 2)), x.dtype)
+    values = cast(F.broadcast_to(values, (x.ndim, 2)), x.dtype)
     for axis, (before, after) in enumerate(widths):
         x = _pad_axis(x, axis, before, after, values[axis, 0], values[axis, 1])
     return views.own(x, array)

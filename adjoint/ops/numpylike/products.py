@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.errors import ShapeError, called_at
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import products as _p
+from adjoint.ops.language import conj, expand_last, expand_row, matmul, squeeze_axis, squeeze_last
 from adjoint.ops.numpylike.common import refuse, stored, tensor
 
 
@@ -65,16 +65,16 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x, y = (_f.moveaxis(tensor(v), axis, -1) for v in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: vectors of {x.shape[-1]} and {y.shape[-1]} elements{called_at()}")
-    return _f.sum((verbs.conj(x) if x.dtype.kind == "c" else x) * y, -1)
+    return _f.sum((conj(x) if x.dtype.kind == "c" else x) * y, -1)
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
     """As numpy.matvec."""
-    return verbs.squeeze_last(verbs.matmul(tensor(x1), verbs.expand_last(tensor(x2))))
+    return squeeze_last(matmul(tensor(x1), expand_last(tensor(x2))))
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """As numpy.vecmat: the vector is conjugated."""
     x = tensor(x1)
-    row = verbs.matmul(verbs.expand_row(verbs.conj(x) if x.dtype.kind == "c" else x), tensor(x2))
-    return verbs.squeeze_axis(row, row.ndim - 2)
+    row = matmul(expand_row(conj(x) if x.dtype.kind == "c" else x), tensor(x2))
+    return squeeze_axis(row, row.ndim - 2)

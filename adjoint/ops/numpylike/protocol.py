@@ -17,9 +17,10 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import AdjointError, ArgumentTypeError, CutGradientError, called_at
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.functional.index import index_put_add
+from adjoint.ops.language import reshape, where
 from adjoint.ops.numpylike import api as numpy_api
 from adjoint.ops.numpylike import fft as numpy_fft
 from adjoint.ops.numpylike import linalg as numpy_linalg
@@ -65,7 +66,7 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
 
 def settled(y: Any) -> Any:
     """What NumPy makes of Python numbers is an array of its own, with a dtype that stays."""
-    return y if number_of(y) is None else verbs.cast(y, y.dtype)
+    return y if number_of(y) is None else F.cast(y, y.dtype)
 
 
 def _is_known(x: Any) -> bool:
@@ -130,7 +131,7 @@ def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
             raise ArgumentTypeError(
                 f"numpy.{ufunc.__name__}: where= without out= leaves elements undefined; use np.where{called_at()}"
             )
-        y = verbs.where(tensor(mask), y, outs[0])
+        y = where(tensor(mask), y, outs[0])
     return _outputs(y, outs, casting)
 
 
@@ -209,7 +210,7 @@ def _reduceat(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
 
 def _outer(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     x, y = map(tensor, inputs)
-    return _call(ufunc, (verbs.reshape(x, x.shape + (1,) * y.ndim), y), options)
+    return _call(ufunc, (reshape(x, x.shape + (1,) * y.ndim), y), options)
 
 
 def _at(ufunc: np.ufunc, inputs: tuple, options: dict) -> None:

@@ -9,13 +9,14 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops import reduce as _r
 from adjoint.ops.card import card
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
 from adjoint.ops.compare import where as _where
+from adjoint.ops.language import broadcast_to, conj, not_equal, real, reshape
 from adjoint.ops.numpylike.common import axes_in_order, cast, one_axis, stored, tensor
 
 
@@ -67,15 +68,15 @@ def count_of(x: Any, axis: Any, where: Any) -> Any:
     axes = axes_in_order("mean", x, axis)
     if where is True or where is None:
         return int(np.prod([x.shape[a] for a in axes], dtype=np.int64)) or np.nan
-    chosen = verbs.broadcast_to(tensor(where), x.shape)
-    return card(_r.Sum, axes, True)(verbs.cast(chosen, np.int64))
+    chosen = broadcast_to(tensor(where), x.shape)
+    return card(_r.Sum, axes, True)(F.cast(chosen, np.int64))
 
 
 def _divided(total: Any, count: Any) -> Any:
     if isinstance(count, (int, float)):
         return total / count
     dtype = np.zeros(0, total.dtype).real.dtype if is_inexact(total.dtype) else np.float64
-    return total / verbs.cast(verbs.reshape(count, total.shape), dtype)
+    return total / F.cast(reshape(count, total.shape), dtype)
 
 
 def mean(
@@ -98,7 +99,7 @@ def var(
     if mean is None:
         mean = _divided(_reduced(_r.Sum, x, axis, True), count)
     off = x - mean
-    square = verbs.real(off * verbs.conj(off)) if off.dtype.kind == "c" else off * off
+    square = real(off * conj(off)) if off.dtype.kind == "c" else off * off
     total = _reduced(_r.Sum, masked(square, where, 0), axis, keepdims)
     freedom = count - (ddof if correction is None else correction)
     if isinstance(freedom, (int, float)):
@@ -171,7 +172,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, whe
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
     """As numpy.count_nonzero."""
-    return sum(verbs.not_equal(tensor(a), 0), axis, keepdims=keepdims)
+    return sum(not_equal(tensor(a), 0), axis, keepdims=keepdims)
 
 
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

@@ -11,10 +11,22 @@ import numpy as np
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, called_at
 from adjoint.core.spec import normalize_axis
-from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.card import card
+from adjoint.ops.functional.index import getitem, setitem
+from adjoint.ops.language import (
+    bitwise_and,
+    bitwise_or,
+    broadcast_to,
+    equal,
+    less,
+    less_equal,
+    logical_not,
+    stop_gradient,
+    zeros_like,
+)
 from adjoint.ops.numpylike.common import (
     array_of,
     array_of_known,
@@ -82,9 +94,9 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
         raise ArgumentError(f"choose: mode must be 'raise', 'wrap' or 'clip', not {mode!r}{called_at()}")
     dtype = promoted(options)
     shape = np.broadcast_shapes(index.shape, *(o.shape for o in options))
-    chosen = verbs.broadcast_to(cast(options[-1], dtype), shape)
+    chosen = broadcast_to(cast(options[-1], dtype), shape)
     for k in range(n - 2, -1, -1):
-        chosen = _c.where(verbs.equal(index, k), cast(options[k], dtype), chosen)
+        chosen = _c.where(equal(index, k), cast(options[k], dtype), chosen)
     return stored(out, chosen)
 
 
@@ -93,7 +105,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     x = tensor(x)
     conditions = condlist if isinstance(condlist, (list, tuple)) and np.ndim(condlist[0]) == x.ndim else [condlist]
     if not all(map(is_known, conditions)):
-        return _piecewise(x, [verbs.cast(tensor(c), bool) for c in conditions], funclist, args, kw)
+        return _piecewise(x, [F.cast(tensor(c), bool) for c in conditions], funclist, args, kw)
     masks = [np.broadcast_to(array_of(c).astype(bool), x.shape) for c in conditions]
     if len(funclist) == len(masks) + 1:
         masks = [*masks, ~np.logical_or.reduce(masks)]
@@ -109,13 +121,13 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
 def _piecewise(x: Any, masks: list[Any], funclist: Sequence[Any], args: Any, kw: Any) -> Any:
     """The same for conditions that are not known yet: functions of the elements that each picks."""
     if len(funclist) == len(masks) + 1:
-        masks = [*masks, verbs.logical_not(functools.reduce(verbs.bitwise_or, masks))]
+        masks = [*masks, logical_not(functools.reduce(bitwise_or, masks))]
     elif len(funclist) != len(masks):
         raise ArgumentError(f"piecewise: {len(masks)} conditions for {len(funclist)} functions{called_at()}")
-    y = verbs.zeros_like(x)
+    y = zeros_like(x)
     for mask, function in zip(masks, funclist, strict=True):
-        whole = verbs.broadcast_to(mask, x.shape)
-        y = verbs.setitem(y, whole, function(verbs.getitem(x, whole), *args, **kw) if callable(function) else function)
+        whole = broadcast_to(mask, x.shape)
+        y = setitem(y, whole, function(getitem(x, whole), *args, **kw) if callable(function) else function)
     return y
 
 
@@ -170,20 +182,20 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     """As numpy.searchsorted; it works under vmap too."""
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side must be 'left' or 'right', not {side!r}{called_at()}")
-    line, v = verbs.stop_gradient(tensor(a)), verbs.stop_gradient(tensor(v))
+    line, v = stop_gradient(tensor(a)), stop_gradient(tensor(v))
     if sorter is not None:
         line = _f.take(line, tensor(sorter), 0)
     if not line.tracked and not v.tracked:
         return wrap(np.searchsorted(array_of(line), array_of(v), side))  # type: ignore[call-overload]
-    before = verbs.less if side == "left" else verbs.less_equal
-    low = verbs.cast(verbs.zeros_like(v), np.int64)
+    before = less if side == "left" else less_equal
+    low = F.cast(zeros_like(v), np.int64)
     high = low + line.shape[0]
     for _ in range(line.shape[0].bit_length()):  # bisection: the same steps for every element of a batch
         middle = (low + high) // 2
-        open_ = verbs.less(low, high)
+        open_ = less(low, high)
         probe = _f.take(line, _c.minimum(middle, max(line.shape[0] - 1, 0)), 0)
-        right = verbs.bitwise_and(open_, before(probe, v))
-        left = verbs.bitwise_and(open_, verbs.logical_not(right))
+        right = bitwise_and(open_, before(probe, v))
+        left = bitwise_and(open_, logical_not(right))
         low, high = _c.where(right, middle + 1, low), _c.where(left, middle, high)
     return low
 
@@ -194,7 +206,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         edges = tensor(bins)
         up, down = searchsorted(edges, x, "left" if right else "right"), _f.flip(edges, 0)
         back = edges.shape[0] - searchsorted(down, x, "right" if right else "left")
-        return _c.where(verbs.less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
+        return _c.where(less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
     edges = array_of(bins)
     steps = np.diff(edges)
     if (steps >= 0).all():
@@ -223,7 +235,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     refuse("partition", order=order)
     x, axis = one_axis("partition", tensor(a), axis)
     places = tuple(int(k) for k in np.ravel(array_of(kth)))
-    return _f.take_along_axis(x, card(ArgPartition, axis, places)(verbs.stop_gradient(x)), axis)
+    return _f.take_along_axis(x, card(ArgPartition, axis, places)(stop_gradient(x)), axis)
 
 
 def unique(

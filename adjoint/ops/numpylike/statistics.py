@@ -8,14 +8,26 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.spec import is_inexact
-from adjoint.core.verbs import verbs
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops import reduce as _r
 from adjoint.ops.card import card
 from adjoint.ops.compare import isnan as _isnan
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
 from adjoint.ops.compare import where as _where
+from adjoint.ops.language import (
+    bitwise_and,
+    broadcast_to,
+    conj,
+    equal,
+    logical_not,
+    moveaxis,
+    permute,
+    real,
+    reshape,
+    stop_gradient,
+)
 from adjoint.ops.numpylike.common import axes_in_order, cast, stored, tensor
 from adjoint.ops.numpylike.movement import concatenate
 from adjoint.ops.numpylike.reduction import (
@@ -49,9 +61,9 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
                 f"average: weights of shape {w.shape} for an input of shape {x.shape} and axis {axis}{called_at()}"
             )
         order = sorted(range(w.ndim), key=lambda k: (axis if isinstance(axis, tuple) else (axis,))[k] % x.ndim)
-        w = verbs.permute(w, tuple(order))
-        w = verbs.reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(x.shape)))
-    total = sum(verbs.broadcast_to(w, x.shape), axis, keepdims=keepdims)
+        w = permute(w, tuple(order))
+        w = reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(x.shape)))
+    total = sum(broadcast_to(w, x.shape), axis, keepdims=keepdims)
     y = sum(x * w, axis, keepdims=keepdims) / total
     return (y, cast(total, y.dtype)) if returned else y
 
@@ -76,7 +88,7 @@ def cov(
         scale = total - freedom * _f.sum(weights * tensor(aweights)) / total
     off = x - _f.reshape(centre, (-1, 1))
     other = off if weights is None else off * weights
-    other = verbs.conj(other) if other.dtype.kind == "c" else other
+    other = conj(other) if other.dtype.kind == "c" else other
     return _f.squeeze(off @ _f.swapaxes(other, 0, 1) / scale)
 
 
@@ -92,7 +104,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
-    deviation = _f.sqrt(verbs.real(_f.diagonal(c)))
+    deviation = _f.sqrt(real(_f.diagonal(c)))
     c = c / _f.reshape(deviation, (-1, 1)) / deviation
     return _f.clip(c, -1, 1) if c.dtype.kind != "c" else c
 
@@ -127,35 +139,35 @@ def _place(q: Any, count: Any, method: str) -> Any:
 def _quantiles(x: Any, q: Any, axis: Any, keepdims: Any, method: str, ignore_nan: bool) -> Any:
     """Elements at the places `q` of the sorted axes, by linear interpolation; differentiable in x and q."""
     if not is_inexact(x.dtype):
-        x = verbs.cast(x, np.float64)
+        x = F.cast(x, np.float64)
     axes = axes_in_order("quantile", x, axis)
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     kept = tuple(x.shape[k] for k in rest)
     n = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
-    line = verbs.reshape(verbs.permute(x, rest + axes), (*kept, n))
+    line = reshape(permute(x, rest + axes), (*kept, n))
     ordered = _f.sort(line, -1)[0]  # NaN comes last
     missing = _isnan(line)
     count: Any = n
     if ignore_nan:
-        count = card(_r.Sum, (len(kept),), True)(verbs.cast(verbs.logical_not(missing), np.int64))
-    place = _place(verbs.reshape(q, (q.size,)), count, method)
-    place = _f.clip(place, 0, verbs.cast(_maximum(count - 1, 0), np.float64) if ignore_nan else n - 1)
-    low = verbs.stop_gradient(_f.floor(place))
+        count = card(_r.Sum, (len(kept),), True)(F.cast(logical_not(missing), np.int64))
+    place = _place(reshape(q, (q.size,)), count, method)
+    place = _f.clip(place, 0, F.cast(_maximum(count - 1, 0), np.float64) if ignore_nan else n - 1)
+    low = stop_gradient(_f.floor(place))
     # One number q is weak, as in NumPy; an array of them has a dtype of its own.
     part = cast(place - low, np.result_type(ordered.dtype, q.dtype) if q.ndim else ordered.dtype)
-    low = verbs.broadcast_to(verbs.cast(low, np.int64), (*kept, q.size))
+    low = broadcast_to(F.cast(low, np.int64), (*kept, q.size))
     below = _f.take_along_axis(ordered, low, -1)
     above = _f.take_along_axis(ordered, _minimum(low + 1, n - 1), -1)
     # Not below + part * (above - below): infinite neighbours would give NaN.
-    y = _where(verbs.equal(part, 0), below, below * (1 - part) + above * part)
+    y = _where(equal(part, 0), below, below * (1 - part) + above * part)
     if not ignore_nan:
         y = _where(card(_r.Any, (len(kept),), True)(missing), np.nan, y)
-    y = verbs.reshape(verbs.moveaxis(y, len(kept), 0), (*q.shape, *kept))
+    y = reshape(moveaxis(y, len(kept), 0), (*q.shape, *kept))
     return _kept(y, x.shape, axes, q.ndim) if keepdims else y
 
 
 def _kept(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], lead: int) -> Any:
-    return verbs.reshape(y, (*y.shape[:lead], *(1 if k in axes else n for k, n in enumerate(shape))))
+    return reshape(y, (*y.shape[:lead], *(1 if k in axes else n for k, n in enumerate(shape))))
 
 
 def _quantile_checked(
@@ -217,8 +229,8 @@ def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool =
 def _present(a: Any, where: Any) -> tuple[Any, Any]:
     """The input, and a mask of the elements that are numbers and chosen."""
     x = tensor(a)
-    there = verbs.logical_not(_isnan(x))
-    return x, there if where is True or where is None else verbs.bitwise_and(there, tensor(where))
+    there = logical_not(_isnan(x))
+    return x, there if where is True or where is None else bitwise_and(there, tensor(where))
 
 
 def nansum(
@@ -283,7 +295,7 @@ def _present_extreme(
         return extreme(x, axis, out, keepdims, initial, where)
     if initial is not None:
         return extreme(x, axis, out, keepdims, initial, there)
-    found = any(verbs.broadcast_to(there, x.shape), axis, None, keepdims)
+    found = any(broadcast_to(there, x.shape), axis, None, keepdims)
     return stored(out, _where(found, extreme(x, axis, None, keepdims, worst, there), np.nan))
 
 

@@ -10,13 +10,27 @@ import numpy as np
 
 from adjoint.core import views
 from adjoint.core.spec import is_inexact
-from adjoint.core.verbs import verbs
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import contract, functional
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
+from adjoint.ops.language import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    equal,
+    greater,
+    greater_equal,
+    left_shift,
+    less,
+    right_shift,
+    sgn,
+    stop_gradient,
+)
 from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, cast, tensor
 
@@ -31,8 +45,8 @@ CARDS: dict[np.ufunc, Any] = {
     np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _t.sin, np.cos: _t.cos, np.tan: _t.tan,
     np.arcsin: _t.asin, np.arccos: _t.acos, np.arctan: _t.atan, np.arctan2: _t.atan2, np.sinh: _t.sinh, np.cosh: _t.cosh,
     np.tanh: _t.tanh, np.arcsinh: _t.asinh, np.arccosh: _t.acosh, np.arctanh: _t.atanh, np.logaddexp: _t.logaddexp,
-    np.bitwise_and: verbs.bitwise_and, np.bitwise_or: verbs.bitwise_or, np.bitwise_xor: verbs.bitwise_xor,
-    np.invert: verbs.bitwise_not, np.left_shift: verbs.left_shift, np.right_shift: verbs.right_shift,
+    np.bitwise_and: bitwise_and, np.bitwise_or: bitwise_or, np.bitwise_xor: bitwise_xor,
+    np.invert: bitwise_not, np.left_shift: left_shift, np.right_shift: right_shift,
 }  # fmt: skip
 
 LN2 = math.log(2.0)
@@ -43,16 +57,16 @@ def _positive(x: Any) -> Any:
 
 
 def _sign(x: Any) -> Any:
-    return verbs.sgn(x)
+    return sgn(x)
 
 
 def _inexact(x: Any) -> Any:
     x = tensor(x)
-    return x if is_inexact(x.dtype) else verbs.cast(x, np.float64)
+    return x if is_inexact(x.dtype) else F.cast(x, np.float64)
 
 
 def _fabs(x: Any) -> Any:
-    return verbs.abs(_inexact(x))
+    return F.abs(_inexact(x))
 
 
 def _rint(x: Any) -> Any:
@@ -73,7 +87,7 @@ def _degrees(x: Any) -> Any:
 
 def signbit(x: Any) -> Any:
     """Whether the sign is negative, that of -0.0 too."""
-    return verbs.less(_t.atan2(verbs.stop_gradient(x), -1.0), 0)  # atan2 tells -0.0 (-pi) from 0.0 (pi)
+    return less(_t.atan2(stop_gradient(x), -1.0), 0)  # atan2 tells -0.0 (-pi) from 0.0 (pi)
 
 
 def _copysign(x: Any, y: Any) -> Any:
@@ -82,7 +96,7 @@ def _copysign(x: Any, y: Any) -> Any:
 
 def heaviside(x: Any, at_zero: Any) -> Any:
     """0 below 0, 1 above, `at_zero` at 0."""
-    step = _c.where(verbs.equal(x, 0), at_zero, _c.where(verbs.greater(x, 0), 1.0, 0.0))
+    step = _c.where(equal(x, 0), at_zero, _c.where(greater(x, 0), 1.0, 0.0))
     return _c.where(_c.isnan(x), np.nan, step)
 
 
@@ -143,7 +157,7 @@ def _ndtr(x: Any) -> Any:
 
 def _log_ndtr(x: Any) -> Any:
     """The logarithm of the normal distribution function, right in both tails."""
-    far, high = verbs.less(x, -20), verbs.greater(x, 0)
+    far, high = less(x, -20), greater(x, 0)
     near = _c.where(far, -1.0, x)
     middle = _t.log(_ndtr(_c.where(high, -1.0, near)))
     upper = _t.log1p(-_ndtr(-_c.where(high, near, 1.0)))
@@ -155,19 +169,17 @@ def _log_ndtr(x: Any) -> Any:
 
 
 def _xlog1py(x: Any, y: Any) -> Any:
-    zero = verbs.equal(x, 0)
+    zero = equal(x, 0)
     return _c.where(zero, 0, x * _t.log1p(_c.where(zero, 0, y)))
 
 
 def _entr(x: Any) -> Any:
-    return _c.where(
-        verbs.less(x, 0), -np.inf, -_f.xlogy(_c.where(verbs.less(x, 0), 1, x), _c.where(verbs.less(x, 0), 1, x))
-    )
+    return _c.where(less(x, 0), -np.inf, -_f.xlogy(_c.where(less(x, 0), 1, x), _c.where(less(x, 0), 1, x)))
 
 
 def _rel_entr(x: Any, y: Any) -> Any:
-    inside = verbs.bitwise_and(verbs.greater(x, 0), verbs.greater(y, 0))
-    edge = verbs.bitwise_and(verbs.equal(x, 0), verbs.greater_equal(y, 0))
+    inside = bitwise_and(greater(x, 0), greater(y, 0))
+    edge = bitwise_and(equal(x, 0), greater_equal(y, 0))
     x, y = _c.where(inside, x, 1), _c.where(inside, y, 1)
     return _c.where(inside, x * _t.log(x / y), _c.where(edge, 0.0, np.inf))
 
@@ -178,8 +190,8 @@ def _kl_div(x: Any, y: Any) -> Any:
 
 def _gamma(x: Any) -> Any:
     """The gamma function: its sign below 0 changes at every whole number."""
-    below = verbs.stop_gradient(_c.where(verbs.less(x, 0), x, 0))
-    return _c.where(verbs.equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
+    below = stop_gradient(_c.where(less(x, 0), x, 0))
+    return _c.where(equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
 
 
 def _betaln(a: Any, b: Any) -> Any:

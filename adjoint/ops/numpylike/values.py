@@ -11,10 +11,11 @@ from adjoint.core import views
 from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
+from adjoint.ops import language as F
 from adjoint.ops.functional import parts
+from adjoint.ops.language import bitwise_and, bitwise_or, equal, not_equal
 from adjoint.ops.numpylike.common import array_of, cast, is_known, stored, tensor
 
 
@@ -63,8 +64,8 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         return _f.complex(*parts)
     limits = np.finfo(x.dtype)
     x = _c.where(_c.isnan(x), nan, x)
-    x = _c.where(verbs.equal(x, np.inf), float(limits.max) if posinf is None else posinf, x)
-    return _c.where(verbs.equal(x, -np.inf), float(limits.min) if neginf is None else neginf, x)
+    x = _c.where(equal(x, np.inf), float(limits.max) if posinf is None else posinf, x)
+    return _c.where(equal(x, -np.inf), float(limits.min) if neginf is None else neginf, x)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
@@ -108,7 +109,7 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
     """As numpy.isclose."""
     x, y = tensor(a), tensor(b)
     with np.errstate(invalid="ignore"):  # inf - inf
-        return _f.isclose(x, y if y.dtype.kind in "fc" else verbs.cast(y, np.float64), rtol, atol, equal_nan)
+        return _f.isclose(x, y if y.dtype.kind in "fc" else F.cast(y, np.float64), rtol, atol, equal_nan)
 
 
 def _truth(y: Any) -> Any:
@@ -128,9 +129,9 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return np.array_equal(array_of(x), array_of(y), equal_nan)
     if x.shape != y.shape:
         return False
-    same = verbs.equal(x, y)
+    same = equal(x, y)
     if equal_nan:
-        same = verbs.bitwise_or(same, verbs.bitwise_and(_c.isnan(x), _c.isnan(y)))
+        same = bitwise_or(same, bitwise_and(_c.isnan(x), _c.isnan(y)))
     return _f.all(same)
 
 
@@ -143,27 +144,27 @@ def array_equiv(a1: Any, a2: Any) -> Any:
         np.broadcast_shapes(x.shape, y.shape)
     except ValueError:
         return False
-    return _f.all(verbs.equal(x, y))
+    return _f.all(equal(x, y))
 
 
 def isreal(x: Any) -> Any:
     """As numpy.isreal."""
-    return verbs.equal(_f.imag(tensor(x)), 0)
+    return equal(_f.imag(tensor(x)), 0)
 
 
 def iscomplex(x: Any) -> Any:
     """As numpy.iscomplex."""
-    return verbs.not_equal(_f.imag(tensor(x)), 0)
+    return not_equal(_f.imag(tensor(x)), 0)
 
 
 def isposinf(x: Any, out: Any = None) -> Any:
     """As numpy.isposinf."""
-    return stored(out, verbs.equal(tensor(x), np.inf))
+    return stored(out, equal(tensor(x), np.inf))
 
 
 def isneginf(x: Any, out: Any = None) -> Any:
     """As numpy.isneginf."""
-    return stored(out, verbs.equal(tensor(x), -np.inf))
+    return stored(out, equal(tensor(x), -np.inf))
 
 
 # ---------------------------------------------------------------- questions
