@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -99,6 +100,16 @@ def dtype_of(x: Any) -> np.dtype:
     if type(x) is int and not -(2**63) <= x < 2**63:
         return float64
     return NUMBERS.get(type(x)) or np.asarray(x).dtype
+
+
+def elements(*specs: Any) -> int:
+    """How many elements there are in all; results of several parts are tuples of Specs, and a size known at run time counts as 1.
+
+    >>> elements(Spec((2, 3)), (Spec((4,)), Spec((-1, 5))))
+    15
+    """
+    flat = [s for spec in specs for s in (spec if isinstance(spec, tuple) else (spec,))]
+    return sum(prod(1 if n < 0 else n for n in s.shape) for s in flat)
 
 
 def sample(spec: Spec, shape: Shape = ()) -> Any:

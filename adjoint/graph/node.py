@@ -36,30 +36,34 @@ class Node:
         return len(self.spec.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class Param:
-    """An input of a graph."""
+class NoCall:
+    """What stands in a node's place of an op and is no call of one: the facts that are asked of every op."""
 
+    __slots__ = ()
     effect: ClassVar[bool] = False
+    elementwise: ClassVar[bool] = False
+    view: ClassVar[bool] = False
+    reduction: ClassVar[str] = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Param(NoCall):
+    """An input of a graph."""
 
     index: int
     name: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class Pick(NoCall):
     """One of several results of a call."""
-
-    effect: ClassVar[bool] = False
 
     index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Const:
+class Const(NoCall):
     """A number or array known when the graph is built. Small ones are equal by value."""
-
-    effect: ClassVar[bool] = False
 
     value: Any
 

@@ -26,11 +26,8 @@ from adjoint.nn.calling import Around
 from adjoint.nn.cell import Cell
 from adjoint.nn.normalization import BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm
 from adjoint.ops import cast
-from adjoint.ops.card import Op
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.conv import Conv, ConvFilter, ConvInput
+from adjoint.ops.card import REGISTRY, Op
 
-_WHITE: tuple[type[Op], ...] = (MatMul, Einsum, Conv, ConvInput, ConvFilter)
 _BLACK: tuple[type[Cell], ...] = (BatchNorm1d, BatchNorm2d, BatchNorm3d, LayerNorm)
 
 
@@ -40,7 +37,7 @@ def get_white_list() -> list[type]:
     >>> [op.__name__ for op in get_white_list()]
     ['MatMul', 'Einsum', 'Conv', 'ConvInput', 'ConvFilter']
     """
-    return list(_WHITE)
+    return [op for op in REGISTRY.values() if op.half_precision]
 
 
 def get_black_list() -> list[type]:
@@ -145,7 +142,7 @@ def auto_mixed_precision(network: Cell, amp_level: str = "O0", dtype: Any = floa
     if amp_level == "O0":
         return network
     if amp_level == "O1":
-        return custom_mixed_precision(network, white_list=_WHITE, dtype=dtype)
+        return custom_mixed_precision(network, white_list=get_white_list(), dtype=dtype)
     if amp_level == "O3":
         return custom_mixed_precision(network, black_list=(), dtype=dtype)
     return _all_but(network, lambda cell: isinstance(cell, _BLACK) or "Norm" in type(cell).__name__, dtype)

@@ -102,6 +102,7 @@ class Div(Elementwise):
     """x / y, with broadcasting."""
 
     arity, complex, singular, domain, edges = 2, True, True, (0.5, 2.0), (-1e10, 1e-10, 1e10)
+    work, saved = 4, True
 
     def eval(self, xp, x, y):
         return python(xp.true_divide(x, y), x, y)
@@ -121,6 +122,10 @@ class Pow(Elementwise):
     """x ** y, with broadcasting. The derivative in the exponent is 0 where x is 0."""
 
     arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
+    work, expensive = 20, True
+
+    def may_fail(self, z, x, y):
+        return z.dtype.kind in "iu"  # a negative power of an integer
 
     def eval(self, xp, x, y):
         return python(xp.power(x, y), x, y) if type(y) is not int or is_inexact(dtype_of(x)) else x**y
@@ -148,7 +153,7 @@ def _pow_exponent(z, x):
 class FloorDiv(Discrete):
     """The largest integer not above x / y."""
 
-    arity, domain = 2, (0.5, 2.0)
+    arity, domain, work = 2, (0.5, 2.0), 4
 
     def eval(self, xp, x, y):
         return python(xp.floor_divide(x, y), x, y)
@@ -159,7 +164,7 @@ class FloorDiv(Discrete):
 class Mod(Elementwise):
     """x - y * floor(x / y): Python's remainder, with the sign of y."""
 
-    arity, singular, domain = 2, True, (0.6, 1.9)
+    arity, singular, domain, work = 2, True, (0.6, 1.9), 4
 
     def eval(self, xp, x, y):
         return python(xp.mod(x, y), x, y)
@@ -222,7 +227,7 @@ class Sign(Discrete):
 class _ComplexPart(Op):
     """Ops between complex and real numbers: linear over the reals."""
 
-    complex = True
+    complex, elementwise, total = True, True, True
 
     def vmap(self, dims, x):
         return self(batch_front(x, dims[0]))
@@ -289,6 +294,8 @@ class Cast(Linear):
 
     dtype: np.dtype
 
+    elementwise, total = True, True
+
     @property
     def differentiable(self):
         return is_inexact(self.dtype)
@@ -317,7 +324,7 @@ class Cast(Linear):
 class StopGradient(Discrete):
     """The value itself, whose derivative is taken to be zero in every transform."""
 
-    complex = True
+    complex, view = True, True
 
     def eval(self, xp, x):
         return x

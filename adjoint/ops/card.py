@@ -39,6 +39,32 @@ class Op(abc.ABC):
     #: Whether a call does something beside its result (prints, checks): it is run each time, in the program's order.
     effect: ClassVar[bool] = False
 
+    # Facts that the stages ask for.
+    #: Whether each element of the result depends on one element of each input.
+    elementwise: ClassVar[bool] = False
+    #: Whether the result shows elements of the input: nothing is computed, and NumPy touches no element.
+    view: ClassVar[bool] = False
+    #: How a reduction combines elements: "sum", "mean", "max", "min", "any" or "all". Empty for all other ops.
+    reduction: ClassVar[str] = ""
+    #: Whether a result costs more to compute again than to store and read.
+    expensive: ClassVar[bool] = False
+    #: Whether a loop saves the result for its backward pass even if it is not expensive: it may be far smaller than its input.
+    saved: ClassVar[bool] = False
+    #: Whether an element of the result takes a whole row of an input, or more: products and factorisations of matrices.
+    dense: ClassVar[bool] = False
+    #: Whether every call that `infer` accepts has a result. Factorisations, indices and user functions may fail at run time.
+    total: ClassVar[bool] = False
+    #: Whether automatic mixed precision computes it in half precision: much is gained and little lost.
+    half_precision: ClassVar[bool] = False
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        """An estimate of the operations on numbers that a call takes, from the Specs of result and inputs."""
+        return 0
+
+    def may_fail(self, y: Any, *xs: Any) -> bool:
+        """Whether a call with these Specs, of result and inputs, can fail at run time."""
+        return not self.total
+
     @abc.abstractmethod
     def infer(self, *specs: Any) -> Any:
         """Shape and dtype of the result (a tuple if there are several); raises on inputs that do not fit."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import prod
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, broadcast, promote, shape_of
+from adjoint.core.spec import Spec, broadcast, elements, promote, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
@@ -23,7 +24,10 @@ def swap_last(x):
 class MatMul(Op):
     """Matrix product of the last two axes, as NumPy's `@`: vectors too, leading axes broadcast."""
 
-    complex = True
+    complex, dense, expensive, half_precision, total = True, True, True, True, True
+
+    def flops(self, z, x, y):
+        return 2 * elements(z) * x.shape[-1]
 
     def infer(self, x, y):
         if not x.ndim or not y.ndim:
@@ -113,7 +117,10 @@ class Einsum(Op):
     terms: tuple[str, ...]
     result: str
 
-    complex = True
+    complex, dense, expensive, half_precision, total = True, True, True, True, True
+
+    def flops(self, y, *xs):
+        return len(xs) * prod(self.sizes(xs).values())
 
     @cached_property
     def subscripts(self) -> str:

@@ -10,11 +10,11 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from math import prod
+from math import prod, sqrt
 from typing import Any, ClassVar
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Shape, Spec, promote, shape_of, spec_of
+from adjoint.core.spec import Shape, Spec, elements, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_front, batch_size, conj, match, push
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.language import moveaxis, reshape
@@ -106,10 +106,14 @@ class Convolution(Op):
     dilation: Shape
     groups: int = 1
 
-    complex = True
+    complex, dense, expensive, half_precision = True, True, True, True
     #: Where a batch goes: of the first input alone, of the second alone, and of both. Each entry is the axis of the
     #: input (or inputs), the axis of the result, and whether the batch stands behind the groups of either.
     folds: ClassVar[tuple[tuple, tuple, tuple]]
+
+    def flops(self, y, *xs):
+        """As for a product of matrices, where the three sizes are mk, kn and mn."""
+        return int(2 * sqrt(elements(y) * prod(map(elements, xs))))
 
     @property
     def geometry(self) -> tuple:

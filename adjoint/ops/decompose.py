@@ -95,6 +95,8 @@ def without(x, basis):
 class Cholesky(SquareMatrix):
     """The lower triangular L with L L' = (x + x') / 2, which must be positive definite."""
 
+    work = 10
+
     def eval(self, xp, x):
         check_square(self, x.shape)
         return xp.linalg.cholesky(_hermitian_array(xp, x))
@@ -129,6 +131,8 @@ def _half_lower(x):
 @dataclass(frozen=True)
 class QR(OneMatrix):
     """Q with orthonormal columns and an upper triangular R with a real diagonal, for at least as many rows as columns."""
+
+    work = 10
 
     def infer(self, x):
         self._check(x.shape)
@@ -178,6 +182,7 @@ class QR(OneMatrix):
 class Complement(OneMatrix):
     """Orthonormal columns that complete the orthonormal columns of x to a basis of the whole space."""
 
+    work = 10
     complex = False  # a phase, or a rotation, is free: there is nothing to compare a kernel's derivative with
 
     def infer(self, x):
@@ -214,6 +219,8 @@ class Complement(OneMatrix):
 
 class SpectrumOfHermitian(OneMatrix):
     """Ops on the Hermitian part of a square matrix."""
+
+    work = 10
 
     @classmethod
     def samples(cls, draw):
@@ -282,6 +289,8 @@ class Eigvalsh(SpectrumOfHermitian):
 
 class Singular(OneMatrix):
     """Ops on matrices of any shape, by way of their singular values."""
+
+    work = 10
 
     def _check(self, shape):
         if len(shape) < 2:

@@ -10,8 +10,9 @@ from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, is_complex, promote
 from adjoint.ops.arithmetic import imag
 from adjoint.ops.broadcast import batch_all, conj, match, ndim, push
-from adjoint.ops.card import Op, card, register
+from adjoint.ops.card import card, register
 from adjoint.ops.contract import swap_last
+from adjoint.ops.families import Dense
 from adjoint.ops.language import expand_last, sum_axes
 from adjoint.ops.linalg import (
     Inv,
@@ -40,6 +41,8 @@ def trace_of_product(x, y):
 @dataclass(frozen=True)
 class Det(OneMatrix):
     """The determinant of square matrices; differentiable at singular ones too."""
+
+    work = 1
 
     def infer(self, x):
         check_square(self, x.shape)
@@ -70,13 +73,13 @@ def _any_square(cls, draw):
 
 @register
 @dataclass(frozen=True)
-class Cofactor(Op):
+class Cofactor(Dense):
     """The derivative by x of D^k det(x)[t1, ..., tk], which for k = 0 is the matrix of cofactors.
 
     That is det(x) x^-T if there is an inverse; a determinant is a polynomial, and so it exists if there is none.
     """
 
-    complex = True
+    complex, work = True, 1
 
     def infer(self, x, *ts):
         check_square(self, x.shape)
@@ -154,6 +157,8 @@ def _subsets(s):
 @dataclass(frozen=True)
 class SLogDet(OneMatrix):
     """Sign (or phase) and logarithm of the absolute value of the determinant of square matrices."""
+
+    work = 1
 
     def infer(self, x):
         check_square(self, x.shape)

@@ -17,7 +17,7 @@ class BCEWithLogits(Elementwise):
     The two classes are kept apart, so that nothing cancels in the value or the derivative.
     """
 
-    arity = 4
+    arity, work = 4, 30
 
     def eval(self, xp, x, label, weight, positive):
         if not hasattr(x, "dtype"):  # a Python number must not raise the precision

@@ -18,6 +18,7 @@ from adjoint.core.spec import (
     Shape,
     Spec,
     broadcast,
+    elements,
     float32,
     float64,
     is_half,
@@ -60,15 +61,20 @@ def python(y: Any, *xs: Any) -> Any:
 class Elementwise(Op):
     """Ops that act on each element: give `eval` and `partials`, get the rest."""
 
+    elementwise, total = True, True
     arity: ClassVar[int] = 1
     domain: ClassVar[tuple[float, float]] = (-2.0, 2.0)  # where samples are drawn
     edges: ClassVar[tuple[float, ...]] = ()  # values, far out or at kinks, where kernels and modes must agree
     keeps_floats: ClassVar[bool] = False  # known without running the kernel, which would import SciPy
+    work: ClassVar[int] = 1  # operations on numbers for each element, an estimate
     singular: ClassVar[bool] = False  # whether a partial can be infinite: then 0 * inf is 0, not NaN
 
     @abc.abstractmethod
     def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
         """dy/dx for each input, or functions that compute it."""
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return self.work * elements(y)
 
     def infer(self, *specs: Spec) -> Spec:
         shape = broadcast(self, specs)
@@ -155,12 +161,30 @@ class Linear(Op):
         return ZERO if ts[0] is ZERO else self(ts[0], *xs[1:])
 
 
+class Dense(Op):
+    """Ops on whole matrices: each element takes part in `work` operations for every row."""
+
+    work: ClassVar[int] = 2
+    dense, expensive = True, True
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return self.work * elements(xs[0]) * (xs[0].shape or (1,))[-1]
+
+
 @dataclass(frozen=True)
 class Reduction(Op):
     """Ops that collapse `axes` (non-negative, sorted), keeping them with size 1 if `keepdims`. Fields: axes, keepdims."""
 
     axes: Shape
     keepdims: bool = False
+
+    saved = True
+
+    def flops(self, y: Any, *xs: Any) -> int:
+        return elements(xs[0])
+
+    def may_fail(self, y: Any, *xs: Any) -> bool:
+        return not self.total and any(0 in x.shape for x in xs)  # there is no largest of no elements
 
     def infer(self, x):
         for a in self.axes:

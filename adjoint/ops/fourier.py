@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError
-from adjoint.core.spec import Shape, Spec, complex64, complex128, dtype_of, is_half, normalize_axis, shape_of
+from adjoint.core.spec import Shape, Spec, complex64, complex128, dtype_of, elements, is_half, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_front, cast_like
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear
@@ -39,9 +40,19 @@ def _check(op, axes, x) -> None:
             raise ShapeError(f"{name}: axis {a} of {shape_of(x)} has no points to transform")
 
 
+class Spectral(Linear):
+    """Fourier transforms of all kinds."""
+
+    expensive, total = True, True
+
+    def flops(self, y, *xs):
+        n = elements(xs[0])
+        return int(5 * n * log2(max(n, 2)))
+
+
 @register
 @dataclass(frozen=True)
-class Fft(Linear):
+class Fft(Spectral):
     """The discrete Fourier transform along `axes`, or its inverse."""
 
     axes: Shape
@@ -94,7 +105,7 @@ def _double(x, axis, n, factor):
 
 @register
 @dataclass(frozen=True)
-class Rfft(Linear):
+class Rfft(Spectral):
     """The frequencies 0 to n / 2 of a real signal along `axis`; the others are their conjugates."""
 
     axis: int
@@ -139,7 +150,7 @@ class Rfft(Linear):
 
 @register
 @dataclass(frozen=True)
-class Irfft(Linear):
+class Irfft(Spectral):
     """The real signal of `size` points along `axis` whose frequencies 0 to size / 2 are given."""
 
     size: int

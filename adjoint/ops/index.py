@@ -45,7 +45,7 @@ def _lanes(size, rank):
 class Gather(Linear):
     """x[i1, ..., ik] for integer arrays that broadcast together."""
 
-    complex = True
+    complex, saved = True, True
 
     def infer(self, x, *indices):
         return Spec(_picked(self, x, indices), x.dtype)

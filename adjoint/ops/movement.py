@@ -21,11 +21,13 @@ from adjoint.ops.families import Linear
 class Movement(Linear):
     """Linear ops that only move, repeat or drop elements."""
 
-    complex = True
+    complex, total = True, True
 
 
 class View(Movement):
     """Ops whose result shows elements of the input, each at most once: what is written to one is seen in the other."""
+
+    view = True
 
     def __call__(self, x):
         y = Op.__call__(self, x)
@@ -148,6 +150,8 @@ class BroadcastTo(Movement):
 
     shape: Shape
 
+    view = True
+
     def infer(self, x):
         lead = len(self.shape) - x.ndim
         if lead < 0 or any(n not in (1, m) for n, m in zip(x.shape, self.shape[lead:], strict=True)):
@@ -221,7 +225,7 @@ class Concat(Op):
 
     axis: int
 
-    complex = True
+    complex, total = True, True
 
     def infer(self, *xs):
         axis = normalize_axis(self, self.axis, xs[0].ndim)
@@ -266,7 +270,7 @@ class Split(Op):
     sizes: Shape
     axis: int
 
-    complex = True
+    complex, total, view = True, True, True
 
     def infer(self, x):
         axis = normalize_axis(self, self.axis, x.ndim)

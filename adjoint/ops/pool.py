@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Shape, Spec, float64, int64, promote, shape_of, spec_of
+from adjoint.core.spec import Shape, Spec, elements, float64, int64, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_all
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.conv import Padding, add_up, padded, places, taps
@@ -30,6 +30,11 @@ class Pool(Op):
     stride: Shape
     padding: Padding
     dilation: Shape
+
+    expensive = True
+
+    def flops(self, y, *xs):
+        return elements(y)
 
     @property
     def geometry(self) -> tuple:

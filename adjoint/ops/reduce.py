@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import log2, prod
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, int64, normalize_axis, shape_of, uint64
+from adjoint.core.spec import Spec, elements, int64, normalize_axis, shape_of, uint64
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
@@ -18,7 +18,7 @@ from adjoint.ops.families import Linear, NotDifferentiable, Reduction
 class Sum(Reduction, Linear):
     """Add up the elements along `axes`."""
 
-    complex = True
+    complex, total, reduction = True, True, "sum"
 
     def eval(self, xp, x):
         return xp.asarray(x).sum(axis=self.axes, keepdims=self.keepdims)
@@ -38,7 +38,7 @@ class Sum(Reduction, Linear):
 class Mean(Reduction, Linear):
     """The average along `axes`."""
 
-    complex = True
+    complex, total, reduction = True, True, "mean"
 
     def eval(self, xp, x):
         x = xp.asarray(x)
@@ -68,6 +68,8 @@ class Peak(Reduction):
 class Max(Peak):
     """The largest element along `axes`."""
 
+    reduction = "max"
+
     def eval(self, xp, x):
         return xp.asarray(x).max(axis=self.axes, keepdims=self.keepdims)
 
@@ -76,6 +78,8 @@ class Max(Peak):
 @dataclass(frozen=True)
 class Min(Peak):
     """The smallest element along `axes`."""
+
+    reduction = "min"
 
     def eval(self, xp, x):
         return xp.asarray(x).min(axis=self.axes, keepdims=self.keepdims)
@@ -86,6 +90,8 @@ class Min(Peak):
 class Any(Reduction, NotDifferentiable):
     """Whether some element along `axes` is true."""
 
+    total, reduction = True, "any"
+
     def eval(self, xp, x):
         return xp.asarray(x).any(axis=self.axes, keepdims=self.keepdims)
 
@@ -94,6 +100,8 @@ class Any(Reduction, NotDifferentiable):
 @dataclass(frozen=True)
 class All(Reduction, NotDifferentiable):
     """Whether every element along `axes` is true."""
+
+    total, reduction = True, "all"
 
     def eval(self, xp, x):
         return xp.asarray(x).all(axis=self.axes, keepdims=self.keepdims)
@@ -104,6 +112,9 @@ class Position(NotDifferentiable):
     """The position of one element along `axis`, which disappears."""
 
     axis: int
+
+    def flops(self, y, x):
+        return elements(y)
 
     def infer(self, x):
         axis = normalize_axis(self, self.axis, x.ndim)
@@ -145,6 +156,9 @@ class AlongAxis:
 
     axis: int
 
+    def flops(self, y, x):
+        return elements(y)
+
     def infer(self, x):
         normalize_axis(self, self.axis, x.ndim)
         return Spec(x.shape, x.dtype)
@@ -161,6 +175,10 @@ class ArgSort(AlongAxis, NotDifferentiable):
 
     axis: int
     descending: bool = False
+
+    def flops(self, y, x):
+        n = elements(x)
+        return int(2 * n * log2(max(n, 2)))
 
     def infer(self, x):
         return Spec(super().infer(x).shape, int64)
@@ -243,7 +261,7 @@ class CumSum(AlongAxis, Linear):
     axis: int
     reverse: bool = False
 
-    complex = True
+    complex, total = True, True
 
     def infer(self, x):
         return Spec(super().infer(x).shape, {"b": int64, "i": int64, "u": uint64}.get(x.dtype.kind, x.dtype))

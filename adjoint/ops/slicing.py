@@ -31,7 +31,7 @@ def freeze(index: tuple) -> BasicIndex:
 class Indexed(Op):
     """Ops with a static `index` of whole numbers, slices and new axes."""
 
-    complex = True
+    complex, total = True, True
     index: BasicIndex
 
     @cached_property
@@ -106,6 +106,8 @@ class GetItem(Indexed, View):
     """x[index] for whole numbers, slices and new axes."""
 
     index: BasicIndex
+
+    saved = True
 
     def put(self, x, y):
         return card(SetItem, self.index)(with_room(x, y), y)

@@ -11,9 +11,15 @@ from adjoint.ops.families import Elementwise
 from adjoint.ops.transcendental import exp
 
 
+class SpecialFunction(Elementwise):
+    """Functions that take several series."""
+
+    work, expensive = 40, True
+
+
 @register
 @dataclass(frozen=True)
-class Erf(Elementwise):
+class Erf(SpecialFunction):
     """The error function."""
 
     edges = (-1e3, 0.0, 1e3)
@@ -28,7 +34,7 @@ class Erf(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Erfc(Elementwise):
+class Erfc(SpecialFunction):
     """1 - erf(x), exact for large x."""
 
     edges = (-1e3, 20.0, 1e3)
@@ -43,7 +49,7 @@ class Erfc(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Erfinv(Elementwise):
+class Erfinv(SpecialFunction):
     """The inverse of erf, between -1 and 1."""
 
     singular, domain, edges = True, (-0.8, 0.8), (-1.0, 1.0)
@@ -58,7 +64,7 @@ class Erfinv(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Lgamma(Elementwise):
+class Lgamma(SpecialFunction):
     """The logarithm of the absolute value of the gamma function."""
 
     singular, domain, edges = True, (0.5, 4.0), (1e-8, 1e8)
@@ -73,7 +79,7 @@ class Lgamma(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Polygamma(Elementwise):
+class Polygamma(SpecialFunction):
     """The `order`-th derivative of digamma; digamma itself at order 0."""
 
     order: int

@@ -26,7 +26,7 @@ class Stack(Op):
 
     axis: int
 
-    complex = True
+    complex, total = True, True
 
     def infer(self, *xs):
         axis = normalize_axis(self, self.axis, xs[0].ndim + 1)
@@ -68,7 +68,7 @@ class Unstack(Op):
 
     axis: int
 
-    complex = True
+    complex, total, view = True, True, True
 
     def infer(self, x):
         axis = normalize_axis(self, self.axis, x.ndim)

@@ -14,9 +14,15 @@ from adjoint.ops.families import Elementwise
 FAR = (-1e3, 1e3)
 
 
+class Function(Elementwise):
+    """Elementary functions: a polynomial or more for each element."""
+
+    work, expensive = 15, True
+
+
 @register
 @dataclass(frozen=True)
-class Exp(Elementwise):
+class Exp(Function):
     """e ** x."""
 
     complex, singular, edges = True, True, (-1e3, 0.0)
@@ -30,7 +36,7 @@ class Exp(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Expm1(Elementwise):
+class Expm1(Function):
     """e ** x - 1, exact near 0."""
 
     complex, singular, edges = True, True, (-1e3, 1e-12)
@@ -44,7 +50,7 @@ class Expm1(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Log(Elementwise):
+class Log(Function):
     """Natural logarithm."""
 
     complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -58,7 +64,7 @@ class Log(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Log1p(Elementwise):
+class Log1p(Function):
     """log(1 + x), exact near 0."""
 
     complex, singular, domain, edges = True, True, (-0.5, 2.0), (-1.0, 1e-12, 1e30)
@@ -72,7 +78,7 @@ class Log1p(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Log2(Elementwise):
+class Log2(Function):
     """Logarithm to base 2, exact for powers of 2."""
 
     singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -86,7 +92,7 @@ class Log2(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Log10(Elementwise):
+class Log10(Function):
     """Logarithm to base 10, exact for powers of 10."""
 
     singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -100,7 +106,7 @@ class Log10(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Sqrt(Elementwise):
+class Sqrt(Function):
     """Square root."""
 
     complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -114,7 +120,7 @@ class Sqrt(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Cbrt(Elementwise):
+class Cbrt(Function):
     """Cube root, real for negative numbers too."""
 
     singular, domain, edges = True, (0.3, 3.0), (-8.0, 0.0, 1e30)
@@ -128,7 +134,7 @@ class Cbrt(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Sin(Elementwise):
+class Sin(Function):
     """Sine."""
 
     complex, edges = True, (-1e3, 0.0, 1e3)
@@ -142,7 +148,7 @@ class Sin(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Cos(Elementwise):
+class Cos(Function):
     """Cosine."""
 
     complex, edges = True, (-1e3, 0.0, 1e3)
@@ -156,7 +162,7 @@ class Cos(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Tan(Elementwise):
+class Tan(Function):
     """Tangent."""
 
     complex, domain, edges = True, (-1.0, 1.0), FAR
@@ -170,7 +176,7 @@ class Tan(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Asin(Elementwise):
+class Asin(Function):
     """Inverse sine."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -184,7 +190,7 @@ class Asin(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Acos(Elementwise):
+class Acos(Function):
     """Inverse cosine."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -198,7 +204,7 @@ class Acos(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Atan(Elementwise):
+class Atan(Function):
     """Inverse tangent."""
 
     complex, domain, edges = True, (-0.8, 0.8), FAR
@@ -212,7 +218,7 @@ class Atan(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Sinh(Elementwise):
+class Sinh(Function):
     """Hyperbolic sine."""
 
     complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
@@ -226,7 +232,7 @@ class Sinh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Cosh(Elementwise):
+class Cosh(Function):
     """Hyperbolic cosine."""
 
     complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
@@ -240,7 +246,7 @@ class Cosh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Tanh(Elementwise):
+class Tanh(Function):
     """Hyperbolic tangent."""
 
     complex, edges = True, FAR
@@ -254,7 +260,7 @@ class Tanh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Asinh(Elementwise):
+class Asinh(Function):
     """Inverse hyperbolic sine."""
 
     complex, domain, edges = True, (-0.8, 0.8), FAR
@@ -268,7 +274,7 @@ class Asinh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Acosh(Elementwise):
+class Acosh(Function):
     """Inverse hyperbolic cosine."""
 
     complex, singular, domain, edges = True, True, (1.3, 3.0), (1.0, 1e10)
@@ -282,7 +288,7 @@ class Acosh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Atanh(Elementwise):
+class Atanh(Function):
     """Inverse hyperbolic tangent."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -296,7 +302,7 @@ class Atanh(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Atan2(Elementwise):
+class Atan2(Function):
     """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""
 
     arity, domain, edges = 2, (0.3, 2.0), FAR
@@ -313,7 +319,7 @@ class Atan2(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class LogAddExp(Elementwise):
+class LogAddExp(Function):
     """log(exp(x) + exp(y)) without overflow."""
 
     arity, edges = 2, FAR
@@ -327,7 +333,7 @@ class LogAddExp(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Sigmoid(Elementwise):
+class Sigmoid(Function):
     """1 / (1 + exp(-x)) without overflow."""
 
     edges = FAR
@@ -342,7 +348,7 @@ class Sigmoid(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Softplus(Elementwise):
+class Softplus(Function):
     """log(1 + exp(x)) without overflow."""
 
     edges = FAR
@@ -356,7 +362,7 @@ class Softplus(Elementwise):
 
 @register
 @dataclass(frozen=True)
-class Relu(Elementwise):
+class Relu(Function):
     """max(x, 0). The derivative at 0 is 0."""
 
     domain, edges = (0.3, 2.0), (-1e3, 0.0, 1e3)

@@ -17,19 +17,14 @@ from adjoint.graph.fused import Fused
 from adjoint.graph.fused import inlined as inlined
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.ops.movement import BroadcastTo
-from adjoint.ops.reduce import All, Max, Mean, Min, Sum
-from adjoint.ops.reduce import Any as AnyOf
-from adjoint.passes.motion import pointwise
-
-REDUCTIONS = {Sum, Mean, Max, Min, AnyOf, All}
 
 
 def space(node: Node) -> Shape | None:
     """The shape that a loop nest for this step runs over; None if the step is none of its kind."""
     op = node.op
-    if type(op) in REDUCTIONS:
+    if op.reduction:
         shape = node.inputs[0].shape
-    elif (pointwise(op) or type(op) is BroadcastTo) and not (op.opaque or op.effect):
+    elif (op.elementwise or type(op) is BroadcastTo) and not (op.opaque or op.effect):
         shape = node.shape
     else:
         return None
@@ -47,7 +42,7 @@ def stages(graph: Graph, spaces: dict[Node, Shape | None]) -> dict[Node, int]:
         users[node].add((-1, None))  # outside every group
     for node in reversed(graph.nodes):
         shape = spaces[node]
-        if shape is not None and type(node.op) not in REDUCTIONS and len(users[node]) == 1:
+        if shape is not None and not node.op.reduction and len(users[node]) == 1:
             stage, wanted = next(iter(users[node]))
             if wanted == shape:
                 early[node] = stage
@@ -60,7 +55,7 @@ def _barrier(source: Node, before: Shape | None, here: Shape | None) -> int:
     """Whether a loop nest over one shape cannot take a value from inside itself."""
     if here is None or isinstance(source.op, (Param, Const)):
         return 0
-    return int(before != here or type(source.op) in REDUCTIONS)
+    return int(before != here or bool(source.op.reduction))
 
 
 class _Sets:

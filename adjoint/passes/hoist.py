@@ -1,6 +1,6 @@
-"""Loop-invariant motion: what is the same in every round of a loop is computed once before it.
+"""Loop-invariant motion: what is the same in every iteration of a loop is computed once before it.
 
-Hoisted steps run even if the loop has no round, so only steps that cannot fail and have no effect are hoisted. Inner loops
+Hoisted steps run even if the loop has no iteration, so only steps that cannot fail and have no effect are hoisted. Inner loops
 come first: what climbs out of one may climb out of the next.
 """
 
@@ -15,24 +15,9 @@ from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.fused import Fused
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Add, Cast, Conj, Imag, Mul, Neg, Pow, Real, Sub
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.families import Elementwise, Reduction
-from adjoint.ops.fourier import Fft, Irfft, Rfft
-from adjoint.ops.movement import BroadcastTo, Concat, Movement, Reshape, Split, Transpose
-from adjoint.ops.reduce import All, CumSum, Mean, Sum
-from adjoint.ops.reduce import Any as AnyOf
-from adjoint.ops.slicing import GetItem, PutItem, SetItem
-from adjoint.ops.stacking import Stack, Unstack
+from adjoint.ops.movement import BroadcastTo
+from adjoint.passes.schedule import work
 
-#: Steps that never fail. Factorisations, solvers and array indices may; user functions and effects may do anything.
-SAFE = (
-    Elementwise, Movement, Cast, Real, Imag, Conj, PutItem, SetItem, Concat, Split, Stack, Unstack,
-    Sum, Mean, AnyOf, All, CumSum, MatMul, Einsum, Fft, Rfft, Irfft, Pick,
-)  # fmt: skip
-#: Steps that cost next to nothing: they stay in the loop unless something hoisted needs them.
-VIEWS = (BroadcastTo, Reshape, Transpose, GetItem, Pick)
-CHEAP = (Add, Sub, Mul, Neg, Cast, PutItem)
 #: A cheap step whose result is this much larger than its inputs, and large at all, would only hold memory.
 GROWTH, LARGE = 64, 65_536
 
@@ -110,21 +95,17 @@ def _safe(node: Node) -> bool:
         if op.effect or endless or not isinstance(op, (Cond, Loop, GraphCall, Fused)):
             return False
         return all(_safe(n) for inner in op.graphs().values() for n in inner.calls)
-    if isinstance(op, Pow) and node.spec.dtype.kind in "iu":
-        return False  # a negative power of an integer
-    if isinstance(op, Reduction) and not isinstance(op, SAFE):
-        return all(0 not in i.shape for i in node.inputs)  # nothing has no maximum
-    return isinstance(op, SAFE) and not op.effect
+    return isinstance(op, Pick) or not (op.effect or op.may_fail(node.spec, *(i.spec for i in node.inputs)))
 
 
 def _worth(node: Node) -> bool:
-    """Whether keeping a result is better than computing it in each round."""
+    """Whether keeping a result is better than computing it in each iteration."""
     if isinstance(node.op, Pick):
-        return not isinstance(node.inputs[0].op, (Split, Unstack))
-    if isinstance(node.op, VIEWS) or isinstance(node.spec, tuple):
+        return not node.inputs[0].op.view
+    if node.op.view or isinstance(node.spec, tuple):
         return False
     size, need = prod(node.shape), sum(map(_stored, node.inputs))
-    return not (isinstance(node.op, CHEAP) and size > LARGE and size > GROWTH * need)
+    return not (size > LARGE and size > GROWTH * need and work(node).flops <= size)
 
 
 def _stored(node: Node) -> int:

@@ -11,35 +11,22 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache, partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Cast, Conj, Imag, Mul, Real
-from adjoint.ops.card import card
+from adjoint.ops.arithmetic import Mul
+from adjoint.ops.card import Op, card
 from adjoint.ops.contract import MatMul
-from adjoint.ops.families import Elementwise, Reduction
+from adjoint.ops.families import Reduction
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose, inverse_permutation
-from adjoint.ops.reduce import All, Max, Mean, Min, Sum
-from adjoint.ops.reduce import Any as AnyOf
 from adjoint.passes.algebra import Make, accepted, made_by, number, reshape_again, transpose_again
 from adjoint.passes.uses import all_uses
 
 #: Gets `b`, which builds nodes, the node, its new inputs, and whether an input has no other use.
 Move = Callable[..., "Node | None"]
-
-
-def pointwise(op: Any) -> bool:
-    """Whether each element of the result depends on one element of each input."""
-    return _pointwise(op.__class__)
-
-
-@lru_cache(maxsize=1024)
-def _pointwise(kind: type) -> bool:
-    return issubclass(kind, (Elementwise, Cast, Real, Imag, Conj))
 
 
 # ---------------------------------------------------------------- past elementwise steps
@@ -82,7 +69,7 @@ def after_common(b: Make, node: Node, inputs: tuple[Node, ...], alone: Callable[
 def cancelled(b: Make, node: Node, inputs: tuple[Node, ...], alone: Callable[[int], bool]) -> Node | None:
     """A transpose of an elementwise step on inputs that were all transposed the other way: the step on what they were."""
     inner = inputs[0]
-    if not pointwise(inner.op):
+    if not inner.op.elementwise:
         return None
     back = inverse_permutation(node.op.perm)
     moved = [x for x in inner.inputs if x.shape]
@@ -150,21 +137,21 @@ def reduced_transpose(b: Make, node: Node, inputs: tuple[Node, ...], alone: Call
 def reduced_twice(b: Make, node: Node, inputs: tuple[Node, ...], alone: Callable[[int], bool]) -> Node | None:
     """A sum of a sum along all axes at once. (Not for max: equal elements would share a gradient otherwise.)"""
     inner = made_by(inputs[0], type(node.op))
-    if inner is None or not alone(0) or not isinstance(node.op, (Sum, Mean, AnyOf, All)):
+    if inner is None or not alone(0) or node.op.reduction not in ("sum", "mean", "any", "all"):
         return None
     first, second = inner.op, node.op
     rank = len(inner.inputs[0].shape)
     places = [a for a in range(rank) if first.keepdims or a not in first.axes]
     axes = set(first.axes) | {places[a] for a in second.axes}
     keepdims = first.keepdims and second.keepdims
-    made = b(card(type(second), tuple(sorted(axes)), keepdims), inner.inputs[0])
+    made = b(replace(second, axes=tuple(sorted(axes)), keepdims=keepdims), inner.inputs[0])
     return made if made.shape == node.shape else b(card(Reshape, node.shape), made)
 
 
 def reduced_broadcast(b: Make, node: Node, inputs: tuple[Node, ...], alone: Callable[[int], bool]) -> Node | None:
     """A reduction of a broadcast, on the small array: a sum of n equal terms is n times one of them."""
     spread = made_by(inputs[0], BroadcastTo)
-    if spread is None or not isinstance(node.op, (Sum, Mean, Max, Min, AnyOf, All)):
+    if spread is None or not node.op.reduction:
         return None
     x, big, axes = spread.inputs[0], spread.shape, node.op.axes
     lead = len(big) - len(x.shape)
@@ -174,8 +161,8 @@ def reduced_broadcast(b: Make, node: Node, inputs: tuple[Node, ...], alone: Call
     if not repeated or 0 in big or not _counts_exactly(count, x.dtype):
         return None
     real = tuple(a - lead for a in axes if a >= lead and small[a] != 1)
-    made = b(card(type(node.op), real, True), x) if real else x
-    if isinstance(node.op, Sum):
+    made = b(replace(node.op, axes=real, keepdims=True), x) if real else x
+    if node.op.reduction == "sum":
         made = b(card(Mul), made, b.const(float(count)))
     left: Shape = tuple(
         1 if a in axes else n
@@ -200,9 +187,9 @@ OF_REDUCTION: list[Move] = [reduced_transpose, reduced_twice, reduced_broadcast]
 
 
 @lru_cache(maxsize=1024)
-def moves(kind: type) -> list[Move]:
+def moves(kind: type[Op]) -> list[Move]:
     """What may happen to a step of a kind."""
-    if _pointwise(kind):
+    if kind.elementwise:
         return PAST_ELEMENTWISE
     if kind in (Transpose, Reshape):
         return OF_TRANSPOSE if kind is Transpose else OF_RESHAPE

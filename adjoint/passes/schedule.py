@@ -6,28 +6,14 @@ Costs are estimates from shapes: operations on numbers, and bytes read and writt
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log2, prod, sqrt
 from typing import Any
 
+from adjoint.core.spec import elements
 from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
-from adjoint.ops.arithmetic import Div, FloorDiv, Mod, Pow, StopGradient
-from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.families import Elementwise, Reduction
-from adjoint.ops.fourier import Fft, Irfft, Rfft
-from adjoint.ops.movement import BroadcastTo, Reshape, Split, Transpose
-from adjoint.ops.reduce import ArgSort
-from adjoint.ops.slicing import GetItem
-from adjoint.ops.stacking import Unstack
 
-#: What NumPy gives without touching an element.
-VIEWS = (Reshape, Transpose, BroadcastTo, GetItem, Split, Unstack, StopGradient)
-#: Operations for each element, by the module of the card; one for all others.
-BY_MODULE = {"transcendental": 15, "special": 40, "entropy": 30}
-#: Operations for each element of a matrix and each of its rows, where a whole matrix is taken apart.
-DENSE = {"decompose": 10, "linalg": 2, "determinant": 1}
-#: The rounds that are assumed for a loop with a condition.
-ROUNDS = 10
+#: The iterations that are assumed for a loop with a condition.
+ITERATIONS = 10
 
 
 @dataclass(frozen=True)
@@ -57,11 +43,11 @@ def work(node: Node) -> Work:
     12000
     """
     op = node.op
-    if isinstance(op, (Param, Const, Pick, *VIEWS)):
+    if isinstance(op, (Param, Const, Pick)) or op.view:
         return Work()
     if isinstance(op, Control):
         return _of_control(node)
-    return Work(_flops(node), sum(_bytes(n) for n in (node, *node.inputs)))
+    return Work(op.flops(node.spec, *(i.spec for i in node.inputs)), sum(_bytes(n) for n in (node, *node.inputs)))
 
 
 def total(graph: Graph) -> Work:
@@ -77,43 +63,13 @@ def _of_control(node: Node) -> Work:
     every = sum(inside.values(), Work())
     if isinstance(op, Loop):
         rounds = op.rounds(op.parts(node.inputs)[1])
-        return every * (rounds if rounds >= 0 else ROUNDS)
+        return every * (rounds if rounds >= 0 else ITERATIONS)
     return every
-
-
-def _flops(node: Node) -> int:
-    op, module = node.op, type(node.op).__module__.rpartition(".")[2]
-    first = _size(node.inputs[0]) if node.inputs else 0
-    here = _size(node)
-    if isinstance(op, MatMul):
-        return 2 * here * node.inputs[0].shape[-1]
-    if isinstance(op, Einsum):
-        return len(node.inputs) * prod(op.sizes([n.spec for n in node.inputs]).values())
-    if isinstance(op, (Fft, Rfft, Irfft)):
-        return int(5 * first * log2(max(first, 2)))
-    if isinstance(op, ArgSort):
-        return int(2 * first * log2(max(first, 2)))
-    if isinstance(op, Reduction):
-        return first
-    if isinstance(op, Elementwise):
-        return here * (
-            20 if isinstance(op, Pow) else 4 if isinstance(op, (Div, FloorDiv, Mod)) else BY_MODULE.get(module, 1)
-        )
-    if module in DENSE:
-        return DENSE[module] * first * (node.inputs[0].shape or (1,))[-1]
-    if module == "conv":  # as for a product of matrices, where the three sizes are mk, kn and mn
-        return int(2 * sqrt(here * prod(map(_size, node.inputs))))
-    return here if module in ("pool", "reduce") else 0
-
-
-def _size(node: Node) -> int:
-    specs = node.spec if isinstance(node.spec, tuple) else (node.spec,)
-    return sum(prod(max(n, 1) if n < 0 else n for n in s.shape) for s in specs)
 
 
 def _bytes(node: Node) -> int:
     specs = node.spec if isinstance(node.spec, tuple) else (node.spec,)
-    return sum(prod(max(n, 1) if n < 0 else n for n in s.shape) * s.dtype.itemsize for s in specs)
+    return sum(elements(s) * s.dtype.itemsize for s in specs)
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from adjoint.testing.derivatives import (
     check_zero_derivative,
 )
 from adjoint.testing.edges import check_edges, check_masked
+from adjoint.testing.facts import check_facts
 from adjoint.testing.precision import check_mixed, check_precision, check_precisions
 
 
@@ -84,6 +85,7 @@ def check_sample(rounds: Sequence[Case]) -> None:
     case = rounds[0]
     check_text(case)
     check_infer(case)
+    check_facts(case)
     if case.smooth:
         check_jvp(case)
         check_vjp(case)

@@ -1,4 +1,4 @@
-"""Tests of the tester: wrong shapes, dtypes, edges, refusals and texts are each caught."""
+"""Tests of the tester: wrong shapes, dtypes, edges, refusals, texts and facts are each caught."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from adjoint.core.spec import Spec, complex64, dtype_of, float16, float32, is_ha
 from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Abs, Mul
 from adjoint.ops.movement import Flip, Split
-from adjoint.ops.reduce import CumSum
+from adjoint.ops.reduce import CumSum, Sum
 from adjoint.ops.transcendental import Exp, Relu, Softplus, Sqrt, Tanh
 from adjoint.testing import check_op
 from adjoint.testing.cases import in_kind
@@ -199,6 +199,38 @@ class Nameless(Tanh):
 @caught("does not equal its copy")
 class NeverEqual(Tanh):
     __eq__, __hash__ = object.__eq__, object.__hash__
+
+
+# ---------------------------------------------------------------- facts
+
+
+@caught("called elementwise, but the element at .* depends on others")
+class NotElementwise(CumSum):
+    elementwise = True
+
+
+@caught("called a view, but the kernel copies elements")
+class NoView(Tanh):
+    view = True
+
+
+@caught("not the max that it says it is")
+class OtherReduction(Sum):
+    reduction = "max"
+
+
+@caught("called total, but fails on nan")
+class NotTotal(Exp):
+    def eval(self, xp, x):
+        if np.isnan(x).any():
+            raise FloatingPointError
+        return super().eval(xp, x)
+
+
+@caught("is no number of operations")
+class NoCost(Tanh):
+    def flops(self, y, x):
+        return None
 
 
 # ---------------------------------------------------------------- the tests
