@@ -1,7 +1,5 @@
 """Mixed precision, by MindSpore's names: `amp.auto_mixed_precision(net, "O1")`. Scaled losses are in `adjoint.train`."""
 
-from __future__ import annotations
-
 from adjoint.nn.precision import auto_mixed_precision as auto_mixed_precision
 from adjoint.nn.precision import custom_mixed_precision as custom_mixed_precision
 from adjoint.nn.precision import get_black_list as get_black_list

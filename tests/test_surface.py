@@ -1,13 +1,16 @@
-"""The public surface: every error of ours has one base and is at hand, as `except ad.AdjointError` promises."""
+"""The public surface: one page lists it, and every error of ours has one base and is exported."""
 
 from __future__ import annotations
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import pkgutil
+import re
 from pathlib import Path
 
+import numpy
 import pytest
 
 import adjoint as ad
@@ -96,3 +99,81 @@ def test_no_stage_raises_builtin_errors_of_its_own() -> None:
 )  # fmt: skip
 def test_errors_are_python_s_own_as_well(error: type[Exception], builtin: type[Exception]) -> None:
     assert issubclass(error, builtin)
+
+
+# ---------------------------------------------------------------- docs/api.md lists every public name
+
+FOLDERS = ("ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing")
+#: Stages that `import adjoint` loads, and which are not public.
+STAGES = {"api", "backends", "core", "derive", "explain", "frontend", "passes", "transforms"}
+#: Parts of a public folder that are public as modules.
+MODULES = {"adjoint.ops": {"language"}, "adjoint.nn": {"initializer"}}
+
+
+def sections() -> dict[str, str]:
+    """The page's sections by the module that they are about."""
+    parts = (ROOT / "docs" / "api.md").read_text().split("\n## `")[1:]
+    return {part.split("`", 1)[0]: part.split("`", 1)[1] for part in parts}
+
+
+SECTIONS = sections()
+
+
+def exported(name: str) -> set[str]:
+    """The public names of a module: its own functions, classes and values, not what it imports from elsewhere."""
+    module = importlib.import_module(name)
+    names = {n for n in dir(module) if not n.startswith("_")}
+    if name == "adjoint":
+        return names - STAGES
+    if name in ("adjoint.nn.initializer", "adjoint.graph"):
+        return {n for n in names if getattr(getattr(module, n), "__module__", "") == name} - {"fans"}
+    values = {n for n in names if not inspect.ismodule(getattr(module, n))}
+    return values | MODULES.get(name, set())
+
+
+@pytest.mark.parametrize("name", ["adjoint", *(f"adjoint.{folder}" for folder in FOLDERS)])
+def test_the_page_lists_every_public_name_and_nothing_else(name: str) -> None:
+    listed = set(re.findall(r"`([A-Za-z_]\w*)`", SECTIONS[name]))
+    names = exported(name)
+    if importlib.util.find_spec("ml_dtypes") is None:
+        listed.discard("bfloat16"), names.discard("bfloat16")
+    assert names - listed == set(), "not on the page"
+    assert listed - names == set(), "on the page, but not there"
+    assert all(hasattr(importlib.import_module(name), n) for n in listed)
+
+
+def test_the_mirror_of_numpy_is_a_mirror() -> None:
+    assert set(SECTIONS) == {"adjoint", "adjoint.numpy", *(f"adjoint.{folder}" for folder in FOLDERS)}
+    mirror = importlib.import_module("adjoint.numpy")
+    own = {"ufuncs"}
+    assert [n for n in dir(mirror) if not n.startswith("_") and n not in own and not hasattr(numpy, n)] == []
+
+
+def doubles(name: str) -> dict[str, set[str]]:
+    """What a module has under several names: the name that the thing itself has, and the others."""
+    module = importlib.import_module(name)
+    found: dict[int, set[str]] = {}
+    for n in exported(name):
+        value = getattr(module, n)
+        if inspect.isfunction(value) or inspect.isclass(value):
+            found.setdefault(id(value), set()).add(n)
+    groups = (names for names in found.values() if len(names) > 1)
+    return {(ours := getattr(module, min(names)).__name__): names - {ours} for names in groups}
+
+
+@pytest.mark.parametrize("name", ["adjoint", *(f"adjoint.{folder}" for folder in FOLDERS)])
+def test_the_page_says_which_of_two_names_is_ours(name: str) -> None:
+    module = importlib.import_module(name)
+    also = {
+        ours: set(re.findall(r"\w+", others))
+        for ours, others in re.findall(r"`(\w+)` \(also ((?:`\w+`(?:, )?)+)\)", SECTIONS[name])
+    }
+    for ours, others in doubles(name).items():
+        assert also.get(ours) == others, f"{ours} has the other names {sorted(others)}"
+    for (
+        ours,
+        others,
+    ) in also.items():  # what is on the page but not the same object is a class derived from ours that says so
+        for other in others - doubles(name).get(ours, set()):
+            alias = getattr(module, other)
+            assert issubclass(alias, getattr(module, ours)) and f"`{ours}`" in (alias.__doc__ or "")

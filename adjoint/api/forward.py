@@ -135,6 +135,7 @@ def make_dual(x: Any, tangent: Any = None) -> Tensor:
     """The dual number x + t·ε. `tangent` is an array like `x`, or the flat index of the one element that varies.
 
     Each call makes an infinitesimal of its own, so that duals nest: the dual part of a dual part is a second derivative.
+    The manner of PyTorch's forward mode; ours is `jvp`.
 
     >>> import adjoint as ad
     >>> x = ad.make_dual(ad.Tensor([2.0, 3.0]), 0)
@@ -179,7 +180,7 @@ def _is_dual(y: Any) -> bool:
 
 
 class ForwardModeAD:
-    """Jacobians by forward mode: all columns in one vectorised pass of dual numbers.
+    """Jacobians by forward mode, as an object: all columns in one vectorised pass of dual numbers; ours is `jacfwd`.
 
     >>> import adjoint as ad
     >>> print(ad.ForwardModeAD(lambda x: x * x).jacobian(ad.Tensor([1.0, 2.0])))

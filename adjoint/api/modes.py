@@ -42,6 +42,7 @@ def set_context(*, mode: int | None = None, backend: str | None = None) -> None:
     """Choose how gradients and networks run from here on, in this thread: op by op, or as compiled graphs.
 
     `backend` says what runs compiled graphs: "native" (machine code, the default) or "interpreter".
+    The manner of MindSpore, for a whole program; ours, for one function, is `jit`.
 
     >>> import adjoint as ad
     >>> ad.set_context(mode=ad.GRAPH_MODE)

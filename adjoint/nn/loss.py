@@ -51,7 +51,7 @@ class L1Loss(LossBase):
 
 
 class MAELoss(L1Loss):
-    """The absolute difference: another name of `L1Loss`.
+    """`L1Loss` under another name of MindSpore's.
 
     >>> import adjoint as ad
     >>> print(ad.nn.MAELoss()(ad.Tensor([1.0, 3.0]), ad.Tensor([1.0, 1.0])))

@@ -15,9 +15,7 @@ derivative yet is missing here, rather than wrong.
 36.0
 """
 
-from __future__ import annotations
-
-from typing import Any
+from typing import Any as _Any
 
 import numpy as _np
 
@@ -40,7 +38,7 @@ globals().update({name: getattr(_np, name) for name in _AS_THEY_ARE})
 globals().update(_UFUNCS)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> _Any:
     if hasattr(_np, name) and not name.startswith("_"):
         raise AttributeError(
             f"adjoint.numpy has no {name!r} yet. numpy.{name} works on Tensors too where it can be followed; "

@@ -68,7 +68,7 @@ class WithEvalCell(Wrapper):
 
 
 class ForwardValueAndGrad(Wrapper):
-    """A Cell that returns the network's value and a gradient.
+    """A Cell that returns the network's value and a gradient: MindSpore's manner; ours is `value_and_grad`.
 
     Args:
         network: a Cell or function.
@@ -143,6 +143,7 @@ class TrainOneStepCell(_Step):
     """A network that returns a loss, and an optimiser: each call is one step of training and returns the loss.
 
     `sens` scales the gradients. With `return_grad` the result is `(loss, gradients by name)`.
+    The manner of MindSpore; ours is `optim.compiled_step`.
 
     >>> import adjoint as ad
     >>> from adjoint.train import TrainOneStepCell, WithLossCell

@@ -83,7 +83,7 @@ class DynamicLossScaler(LossScale):
 
 
 class FixedLossScaleManager(StaticLossScaler):
-    """A fixed scale by MindSpore's older name.
+    """`StaticLossScaler` by MindSpore's older name and arguments.
 
     >>> FixedLossScaleManager(1024.0).get_loss_scale()
     1024.0
@@ -99,7 +99,7 @@ class FixedLossScaleManager(StaticLossScaler):
 
 
 class DynamicLossScaleManager(DynamicLossScaler):
-    """A scale that follows overflows, by MindSpore's older name.
+    """`DynamicLossScaler` by MindSpore's older name and arguments.
 
     >>> DynamicLossScaleManager().get_loss_scale()
     16777216.0

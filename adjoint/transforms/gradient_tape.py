@@ -27,6 +27,7 @@ class GradientTape(Tape):
 
     Every floating-point Tensor used inside is watched, so `watch` is needed only for arrays and numbers, of which it
     returns the Tensor to use. A tape gives one gradient unless it is `persistent`.
+    The manner of TensorFlow; ours is `grad`.
 
     >>> import adjoint as ad
     >>> x = ad.Tensor([3.0])
