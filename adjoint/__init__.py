@@ -75,7 +75,7 @@ if _TYPE_CHECKING:
     from adjoint.api.jit import jit as jit
     from adjoint.api.symbolic import NotSymbolicError as NotSymbolicError
     from adjoint.api.tracing import UnreadableError as UnreadableError
-    from adjoint.backends.native.checked import BoundsError as BoundsError
+    from adjoint.backends.native.runtime.checked_build import BoundsError as BoundsError
     from adjoint.data.files import FileFormatError as FileFormatError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
@@ -93,7 +93,7 @@ __version__ = "0.1.0"
 _MODULES = ("amp", "data", "nn", "numpy", "optim", "testing", "train")  # loaded when first used
 _FROM = {  # the module that is loaded for a name when it is first used
     "jit": "api.jit",
-    "BoundsError": "backends.native.checked",
+    "BoundsError": "backends.native.runtime.checked_build",
     "CheckpointError": "train.safetensors",
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
