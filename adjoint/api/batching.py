@@ -38,7 +38,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
 
 
 def vmap_alike(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    """`vmap` with the same random draws for each example: those of a Jacobian are directions of one computation."""
+    """`vmap` with the same random samples for each example: those of a Jacobian are directions of one computation."""
     return _vmap(fn, in_axes, out_axes, own_draws=False)
 
 

@@ -168,7 +168,7 @@ def put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callabl
 
 
 def in_order(tracer: Tracer, count: int, parameters: TracedParameters, drawing: InGraph) -> tuple[Any, ...]:
-    """The graph's inputs: arguments, Parameters, values from outside, the first ticket of its draws."""
+    """The graph's inputs: arguments, Parameters, values from outside, the first counter of its draws."""
     mine = {parameters[p]._value for p in parameters.order}
     arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
     last = [x._value for x in drawing.inputs]

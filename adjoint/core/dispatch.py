@@ -198,7 +198,7 @@ def is_float(x: Any) -> bool:
 
 
 def is_tracked(x: Any) -> bool:
-    """Whether a leaf is a Tensor that a transform follows."""
+    """Whether a leaf is a Tensor that a transform tracks."""
     return isinstance(x, Value) and x.tracked
 
 

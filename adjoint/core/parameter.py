@@ -96,7 +96,7 @@ class Parameter(Tensor):
 
     @property
     def tracked(self) -> bool:
-        """Whether a transform is following this Parameter."""
+        """Whether a transform tracks this Parameter."""
         return resolve(self, for_backward=False).tracked
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
@@ -149,8 +149,8 @@ class Parameter(Tensor):
     def __reduce__(self) -> Any:
         if self.tracked:
             raise CutGradientError(
-                f"Parameter '{self.name}' cannot be pickled inside grad, jvp, vmap or jit, where it stands for a value that is being "
-                f"followed.{called_at()}"
+                f"Parameter '{self.name}' cannot be pickled inside grad, jvp, vmap or jit, where it stands for a value that is "
+                f"being traced.{called_at()}"
             )
         return _revive, (type(self), np.array(self._value), self.__dict__, accumulated(self))
 
@@ -209,5 +209,5 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
 
 
 def plain(p: Parameter) -> Any:
-    """The value of a Parameter, followed by nothing."""
+    """The value of a Parameter, tracked by nothing."""
     return make(p._value, HALF if is_half(p._value.dtype) else EAGER)

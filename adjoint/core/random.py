@@ -1,8 +1,8 @@
-"""Where the random draws of a program stand.
+"""The random counter of a program.
 
-Every draw has a whole number of its own, its ticket, from which all its random bits follow. The same ticket gives the same
-bits: in dynamic mode, in a compiled graph, and when a part is computed again for its derivative. Tickets are counted from a
-first one that `set_seed` chooses. A compiled graph takes its first ticket as an input, so it draws anew in each run, and the same
+Every sample has an integer of its own, its counter, from which all its random bits follow. The same counter gives the same
+bits: in dynamic mode, in a compiled graph, and when a part is computed again for its derivative. Counters are counted from a
+first one that `set_seed` chooses. A compiled graph takes its first counter as an input, so it samples anew in each run, and the same
 as dynamic mode would.
 """
 
@@ -22,38 +22,38 @@ from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import Spec, int64
 
-SPAN = 1 << 32  # tickets that no run uses up
+SPAN = 1 << 32  # counters that no run uses up
 
 
-def first_ticket(seed: int) -> np.int64:
-    """The ticket that a seed begins with: far from those of other seeds."""
+def first_counter(seed: int) -> np.int64:
+    """The counter that a seed begins with: far from those of other seeds."""
     return np.int64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
 class Source(Protocol):
-    """What gives out tickets."""
+    """What gives out counters."""
 
     def take(self, count: int = 1) -> Any:
-        """The first of `count` tickets in a row."""
+        """The first of `count` counters in a row."""
 
     def position(self) -> Any:
-        """The ticket that would be next."""
+        """The counter that would be next."""
 
     def move(self, end: Any) -> None:
-        """Go on with this ticket: those between the position and it are used up."""
+        """Go on with this counter: those between the position and it are used up."""
 
 
 class Program:
-    """The tickets of the whole program; threads share them, and no two get the same."""
+    """The counters of the whole program; threads share them, and no two get the same."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._next = int(first_ticket(secrets.randbits(64)))
+        self._next = int(first_counter(secrets.randbits(64)))
         self._ahead = self._next  # the end of what was set aside last
 
     def restart(self, seed: int) -> None:
         with self._lock:
-            self._next = self._ahead = int(first_ticket(seed))
+            self._next = self._ahead = int(first_counter(seed))
 
     def take(self, count: int = 1) -> Any:
         with self._lock:
@@ -62,7 +62,7 @@ class Program:
         return np.int64(first)
 
     def position(self) -> Any:
-        """The ticket that is next; more than a run can use are set aside until `move`, lest another thread get the same."""
+        """The counter that is next; more than a run can use are set aside until `move`, lest another thread get the same."""
         first = self.take(SPAN)
         with self._lock:
             self._ahead = max(self._ahead, int(first) + SPAN)
@@ -85,11 +85,11 @@ class Program:
 
 
 PROGRAM = Program()
-#: What gives out tickets just now.
+#: What gives out counters just now.
 source: ContextVar[Source] = ContextVar("source", default=PROGRAM)
 
 
-#: The batches of the `vmap`s around: each example draws for itself.
+#: The batches of the `vmap`s around: each example samples for itself.
 batches: ContextVar[tuple[Any, ...]] = ContextVar("batches", default=())
 
 
@@ -101,23 +101,23 @@ def at_once() -> Iterator[None]:
 
 
 def lanes() -> list[Any]:
-    """A zero for each example of every batch around: what a draw takes as a further input differs between the examples."""
+    """A zero for each example of every batch around: what a sample takes as a further input differs between the examples."""
     return [batch.lane() for batch in batches.get()]
 
 
-def shared(ticket: Any) -> Any:
-    """A ticket for all examples of a batch: the highest. No transform follows a ticket."""
-    while isinstance(ticket, Value) and isinstance(ticket._value, (Value, np.ndarray, np.generic)):
-        below = ticket._value
-        ticket = below if ticket._trace.transparent else below.max()
-    return ticket
+def shared(counter: Any) -> Any:
+    """A counter for all examples of a batch: the highest. No transform follows a counter."""
+    while isinstance(counter, Value) and isinstance(counter._value, (Value, np.ndarray, np.generic)):
+        below = counter._value
+        counter = below if counter._trace.transparent else below.max()
+    return counter
 
 
 # ---------------------------------------------------------------- in a compiled graph
 
 
 class Made:
-    """How many tickets a graph being built has taken. A graph value after a branch or a loop with draws, which carry it on."""
+    """How many counters a graph being built has taken. A graph value after a branch or a loop with samples, which carry it on."""
 
     def __init__(self) -> None:
         self.count: Any = 0
@@ -125,18 +125,18 @@ class Made:
 
 @dataclass(frozen=True)
 class Draws:
-    """What a compiled graph draws: so many tickets, or None if that is known only when it has run and says it itself."""
+    """What a compiled graph samples: so many counters, or None if that is known only when it has run and says it itself."""
 
     count: int | None
 
     def begin(self) -> list[Any]:
-        """The inputs of the graph for a run: its first ticket, and what differs between the examples of a batch."""
+        """The inputs of the graph for a run: its first counter, and what differs between the examples of a batch."""
         giver = source.get()
         first = giver.position() if self.count is None else giver.take(self.count)
         return [first, sum(lanes(), np.int64(0))]
 
     def finishing(self, rebuild: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
-        """What puts the results of a run together; it takes note of the ticket that follows if that is one of them."""
+        """What puts the results of a run together; it takes note of the counter that follows if that is one of them."""
         if self.count is not None:
             return rebuild
 
@@ -149,16 +149,16 @@ class Draws:
 
 
 class InGraph:
-    """The tickets of a graph being built: the graph's input, and what is added to it."""
+    """The counters of a graph being built: the graph's input, and what is added to it."""
 
     def __init__(self, tracer: Any) -> None:
         self.tracer = tracer
         self.made = Made()
-        self.first: Any = None  # made an input by the first draw
+        self.first: Any = None  # made an input by the first sample
         self._lane: Any = None
 
     def lane(self) -> Any:
-        """A further input of every draw: where the graph is applied to a batch, each example draws for itself."""
+        """A further input of every sample: where the graph is applied to a batch, each example samples for itself."""
         self.position()
         return self._lane
 
@@ -168,9 +168,9 @@ class InGraph:
         return [] if self.first is None else [self.first, self._lane]
 
     def take(self, count: int = 1) -> Any:
-        ticket = self.position()
+        counter = self.position()
         self.made.count = self.made.count + count
-        return ticket
+        return counter
 
     def position(self) -> Any:
         if self.first is None:
@@ -183,13 +183,13 @@ class InGraph:
         self.made.count = shared(end) - self.first
 
     def draws(self) -> Draws | None:
-        """What the graph draws, when it has been built; None if nothing."""
+        """What the graph samples, when it has been built; None if nothing."""
         if self.first is None:
             return None
         return Draws(self.made.count if isinstance(self.made.count, int) else None)
 
     def ends(self) -> list[Any]:
-        """The results that the graph must have beside the user's: the next ticket, if only the graph knows it."""
+        """The results that the graph must have beside the user's: the next counter, if only the graph knows it."""
         draws = self.draws()
         return [self.position()] if draws is not None and draws.count is None else []
 
@@ -198,37 +198,37 @@ class InGraph:
 
 
 class Record:
-    """The tickets that a computation has taken, to be given out again when it is repeated."""
+    """The counters that a computation has taken, to be given out again when it is repeated."""
 
     def __init__(self) -> None:
-        self.tickets: list[Any] = []
+        self.counters: list[Any] = []
 
     @contextmanager
     def first(self) -> Iterator[None]:
         """Compute the first time."""
-        self.tickets = []
-        with context.setting(source, _Recording(source.get(), self.tickets)):
+        self.counters = []
+        with context.setting(source, _Recording(source.get(), self.counters)):
             yield
 
     @contextmanager
     def again(self) -> Iterator[None]:
-        """Compute once more, with the same draws."""
-        with context.setting(source, _Repeating(iter(self.tickets))):
+        """Compute once more, with the same samples."""
+        with context.setting(source, _Repeating(iter(self.counters))):
             yield
 
 
 @dataclass(frozen=True)
 class _Recording:
     outer: Source
-    tickets: list[Any]
+    counters: list[Any]
 
     def take(self, count: int = 1) -> Any:
-        self.tickets.append(self.outer.take(count))
-        return self.tickets[-1]
+        self.counters.append(self.outer.take(count))
+        return self.counters[-1]
 
     def position(self) -> Any:
-        self.tickets.append(self.outer.position())
-        return self.tickets[-1]
+        self.counters.append(self.outer.position())
+        return self.counters[-1]
 
     def move(self, end: Any) -> None:
         self.outer.move(end)
@@ -236,13 +236,13 @@ class _Recording:
 
 @dataclass(frozen=True)
 class _Repeating:
-    tickets: Iterator[Any]
+    counters: Iterator[Any]
 
     def take(self, count: int = 1) -> Any:
-        return next(self.tickets)
+        return next(self.counters)
 
     def position(self) -> Any:
-        return next(self.tickets)
+        return next(self.counters)
 
     def move(self, end: Any) -> None:
         """They were used up the first time."""

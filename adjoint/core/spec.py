@@ -92,7 +92,7 @@ def shape_of(x: Any) -> Shape:
 
 
 def dtype_of(x: Any) -> np.dtype:
-    """The dtype of an array, a Tensor, a Spec or a Python number; a whole number that 64 bits cannot hold is a float."""
+    """The dtype of an array, a Tensor, a Spec or a Python number; an integer that 64 bits cannot hold is a float."""
     try:
         return x.dtype
     except AttributeError:

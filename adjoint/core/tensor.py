@@ -19,7 +19,7 @@ from adjoint.core.verbs import verbs
 
 
 class Tensor(InPlace, Operators, Value):
-    """An n-dimensional array that transforms can follow.
+    """An n-dimensional array that transforms can trace.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With
     `requires_grad=True` every op on the Tensor is recorded, for `backward()`.
@@ -115,7 +115,7 @@ class Tensor(InPlace, Operators, Value):
 
     @property
     def tracked(self) -> bool:
-        """Whether a transform (grad, jvp, vmap, a tape) is following this Tensor."""
+        """Whether a transform (grad, jvp, vmap, a tape) tracks this Tensor."""
         if self._trace.closed:
             return isinstance(self._value, Tensor) and self._value.tracked
         return self._trace is not EAGER and self._trace is not HALF
@@ -314,7 +314,7 @@ class Tensor(InPlace, Operators, Value):
         return verbs.register_hook(self, hook)
 
     def detach(self) -> Any:
-        """The same values, followed by no transform."""
+        """The same values, tracked by no transform."""
         return language.stop_gradient(self)
 
     # ------------------------------------------------------------ NumPy's protocols
@@ -364,7 +364,7 @@ def _dtype_name(dtype: np.dtype) -> str:
 
 
 def has_ended(x: Any) -> bool:
-    """Whether one of the transforms that follow a Tensor is over."""
+    """Whether one of the transforms that track a Tensor is over."""
     while isinstance(x, Tensor):
         if getattr(x._trace, "ended", False):
             return True

@@ -340,5 +340,5 @@ def _stacked(group: Sequence[Row]) -> Row:
 
 def _positive(what: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ArgumentError(f"{what}: the count must be a whole number of at least 1, not {value!r}{called_at()}")
+        raise ArgumentError(f"{what}: the count must be an integer of at least 1, not {value!r}{called_at()}")
     return int(value)

@@ -30,10 +30,10 @@ def weight_and_bias(
 
 
 def positive(what: str, **sizes: int) -> None:
-    """Refuse sizes that are not whole numbers above 0."""
+    """Refuse sizes that are not integers above 0."""
     for name, size in sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise ArgumentError(f"{what}: {name} must be a whole number above 0, not {size!r}{called_at()}")
+            raise ArgumentError(f"{what}: {name} must be an integer above 0, not {size!r}{called_at()}")
 
 
 def channels_last(what: str, data_format: str | None, rank: int) -> bool:
@@ -87,7 +87,7 @@ class Dense(Cell):
 
 
 class Embedding(Cell):
-    """A vector for each whole number below `vocab_size`: rows of `embedding_table`, which are trained.
+    """A vector for each integer below `vocab_size`: rows of `embedding_table`, which are trained.
 
     The row `padding_idx` begins as zeros and gets no gradient. `use_one_hot` computes by a product instead of a look-up.
 

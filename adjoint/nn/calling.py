@@ -155,7 +155,7 @@ class _Cast(dict):
 def in_precision(cell: Any, dtype: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call with its floating-point inputs and the Cell's Parameters cast to `dtype`."""
     outer = context.bindings.get()
-    before = outer.uncast if isinstance(outer, _Cast) else {}  # a Cell inside starts from the whole numbers again
+    before = outer.uncast if isinstance(outer, _Cast) else {}  # a Cell inside starts from the uncast numbers again
     uncast = {p: before[p] if p in before else resolve(p) for p in cell.get_parameters()}
 
     def cast(value: Any) -> Any:
@@ -169,7 +169,7 @@ def in_precision(cell: Any, dtype: Any, compute: Any, inputs: tuple[Any, ...], k
 
 
 def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call that keeps only its inputs, and is made again when its derivative is wanted, with the same random draws."""
+    """A call that keeps only its inputs, and is made again when its derivative is wanted, with the same random samples."""
     params = list(cell.get_parameters())
     leaves, rebuild = tree.flatten((inputs, kwargs))
     leaves = [x if isinstance(x, Parameter) else x.copy() if isinstance(x, Value) else kept(x) for x in leaves]

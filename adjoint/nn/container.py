@@ -32,7 +32,7 @@ class _Row(Cell):
     def _name(self, index: int) -> str:
         n = len(self._cells)
         if isinstance(index, bool) or not isinstance(index, int):
-            raise ArgumentTypeError(f"{type(self).__name__}: an index must be a whole number, not {index!r}")
+            raise ArgumentTypeError(f"{type(self).__name__}: an index must be an integer, not {index!r}")
         if not -n <= index < n:
             raise IndexingError(f"{type(self).__name__}: there is no Cell {index}, only {n} of them{called_at()}")
         return list(self._cells)[index]

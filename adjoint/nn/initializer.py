@@ -99,7 +99,7 @@ class Identity(Initializer):
 
 
 class Normal(Initializer):
-    """Normal draws.
+    """Normal samples.
 
     >>> from adjoint.nn.initializer import Normal, initializer
     >>> initializer(Normal(0.5), (2, 3)).shape
@@ -114,7 +114,7 @@ class Normal(Initializer):
 
 
 class TruncatedNormal(Initializer):
-    """Normal draws of which only those between a and b deviations from the mean are taken.
+    """Normal samples of which only those between a and b deviations from the mean are taken.
 
     >>> from adjoint.nn.initializer import TruncatedNormal, initializer
     >>> bool((abs(initializer(TruncatedNormal(0.5), (100,))) <= 1).all())
@@ -134,7 +134,7 @@ class TruncatedNormal(Initializer):
 
 
 class Uniform(Initializer):
-    """Uniform draws between -scale and scale.
+    """Uniform samples between -scale and scale.
 
     >>> from adjoint.nn.initializer import Uniform, initializer
     >>> bool((abs(initializer(Uniform(0.5), (100,))) <= 0.5).all())
@@ -161,7 +161,7 @@ def fans(shape: Sequence[int]) -> tuple[int, int]:
 
 
 class XavierUniform(Initializer):
-    """Uniform draws with the variance 2 gain² / (fan_in + fan_out).
+    """Uniform samples with the variance 2 gain² / (fan_in + fan_out).
 
     >>> from adjoint.nn.initializer import XavierUniform, initializer
     >>> bool((abs(initializer(XavierUniform(), (3, 3))) <= 1).all())
@@ -176,7 +176,7 @@ class XavierUniform(Initializer):
 
 
 class XavierNormal(Initializer):
-    """Normal draws with the variance 2 gain² / (fan_in + fan_out).
+    """Normal samples with the variance 2 gain² / (fan_in + fan_out).
 
     >>> from adjoint.nn.initializer import XavierNormal, initializer
     >>> initializer(XavierNormal(), (3, 3)).shape
@@ -212,7 +212,7 @@ class _He(Initializer):
 
 
 class HeUniform(_He):
-    """Uniform draws with the variance gain² / fan, the gain that of the nonlinearity.
+    """Uniform samples with the variance gain² / fan, the gain that of the nonlinearity.
 
     >>> from adjoint.nn.initializer import HeUniform, initializer
     >>> bool((abs(initializer(HeUniform(), (2, 6))) <= 1).all())
@@ -224,7 +224,7 @@ class HeUniform(_He):
 
 
 class HeNormal(_He):
-    """Normal draws with the variance gain² / fan, the gain that of the nonlinearity.
+    """Normal samples with the variance gain² / fan, the gain that of the nonlinearity.
 
     >>> from adjoint.nn.initializer import HeNormal, initializer
     >>> initializer(HeNormal(mode="fan_out"), (2, 6)).shape

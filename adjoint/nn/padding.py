@@ -23,7 +23,7 @@ class _Padding(Cell):
         widths = (padding,) * (2 * self.rank) if isinstance(padding, int) else tuple(padding)
         if len(widths) != 2 * self.rank or not all(isinstance(n, int) for n in widths):
             raise ArgumentError(
-                f"{type(self).__name__}: padding must be a whole number, or {2 * self.rank} of them, not "
+                f"{type(self).__name__}: padding must be an integer, or {2 * self.rank} of them, not "
                 f"{padding!r}{called_at()}"
             )
         self.padding, self.value = widths, 0.0

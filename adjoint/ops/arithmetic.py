@@ -290,7 +290,7 @@ class Conj(_ComplexPart):
 @register
 @dataclass(frozen=True)
 class Cast(Linear):
-    """The values in another dtype. From complex to real the imaginary part is dropped; whole numbers end a gradient."""
+    """The values in another dtype. From complex to real the imaginary part is dropped; integers end a gradient."""
 
     dtype: np.dtype
 

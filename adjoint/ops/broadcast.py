@@ -114,5 +114,5 @@ def batch_all(dims: Sequence[int | None], xs: Sequence[Any]) -> list[Any]:
 
 
 def is_plain(*xs: Any) -> bool:
-    """Whether all values are plain arrays, not followed by any transform."""
+    """Whether all values are plain arrays, not tracked by any transform."""
     return not any(isinstance(x, Value) for x in xs)

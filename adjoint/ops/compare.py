@@ -96,7 +96,7 @@ class IsNan(Discrete):
 
 
 class Rounding(Discrete):
-    """To a whole number, kept in the input's dtype."""
+    """To an integer, kept in the input's dtype."""
 
     edges = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30)
 
@@ -104,7 +104,7 @@ class Rounding(Discrete):
 @register
 @dataclass(frozen=True)
 class Floor(Rounding):
-    """The largest whole number not above x."""
+    """The largest integer not above x."""
 
     def eval(self, xp, x):
         return python(xp.floor(x), x)
@@ -113,7 +113,7 @@ class Floor(Rounding):
 @register
 @dataclass(frozen=True)
 class Ceil(Rounding):
-    """The smallest whole number not below x."""
+    """The smallest integer not below x."""
 
     def eval(self, xp, x):
         return python(xp.ceil(x), x)
@@ -131,7 +131,7 @@ class Trunc(Rounding):
 @register
 @dataclass(frozen=True)
 class Round(Rounding):
-    """The nearest whole number, halves to the even one."""
+    """The nearest integer, halves to the even one."""
 
     def eval(self, xp, x):
         return python(xp.round(x), x)

@@ -23,7 +23,7 @@ def _picked(op, x, indices):
     """The shape of x[indices]."""
     for i in indices:
         if i.dtype.kind not in "iu":
-            raise DtypeError(f"{op}: an index array must hold whole numbers, not {i.dtype}; cast it to int64")
+            raise DtypeError(f"{op}: an index array must hold integers, not {i.dtype}; cast it to int64")
     if len(indices) > x.ndim:
         raise IndexingError(f"{op}: {len(indices)} index arrays for an input of {x.ndim} axes")
     return broadcast(op, indices) + x.shape[len(indices) :]
@@ -77,7 +77,7 @@ class Gather(Linear):
 
     @classmethod
     def errors(cls):
-        yield cls(), (Spec((3,)), Spec((2,))), "must hold whole numbers"
+        yield cls(), (Spec((3,)), Spec((2,))), "must hold integers"
         yield (
             cls(),
             (Spec((3,)), Spec((2,), np.dtype(int)), Spec((2,), np.dtype(int))),

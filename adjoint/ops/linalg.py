@@ -79,7 +79,7 @@ def check_square(op: Op, shape: Shape) -> None:
 
 
 def inexact_dtype(dtype: np.dtype) -> np.dtype:
-    """Whole numbers are computed in float64."""
+    """Integers are computed in float64."""
     return dtype if is_inexact(dtype) else float64
 
 

@@ -1,4 +1,4 @@
-"""Random bits: the one card behind every draw."""
+"""Random bits: the one card behind every sample."""
 
 from __future__ import annotations
 
@@ -24,43 +24,43 @@ BLOCK = 32768  # elements that are hashed at once: they stay in the cache
 @register
 @dataclass(frozen=True)
 class Bits(NotDifferentiable):
-    """64 random bits for each element, as a whole number: `Bits(shape)(ticket)`, the same for the same ticket.
+    """64 random bits for each element, as an integer: `Bits(shape)(counter)`, the same for the same counter.
 
-    An element's bits are a hash of the ticket and of its place. Along the first `shared` axes the place does not count: there
-    the ticket alone makes the difference, whose axes are the first ones of the shape. Further inputs are not read; where one
+    An element's bits are a hash of the counter and of its place. Along the first `shared` axes the place does not count: there
+    the counter alone makes the difference, whose axes are the first ones of the shape. Further inputs are not read; where one
     of them is a batch, each example has bits of its own.
     """
 
     shape: Shape
     shared: int = 0
 
-    def infer(self, ticket, *like):
+    def infer(self, counter, *like):
         return Spec(self.shape, int64)
 
-    def eval(self, xp, ticket, *like):
-        axes = np.ndim(ticket)
-        tickets = np.broadcast_to(ticket, self.shape[:axes]).ravel().tolist()
+    def eval(self, xp, counter, *like):
+        axes = np.ndim(counter)
+        counters = np.broadcast_to(counter, self.shape[:axes]).ravel().tolist()
         length, places = prod(self.shape[axes:]), prod(self.shape[self.shared : axes])
-        keys = [mixed(t * STEP) for t in tickets]
+        keys = [mixed(t * STEP) for t in counters]
         starts = _column(key + row % places * length * STEP for row, key in enumerate(keys))
         others = _column(mixed(key + STEP) for key in keys)
-        bits = np.empty((len(tickets), length), np.uint64)
+        bits = np.empty((len(counters), length), np.uint64)
         rows = max(1, BLOCK // max(1, length))
-        for r in range(0, len(tickets), rows):
+        for r in range(0, len(counters), rows):
             for k in range(0, length, BLOCK):
                 part = slice(r, r + rows)
                 _fill(bits[part, k : k + BLOCK], starts[part] + np.uint64(k * STEP & WORD), others[part])
         return bits.view(np.int64).reshape(self.shape)
 
-    def vmap(self, dims, ticket, *like):
-        size = batch_size(dims, (ticket, *like))
+    def vmap(self, dims, counter, *like):
+        size = batch_size(dims, (counter, *like))
         if dims[0] is not None:
-            ticket = batch_front(ticket, dims[0])
-        elif shape_of(ticket):
-            ticket = reshape(ticket, (1, *shape_of(ticket)))
+            counter = batch_front(counter, dims[0])
+        elif shape_of(counter):
+            counter = reshape(counter, (1, *shape_of(counter)))
         own = any(d is not None for d in dims[1:])
         batched = Bits((size, *self.shape), 0 if own else self.shared + 1)
-        return batched(ticket, *(batch_front(x, d) for x, d in zip(like, dims[1:], strict=True)))
+        return batched(counter, *(batch_front(x, d) for x, d in zip(like, dims[1:], strict=True)))
 
     @classmethod
     def samples(cls, draw: Any) -> Any:

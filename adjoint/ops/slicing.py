@@ -1,4 +1,4 @@
-"""Cards of parts with known places: slices and whole numbers as indices, and padding."""
+"""Cards of parts with known places: slices and integers as indices, and padding."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def freeze(index: tuple) -> BasicIndex:
 
 
 class Indexed(Op):
-    """Ops with a static `index` of whole numbers, slices and new axes."""
+    """Ops with a static `index` of integers, slices and new axes."""
 
     complex, total = True, True
     index: BasicIndex
@@ -103,7 +103,7 @@ def _bounds(index: BasicIndex, shape: Shape) -> list[tuple[int, int]]:
 @register
 @dataclass(frozen=True)
 class GetItem(Indexed, View):
-    """x[index] for whole numbers, slices and new axes."""
+    """x[index] for integers, slices and new axes."""
 
     index: BasicIndex
 

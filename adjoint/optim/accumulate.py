@@ -31,7 +31,7 @@ class GradientAccumulation:
     def __init__(self, steps: int = 4, optimiser: Optimizer | None = None) -> None:
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise ArgumentError(
-                f"GradientAccumulation: steps must be a whole number above zero, not {steps!r}{called_at()}"
+                f"GradientAccumulation: steps must be an integer above zero, not {steps!r}{called_at()}"
             )
         self.accumulation_steps = steps
         self.optimiser = optimiser

@@ -27,7 +27,7 @@ def _by_epoch(make: Callable[P, Rate]) -> Callable[P, list[float]]:
             value = given.get(name, 1)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 raise ArgumentError(
-                    f"{make.__name__}: {name} must be a whole number above zero, not {value!r}{called_at()}"
+                    f"{make.__name__}: {name} must be an integer above zero, not {value!r}{called_at()}"
                 )
         rate = make(*args, **kwargs)
         return [rate(i // given["step_per_epoch"]) for i in range(given["total_step"])]

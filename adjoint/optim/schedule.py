@@ -168,7 +168,7 @@ def _whole(schedule: Any, **values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise ArgumentError(
-                f"{type(schedule).__name__}: {name} must be a whole number above zero, not {value!r}{called_at()}"
+                f"{type(schedule).__name__}: {name} must be an integer above zero, not {value!r}{called_at()}"
             )
 
 

@@ -81,7 +81,7 @@ def load_checkpoint(
     arrays, metadata = safetensors.read(ckpt_file_name)
     skip = filter_prefix if isinstance(filter_prefix, str) else tuple(filter_prefix)
     numbers = {n.removeprefix(VALUE): _plain(n, text) for n, text in metadata.items() if n.startswith(VALUE)}
-    ticket = _ticket(ckpt_file_name, numbers) if restore_random else None
+    counter = _counter(ckpt_file_name, numbers) if restore_random else None
     wanted = {} if net is None else named_values(net)
     frozen = {n for n, p in wanted.items() if isinstance(p, Parameter) and not p.requires_grad}
     found: dict[str, Any] = {
@@ -91,8 +91,8 @@ def load_checkpoint(
     }
     if net is not None:
         load_param_into_net(net, found, strict_load)
-    if ticket is not None:
-        PROGRAM.resume(ticket)
+    if counter is not None:
+        PROGRAM.resume(counter)
     return {**found, **numbers}
 
 
@@ -155,14 +155,14 @@ def named_values(obj: Any) -> dict[str, Any]:
     )
 
 
-def _ticket(path: str | os.PathLike[str], numbers: Mapping[str, Any]) -> int:
+def _counter(path: str | os.PathLike[str], numbers: Mapping[str, Any]) -> int:
     """Where random draws stood when a file was written."""
-    ticket = numbers.get(RANDOM)
-    if type(ticket) is not int or not 0 <= ticket < 2**63:
+    counter = numbers.get(RANDOM)
+    if type(counter) is not int or not 0 <= counter < 2**63:
         raise CheckpointError(
-            f"{os.fsdecode(path)} does not say where random draws stood: {RANDOM!r} is {ticket!r}{called_at()}"
+            f"{os.fsdecode(path)} does not say where random draws stood: {RANDOM!r} is {counter!r}{called_at()}"
         )
-    return ticket
+    return counter
 
 
 def _parts(obj: Any) -> Sequence[Any]:

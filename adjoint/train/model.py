@@ -214,7 +214,7 @@ def _check_trained(network: Cell, loss_fn: Any, optimizer: Any) -> None:
 def _check_whole(**values: Any) -> None:
     for name, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-            raise ArgumentTypeError(f"Model: {name} must be a whole number, not {value!r}{called_at()}")
+            raise ArgumentTypeError(f"Model: {name} must be an integer, not {value!r}{called_at()}")
 
 
 def _check_dataset(name: str, dataset: Any) -> None:

@@ -155,7 +155,7 @@ def test_a_loop_that_is_left_early_ends_the_thread():
         (lambda: ArrayDataset(["a"]), ValueError, "numbers"),
         (lambda: ArrayDataset(np.array([None])), ValueError, "numbers"),
         (lambda: numbers().batch(0), ValueError, "at least 1"),
-        (lambda: numbers().batch(2.5), ValueError, "whole number"),
+        (lambda: numbers().batch(2.5), ValueError, "integer"),
         (lambda: numbers().prefetch(0), ValueError, "at least 1"),
         (lambda: numbers().split(1.5), ValueError, "between 0 and 1"),
         (lambda: GeneratorDataset(iter([1])), ValueError, "only once"),

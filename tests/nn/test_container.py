@@ -105,7 +105,7 @@ def test_mistakes():
         nn.SequentialCell(lambda x: x)
     with pytest.raises(IndexError, match="there is no Cell 3, only 1"):
         nn.CellList([nn.ReLU()])[3]
-    with pytest.raises(TypeError, match="must be a whole number"):
+    with pytest.raises(TypeError, match="must be an integer"):
         nn.CellList([nn.ReLU()])["a"]
     with pytest.raises(IndexError, match="no place 5 among 1 Cells"):
         nn.CellList([nn.ReLU()]).insert(5, nn.ReLU())

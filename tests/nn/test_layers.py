@@ -210,12 +210,12 @@ X2, X4 = np.ones((2, 3)), np.ones((2, 3, 4, 4))
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: nn.Dense(0, 2), "Dense: in_channels must be a whole number above 0, not 0"),
+        (lambda: nn.Dense(0, 2), "Dense: in_channels must be an integer above 0, not 0"),
         (lambda: nn.Dense(4, 2)(X2), r"the last axis must have 4 elements, but the shape is \(2, 3\)"),
         (lambda: nn.Conv2d(3, 4, 3, pad_mode="full"), "pad_mode must be 'same', 'valid' or 'pad', not 'full'"),
         (lambda: nn.Conv2d(3, 4, 3, padding=1), "padding=1 needs pad_mode='pad'"),
         (lambda: nn.Conv2d(3, 4, 3, group=2), "do not make 2 equal groups"),
-        (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "kernel_size must be a whole number >= 1, or 2 of them"),
+        (lambda: nn.Conv2d(3, 4, (3, 3, 3)), "kernel_size must be an integer >= 1, or 2 of them"),
         (lambda: nn.Conv2dTranspose(3, 4, 3, output_padding=1), "output_padding needs pad_mode='pad'"),
         (lambda: nn.MaxPool2d(2, padding=1), "padding and ceil_mode need pad_mode='pad'"),
         (lambda: nn.AvgPool2d(2, pad_mode="full"), "pad_mode must be"),
@@ -230,7 +230,7 @@ X2, X4 = np.ones((2, 3)), np.ones((2, 3, 4, 4))
         (lambda: nn.GroupNorm(2, 3), "3 channels do not make 2 equal groups"),
         (lambda: nn.Embedding(3, 2, padding_idx=3), "padding_idx 3 is not one of 0 to 2"),
         (lambda: nn.Flatten(3)(X2), "the axes 3 to -1 are not there"),
-        (lambda: nn.ZeroPad2d((1, 2)), "must be a whole number, or 4 of them"),
+        (lambda: nn.ZeroPad2d((1, 2)), "must be an integer, or 4 of them"),
         (lambda: nn.Pad(((0, 1),))(X2), "1 pairs of widths"),
         (lambda: nn.Pad(((0, 1),), "EDGE"), "mode must be CONSTANT"),
         (lambda: nn.Upsample(), "one of size and scale_factor"),

@@ -23,7 +23,7 @@ ROWS, COLUMNS = np.array([2, 0, 2]), np.array([[1], [-1]])
 MASK = np.array([[True, False, False, True], [False, False, True, False], [True, True, False, False]])
 
 INDICES: list[Any] = [
-    # whole numbers and slices
+    # integers and slices
     0, -1, (1, 2), (1, 2, 1), (-3, -4, -2), np.int64(1), (np.int32(1), 2), np.array(2),
     slice(None), slice(1, None), slice(None, -1), slice(None, None, 2), slice(None, None, -1), slice(2, 0, -1),
     slice(5, 9), slice(-100, 100), slice(2, 1), (slice(1, 3), slice(None, None, -2)), (0, slice(None), 1),
@@ -31,14 +31,14 @@ INDICES: list[Any] = [
     # new axes and the ellipsis
     None, (None, 0), (0, None), (None, None), (slice(None), None, 1), (..., 0), (0, ...), (1, ..., 0), (..., None),
     (None, ..., slice(1, 2)), (0, 1, 1, ...), (..., slice(None, None, -1)),
-    # one array of whole numbers
+    # one array of integers
     ROWS, [2, 0, 2], [-1], [], [[]], [[0, 1], [1, 2]], (slice(None), [3, 0]), (slice(None), slice(None), [1, 1]),
     (..., [1, 0, 1]), (None, [1]), ([1], None), (slice(None), None, [1, 2]), (slice(None, None, -1), [1, 2]), COLUMNS,
     (slice(1, 3), slice(None), [1, 1, 0]), np.array([0, 1], "uint8"), np.zeros((0, 2), int),
     # several arrays side by side
     (ROWS, [1, 3, 0]), (ROWS, COLUMNS), ([0, 1], [1, 2], [0, 1]), (slice(None), [0, 1], [1, 0]),
     (slice(None), COLUMNS, [0, 1, 1]), ([0, 1], [1, 2], slice(None, None, -1)), ([0], [0, 1]), (..., [0, 1], [1, 0]),
-    # arrays and whole numbers: a number is an array without axes
+    # arrays and integers: a number is an array without axes
     (0, [1, 2]), ([1, 2], 0), (slice(None), [1, 2], 0), (slice(None), 0, [1, 0]), (1, slice(None), [1, 0]), (1, [2, 3], 0),
     # arrays apart: their axes come first
     ([0, 1], slice(None), [0, 1]), ([0, 2], ..., 1), (0, ..., [0, 1]), (ROWS, None, [1, 3, 0]), (COLUMNS, slice(1, 3), 0),
@@ -329,11 +329,11 @@ REFUSED: list[tuple[Any, str]] = [
     ([True, False], r"\(3, 4, 2\): the mask has 2 elements along axis 0 of size 3"),
     (MASK.T, r"\(3, 4, 2\): the mask has 4 elements along axis 0 of size 3"),
     ((..., ...), r"`\.\.\.` once"),
-    (1.0, r"1\.0 cannot be an index; use whole numbers"),
+    (1.0, r"1\.0 cannot be an index; use integers"),
     ([0.0, 1.0], r"\[0\.0, 1\.0\] cannot be an index"),
     ("name", "'name' cannot be an index"),
     (np.zeros(2), "a Tensor of float64 cannot be an index; cast it to int64"),
-    (slice(0.5, 2), r"a slice is bounded by whole numbers, not by 0\.5"),
+    (slice(0.5, 2), r"a slice is bounded by integers, not by 0\.5"),
     ([[0], [1, 2]], "rows of different lengths"),
 ]  # fmt: skip
 

@@ -297,7 +297,7 @@ def test_refusals():
     refusal(ShapeError, "must have 3 rows, as the matrix (3, 3)", linalg.solve, REGULAR, np.ones(2))
     refusal(ArgumentError, "trans must be 0, 1, 2", linalg.solve_triangular, REGULAR, C, trans="X")
     refusal(ArgumentError, "mode must be 'reduced', 'complete' or 'r'", linalg.qr, A, "raw")
-    refusal(ArgumentError, "the power must be a whole number, not 0.5", linalg.matrix_power, A, 0.5)
+    refusal(ArgumentError, "the power must be an integer, not 0.5", linalg.matrix_power, A, 0.5)
     refusal(ShapeError, "matrix_power: the last two axes of (2, 3)", linalg.matrix_power, oblong, 2)
 
 

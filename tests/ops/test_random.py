@@ -73,7 +73,7 @@ def test_a_seed_of_its_own(name: str) -> None:
 
 @pytest.mark.parametrize("seed", [-1, 1.5, True, "1", None])
 def test_a_seed_that_is_none(seed: Any) -> None:
-    with pytest.raises(ValueError, match="the seed must be a whole number >= 0"):
+    with pytest.raises(ValueError, match="the seed must be an integer >= 0"):
         ad.set_seed(seed)
 
 
@@ -231,7 +231,7 @@ def fits(counts: np.ndarray) -> bool:
 
 
 def test_bits_are_even_and_do_not_follow_from_one_another() -> None:
-    """Along one long draw, and from ticket to ticket in many short ones."""
+    """Along one long draw, and from counter to counter in many short ones."""
     long = ops.Bits((1 << 18,))(np.int64(12345))
     short = ops.Bits((1 << 16, 4), 1)(np.arange(1 << 16) + 999)
     for bits, after in ((long[:-1], long[1:]), (short[:-1, 0], short[1:, 0]), (short[:, 0], short[:, 1])):
@@ -240,11 +240,11 @@ def test_bits_are_even_and_do_not_follow_from_one_another() -> None:
             assert fits(np.bincount(a, minlength=64)) and fits(np.bincount(a * 64 + b, minlength=4096))
 
 
-def test_every_bit_of_a_ticket_changes_half_of_the_bits() -> None:
-    tickets = np.random.default_rng(0).integers(0, 2**62, 1000)
-    before = ops.Bits((1000, 1), 1)(tickets)
+def test_every_bit_of_a_counter_changes_half_of_the_bits() -> None:
+    counters = np.random.default_rng(0).integers(0, 2**62, 1000)
+    before = ops.Bits((1000, 1), 1)(counters)
     for k in range(62):
-        changed = np.unpackbits((ops.Bits((1000, 1), 1)(tickets ^ (1 << k)) ^ before).view(np.uint8))
+        changed = np.unpackbits((ops.Bits((1000, 1), 1)(counters ^ (1 << k)) ^ before).view(np.uint8))
         assert abs(changed.mean() - 0.5) < 5 * 0.5 / 64000**0.5
 
 

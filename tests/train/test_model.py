@@ -274,7 +274,7 @@ def test_shuffling_and_dropout_go_on_where_they_stood(tmp_path):
     straight.fit(4, data)
     (first, data), saver = start(), ModelCheckpoint("net", tmp_path, keep=1)
     first.fit(2, data, callbacks=saver)
-    for earlier in (False, True):  # the saved ticket may lie ahead or behind
+    for earlier in (False, True):  # the saved counter may lie ahead or behind
         if earlier:
             ad.set_seed(5)
         second = classifier(dropout=0.3)

@@ -50,7 +50,7 @@ def test_an_optimiser_may_train_the_loss_too():
         (lambda: Model(nn.Dense(2, 2), optimizer=3), "optimizer must be an optimiser or a function .*not 3"),
         (lambda: TrainOneStepCell(nn.Dense(2, 2), None), "TrainOneStepCell: optimizer must be .*not None"),
         (lambda: TrainOneStepCell(lambda x: x, lambda grads: None), "network must be a Cell"),
-        (lambda: classifier().fit("1", PAIRS), "epoch must be a whole number, not '1'"),
+        (lambda: classifier().fit("1", PAIRS), "epoch must be an integer, not '1'"),
         (lambda: classifier().fit(1, PAIRS, valid_frequency=0.5), "valid_frequency must be a whole"),
         (lambda: classifier().fit(1, None), "train_dataset must be a dataset, .*not None"),
         (lambda: classifier().fit(1, PAIRS, 3), "valid_dataset must be a dataset, .*not 3"),

@@ -60,7 +60,7 @@ def _masked_softmax(x: Any, allowed: Any) -> Any:
 
 
 def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
-    """The rows of a table at these whole numbers; the row `padding_idx` gets no gradient.
+    """The rows of a table at these integers; the row `padding_idx` gets no gradient.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.embedding(Tensor([2, 0]), Tensor([[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])))
@@ -69,7 +69,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     """
     input = _index_array(input)
     if dtype_of(input).kind not in "iu":
-        raise DtypeError(f"embedding: the input must hold whole numbers, not {dtype_of(input)}{called_at()}")
+        raise DtypeError(f"embedding: the input must hold integers, not {dtype_of(input)}{called_at()}")
     if len(shape_of(weight)) != 2:
         raise ShapeError(f"embedding: the weight must be a table of rows, not of shape {shape_of(weight)}{called_at()}")
     rows = take(weight, input, 0)

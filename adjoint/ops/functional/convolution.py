@@ -25,7 +25,7 @@ def sizes_of(what: str, name: str, value: Any, rank: int, least: int = 1) -> tup
     sizes = sizes * rank if len(sizes) == 1 else sizes
     if len(sizes) != rank or any(n < least for n in sizes):
         several = f", or {rank} of them" if rank > 1 else ""
-        raise ArgumentError(f"{what}: {name} must be a whole number >= {least}{several}, not {value!r}{called_at()}")
+        raise ArgumentError(f"{what}: {name} must be an integer >= {least}{several}, not {value!r}{called_at()}")
     return sizes
 
 

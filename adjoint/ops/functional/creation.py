@@ -80,7 +80,7 @@ def full_like(input: Any, fill_value: Any, dtype: Any = None) -> Any:
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
-    """Numbers from `start` up to, without, `end`. Whole numbers give int64, others float32.
+    """Numbers from `start` up to, without, `end`. Integers give int64, others float32.
 
     >>> from adjoint import ops
     >>> print(ops.arange(3), ops.arange(0, 1, 0.5))

@@ -138,10 +138,10 @@ def _known(x: Any) -> np.ndarray | None:
 
 
 def _lengths(name: str, given: Any, samples: int, most: int) -> Any:
-    """A whole number for each sample, none above `most`."""
+    """An integer for each sample, none above `most`."""
     given = array(given)
     if dtype_of(given).kind not in "iu":
-        raise DtypeError(f"ctc_loss: {name} must be whole numbers, not {dtype_of(given)}{called_at()}")
+        raise DtypeError(f"ctc_loss: {name} must be integers, not {dtype_of(given)}{called_at()}")
     if shape_of(given) != (samples,) and not (samples == 1 and shape_of(given) == ()):
         raise ShapeError(
             f"ctc_loss: {name} must have a number for each of the {samples} samples, not the shape "
@@ -158,7 +158,7 @@ def _labels(targets: Any, target_lengths: Any, samples: int, classes: int, blank
     targets = array(targets)
     shape = shape_of(targets)
     if dtype_of(targets).kind not in "iu":
-        raise DtypeError(f"ctc_loss: targets must be whole numbers, not {dtype_of(targets)}{called_at()}")
+        raise DtypeError(f"ctc_loss: targets must be integers, not {dtype_of(targets)}{called_at()}")
     if len(shape) not in (1, 2) or (len(shape) == 2 and shape[0] != samples):
         raise ShapeError(
             f"ctc_loss: targets must have the shape ({samples}, S), or be the labels of all samples one behind the other, "

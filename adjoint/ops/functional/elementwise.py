@@ -400,7 +400,7 @@ def logical_xor(input: Any, other: Any) -> Any:
 
 
 def cast(input: Any, dtype: Any) -> Any:
-    """The values in another dtype. A cast to whole numbers ends the gradient.
+    """The values in another dtype. A cast to integers ends the gradient.
 
     >>> import adjoint as ad
     >>> print(ad.ops.cast(ad.Tensor([1.7]), ad.int32))

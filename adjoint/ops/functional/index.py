@@ -77,7 +77,7 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
 
 
 def place(index: Any) -> Any:
-    """The step to the elements that NumPy shows as a view: an index of whole numbers, slices, `...` and new axes; else None."""
+    """The step to the elements that NumPy shows as a view: an index of integers, slices, `...` and new axes; else None."""
     parts = index if isinstance(index, tuple) else (index,)
     if all(type(i) in _BASIC for i in parts):
         return card(GetItem, freeze(_items(index)))
@@ -90,7 +90,7 @@ _BASIC = (int, slice, type(None), type(Ellipsis))
 
 @dataclass(frozen=True, eq=False)
 class _Item:
-    """x[index] where a whole number in the index is known only when a graph runs, as a step of a view."""
+    """x[index] where an integer in the index is known only when a graph runs, as a step of a view."""
 
     index: Any
 
@@ -137,7 +137,7 @@ def _fitted(value: Any, rank: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class _Array:
-    """An array within an index, of whole numbers; a mask comes as positions."""
+    """An array within an index, of integers; a mask comes as positions."""
 
     values: Any
     size: int | None = None  # the length of the mask, which must be that of the axis
@@ -148,7 +148,7 @@ class _Array:
 
 
 def _items(index: Any) -> tuple:
-    """The index as a tuple of whole numbers, slices, None, Ellipsis and arrays."""
+    """The index as a tuple of integers, slices, None, Ellipsis and arrays."""
     items: list[Any] = []
     for i in index if isinstance(index, tuple) else (index,):
         items += _item(i)
@@ -187,11 +187,11 @@ def _bound(v: Any) -> int | None:
     except TypeError as error:
         if isinstance(error, AdjointError):
             raise
-        raise IndexingError(f"a slice is bounded by whole numbers, not by {v!r}{called_at()}") from None
+        raise IndexingError(f"a slice is bounded by integers, not by {v!r}{called_at()}") from None
 
 
 def _listed(i: Any) -> Any:
-    """An index given as a list, a boolean, or an object that counts as a whole number."""
+    """An index given as a list, a boolean, or an object that counts as an integer."""
     if isinstance(i, (list, tuple)) and any(isinstance(x, Value) for x in tree.leaves(i)):
         return array(i)
     try:
@@ -202,7 +202,7 @@ def _listed(i: Any) -> Any:
         ) from None
     if found.dtype.kind not in "biu" and found.size:
         raise IndexingError(
-            f"{i!r:.80} cannot be an index; use whole numbers, slices, `...`, None, and arrays or lists of whole numbers "
+            f"{i!r:.80} cannot be an index; use integers, slices, `...`, None, and arrays or lists of integers "
             f"or booleans{called_at()}"
         )
     return found if found.size else found.astype(int)
@@ -216,7 +216,7 @@ class _Advanced:
         consumed = sum(i is not None and i is not Ellipsis and not (type(i) is _Array and i.new) for i in items)
         if consumed > len(shape):
             raise self._misfit(f"it names {consumed} axes")
-        # Beside arrays a whole number counts as an array without axes.
+        # Beside arrays an integer counts as an array without axes.
         entries = [_Array(np.asarray(i)) if type(i) is int else i for i in items]
         spots = [k for k, e in enumerate(entries) if type(e) is _Array]
         adjacent = spots[-1] - spots[0] == len(spots) - 1  # `...` parts two arrays even if it stands for no axis

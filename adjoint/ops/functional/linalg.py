@@ -163,7 +163,7 @@ def matrix_power(input: Any, n: int) -> Any:
 
 def _whole(n: Any) -> int:
     if not isinstance(n, (int, np.integer)):
-        raise located(ArgumentError(f"matrix_power: the power must be a whole number, not {n!r}"))
+        raise located(ArgumentError(f"matrix_power: the power must be an integer, not {n!r}"))
     return int(n)
 
 

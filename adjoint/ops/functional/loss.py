@@ -194,7 +194,7 @@ def cross_entropy(
     input: Any, target: Any, weight: Any = None, ignore_index: int = -100, reduction: str = "mean",
     label_smoothing: float = 0.0,
 ) -> Any:  # fmt: skip
-    """Cross-entropy of softmax(input) against classes, given as whole numbers, or against probabilities.
+    """Cross-entropy of softmax(input) against classes, given as integers, or against probabilities.
 
     The classes are axis 1 of the input (the only one of a single sample). `weight` scales each class; samples of the
     class `ignore_index` count nothing, and the mean is over the weights of the others. `label_smoothing` mixes the target

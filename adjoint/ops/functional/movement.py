@@ -260,7 +260,7 @@ def _index_array(indices: Any) -> Any:
     if isinstance(indices, (Value, np.ndarray, int)):
         return indices
     array = np.asarray(indices)
-    return array if array.size else array.astype(int)  # an empty list is one of whole numbers
+    return array if array.size else array.astype(int)  # an empty list is one of integers
 
 
 def _grid_index(what: str, x: Any, indices: Any, axis: int, whole: bool = False) -> list[Any]:

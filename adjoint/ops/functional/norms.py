@@ -146,7 +146,7 @@ def cond(input: Any, p: Order = None) -> Any:
 def matrix_rank(input: Any, tol: Any = None, rtol: float | None = None) -> Any:
     """The number of singular values above `tol`, by default `rtol` times the largest, which is by default rounding.
 
-    A whole number, without a derivative.
+    An integer, without a derivative.
 
     >>> from adjoint.ops.functional import linalg
     >>> print(linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]))

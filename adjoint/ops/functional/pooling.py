@@ -190,7 +190,7 @@ def _adaptive(what: str, rank: int, x: Any, output_size: Any, collapse: Callable
     sizes = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * rank
     if len(sizes) != rank or any(n is not None and n < 1 for n in sizes):
         raise ArgumentError(
-            f"{what}: output_size must be a whole number >= 1 or {rank} of them (None keeps a size), not "
+            f"{what}: output_size must be an integer >= 1 or {rank} of them (None keeps a size), not "
             f"{output_size!r}{called_at()}"
         )
     _check_filled(what, shape_of(x), shape_of(x)[first:])

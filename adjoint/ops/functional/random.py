@@ -1,10 +1,10 @@
-"""Random draws, from the seed of the whole program or from a seed of their own.
+"""Random samples, from the seed of the whole program or from a seed of their own.
 
-`set_seed` makes a program repeat itself exactly: the same draws, whether it runs in dynamic mode, in the interpreter or as machine
-code. A compiled function draws anew in each call. Draws with parameters (`normal`, `uniform`, `gumbel_softmax`, ...) are
+`set_seed` makes a program repeat itself exactly: the same samples, whether it runs in dynamic mode, in the interpreter or as machine
+code. A compiled function samples anew in each call. Samples with parameters (`normal`, `uniform`, `gumbel_softmax`, ...) are
 differentiable in those parameters.
 
-Under `vmap` each example draws for itself. A draw of a given shape with a seed of its own (`rand(3, seed=0)`) is one for all of them.
+Under `vmap` each example samples for itself. A sample of a given shape with a seed of its own (`rand(3, seed=0)`) is one for all of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.random import PROGRAM, first_ticket, lanes, source
+from adjoint.core.random import PROGRAM, first_counter, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
@@ -38,12 +38,12 @@ from adjoint.ops.language import (
 from adjoint.ops.random import Bits
 from adjoint.ops.transcendental import cos
 
-#: Bits of a number below 1 in each dtype; in others the draw is made in float32.
+#: Bits of a number below 1 in each dtype; in others the sample is made in float32.
 _DIGITS = {"float64": 53, "complex128": 53, "float32": 24, "float16": 11, "bfloat16": 8}
 
 
 def set_seed(seed: int) -> None:
-    """Start all draws anew from this seed.
+    """Start all samples anew from this seed.
 
     >>> import adjoint as ad
     >>> ad.set_seed(1)
@@ -53,7 +53,7 @@ def set_seed(seed: int) -> None:
     True
     """
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise ArgumentError(f"set_seed: the seed must be a whole number >= 0, not {seed!r}{called_at()}")
+        raise ArgumentError(f"set_seed: the seed must be an integer >= 0, not {seed!r}{called_at()}")
     PROGRAM.restart(int(seed))
 
 
@@ -62,17 +62,17 @@ def set_seed(seed: int) -> None:
 
 def _bits(shape: tuple[int, ...], seed: int | None, like: Any = None) -> Any:
     """64 random bits for each element and each example of a batch; with a seed, for each example only if `like` is a batch."""
-    ticket, around = (source.get().take(), lanes()) if seed is None else (first_ticket(seed), [])
-    return card(Bits, shape)(ticket, *around, *([like] if isinstance(like, Value) else []))
+    counter, around = (source.get().take(), lanes()) if seed is None else (first_counter(seed), [])
+    return card(Bits, shape)(counter, *around, *([like] if isinstance(like, Value) else []))
 
 
 def _top(bits: Any, count: int) -> Any:
-    """The first bits as a whole number >= 0."""
+    """The first bits as an integer >= 0."""
     return bitwise_and(right_shift(bits, 64 - count), 2**count - 1)
 
 
 def _working(dtype: Any) -> np.dtype:
-    """The dtype in which a draw is made that is to have this dtype."""
+    """The dtype in which a sample is made that is to have this dtype."""
     return float64 if np.dtype(dtype) in (float64, np.complex128) else float32
 
 
@@ -106,11 +106,11 @@ def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
     return _size(size[0]) if len(size) == 1 else tuple(int(n) for n in size)
 
 
-# ---------------------------------------------------------------- draws
+# ---------------------------------------------------------------- samples
 
 
 def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
-    """Uniform draws between 0 and 1.
+    """Uniform samples between 0 and 1.
 
     >>> from adjoint import ops
     >>> ops.rand(2, 3, seed=0).shape
@@ -120,7 +120,7 @@ def rand(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
 
 
 def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
-    """Normal draws with mean 0 and deviation 1.
+    """Normal samples with mean 0 and deviation 1.
 
     >>> from adjoint import ops
     >>> ops.randn(2, 3, seed=0).shape
@@ -130,7 +130,7 @@ def randn(*size: Any, dtype: Any = None, seed: int | None = None) -> Any:
 
 
 def rand_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
-    """Uniform draws in the shape and dtype of the input.
+    """Uniform samples in the shape and dtype of the input.
 
     >>> from adjoint import ops
     >>> ops.rand_like(ops.ones((2, 3))).shape
@@ -140,7 +140,7 @@ def rand_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
 
 
 def randn_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
-    """Normal draws in the shape and dtype of the input.
+    """Normal samples in the shape and dtype of the input.
 
     >>> from adjoint import ops
     >>> ops.randn_like(ops.ones((2, 3))).shape
@@ -150,14 +150,14 @@ def randn_like(input: Any, seed: int | None = None, dtype: Any = None) -> Any:
 
 
 def randint(low: int, high: int, size: Any, seed: int | None = None, dtype: Any = None) -> Any:
-    """Whole numbers from `low` up to, without, `high`.
+    """Integers from `low` up to, without, `high`.
 
     >>> from adjoint import ops
     >>> bool((ops.randint(0, 2, (5,)) < 2).all())
     True
     """
     if not low < high:
-        raise ArgumentError(f"randint: there is no whole number from {low} up to, without, {high}{called_at()}")
+        raise ArgumentError(f"randint: there is no integer from {low} up to, without, {high}{called_at()}")
     drawn = mod(_top(_bits(_size(size), seed), 63), int(high) - int(low)) + int(low)
     return wrap(cast(drawn, dtype or int64))
 
@@ -173,7 +173,7 @@ def randperm(n: int, seed: int | None = None, dtype: Any = None) -> Any:
 
 
 def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = None) -> Any:
-    """Normal draws; differentiable in `mean` and `stddev`.
+    """Normal samples; differentiable in `mean` and `stddev`.
 
     >>> import adjoint as ad
     >>> print(ad.grad(lambda m: ad.ops.normal((4,), m, 1.0).sum())(0.0))
@@ -183,7 +183,7 @@ def normal(shape: Any, mean: Any = 0.0, stddev: Any = 1.0, seed: int | None = No
 
 
 def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, seed: int | None = None) -> Any:
-    """Uniform draws between two bounds; differentiable in them.
+    """Uniform samples between two bounds; differentiable in them.
 
     >>> from adjoint import ops
     >>> bool((ops.uniform((5,), 2.0, 3.0) >= 2).all())
@@ -193,7 +193,7 @@ def uniform(shape: Any, minval: Any = 0.0, maxval: Any = 1.0, seed: int | None =
 
 
 def exponential(shape: Any, rate: Any = 1.0, seed: int | None = None) -> Any:
-    """Exponential draws; differentiable in the rate.
+    """Exponential samples; differentiable in the rate.
 
     >>> from adjoint import ops
     >>> bool((ops.exponential((5,)) >= 0).all())
@@ -214,7 +214,7 @@ def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
 
 
 def gumbel(shape: Any, seed: int | None = None) -> Any:
-    """Standard Gumbel draws.
+    """Standard Gumbel samples.
 
     >>> from adjoint import ops
     >>> ops.gumbel((3,)).shape
@@ -224,7 +224,7 @@ def gumbel(shape: Any, seed: int | None = None) -> Any:
 
 
 def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1, seed: int | None = None) -> Any:
-    """A draw from the relaxed categorical distribution; with `hard` one-hot, with the derivative of the soft one.
+    """A sample of the relaxed categorical distribution; with `hard` one-hot, with the derivative of the soft one.
 
     >>> from adjoint import ops, Tensor
     >>> float(ops.gumbel_softmax(Tensor([0.0, 0.0]), hard=True).sum())
@@ -241,7 +241,7 @@ def gumbel_softmax(logits: Any, tau: float = 1.0, hard: bool = False, axis: int 
 
 
 def multinomial(input: Any, num_samples: int, replacement: bool = True, seed: int | None = None) -> Any:
-    """Positions drawn with probabilities proportional to the last axis.
+    """Positions sampled with probabilities proportional to the last axis.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.multinomial(Tensor([0.0, 1.0]), 3))
@@ -288,7 +288,7 @@ def dropout(input: Any, p: float = 0.5, training: bool = True, seed: int | None 
 def keep_mask(x: Any, p: float, shape: tuple[int, ...], seed: int | None = None) -> Any:
     """0 with probability p, else 1 / (1 - p): an array of this shape in the dtype of x, for each example of a batch."""
     dtype = dtype_of(x) if is_inexact(dtype_of(x)) else float32
-    # Taken as whole numbers, a share p of all bits lies below the limit.
+    # Taken as integers, a share p of all bits lies below the limit.
     limit = np.int64(min(round(p * 2.0**64) - 2**63, 2**63 - 1))
     keep = greater_equal(_bits(shape, seed, x), limit)
     return wrap(where(keep, dtype.type(1 / (1 - p) if p < 1 else 0), dtype.type(0)))

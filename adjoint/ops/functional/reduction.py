@@ -70,7 +70,7 @@ def _in_single(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _wide_whole(x: Any) -> Any:
-    """Whole numbers and booleans in 64 bits, as in NumPy: products of them overflow easily."""
+    """Integers and booleans in 64 bits, as in NumPy: products of them overflow easily."""
     dtype = dtype_of(x)
     if dtype.kind not in "biu" or dtype.itemsize == 8:
         return x

@@ -230,7 +230,7 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
 
 
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
-    """How often each whole number occurs, or the sum of the weights at its places (differentiable in them).
+    """How often each integer occurs, or the sum of the weights at its places (differentiable in them).
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.bincount(Tensor([0, 2, 2])))

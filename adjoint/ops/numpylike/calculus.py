@@ -250,7 +250,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     """As numpy.polyfit, for the coefficients alone; differentiable in x, y and w."""
     refuse("polyfit", full=full or None, cov=cov or None)
     if not isinstance(deg, (int, np.integer)):
-        raise ArgumentTypeError(f"polyfit: deg must be a whole number, not {deg!r}{called_at()}")
+        raise ArgumentTypeError(f"polyfit: deg must be an integer, not {deg!r}{called_at()}")
     x, y = _inexact(tensor(x)), _inexact(tensor(y))
     table = vander(x, int(deg) + 1)
     if w is not None:

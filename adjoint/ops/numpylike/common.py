@@ -69,14 +69,14 @@ def replaced(data: Any, change: Any) -> Any:
     return {k: replaced(x, change) for k, x in data.items()} if isinstance(data, dict) else data
 
 
-def is_followed(*data: Any) -> bool:
+def is_traced(*data: Any) -> bool:
     """Whether a derivative may be asked of a Tensor in these containers."""
     recording = context.open_tape.get() is not None
     return builtins.any(recording or x.tracked for x in values_in(data))
 
 
 def is_plain(*data: Any) -> bool:
-    """Whether NumPy itself can compute with these: no transform follows them, and none is of half precision."""
+    """Whether NumPy itself can compute with these: no transform traces them, and none is of half precision."""
     return context.open_tape.get() is None and builtins.all(x._trace is EAGER for x in values_in(data))
 
 
@@ -112,7 +112,7 @@ def stored(out: Any, y: Any, casting: str = "same_kind") -> Any:
     if isinstance(out, Value):
         out[...] = F.cast(y, out.dtype)  # type: ignore[index]
         return out
-    if is_followed(y):
+    if is_traced(y):
         raise CutGradientError(
             "`array += tensor` and `out=array` write a Tensor that is being differentiated into a NumPy array, which "
             "would cut its gradient. Write `array = array + tensor`, or make the array a Tensor first, with "

@@ -14,7 +14,7 @@ from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
 from adjoint.ops.language import broadcast_to, reshape, sgn, stop_gradient, where
-from adjoint.ops.numpylike.common import array_of, cast, is_followed, refuse, tensor, values_in
+from adjoint.ops.numpylike.common import array_of, cast, is_traced, refuse, tensor, values_in
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -89,7 +89,7 @@ def full(
 ) -> Any:
     """As numpy.full, differentiable in the value."""
     refuse("full", like=like)
-    if not is_followed(fill_value):
+    if not is_traced(fill_value):
         return wrap(np.full(_shape(shape), array_of(fill_value), dtype))
     return broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
 
@@ -132,7 +132,7 @@ def full_like(
 ) -> Any:
     """As numpy.full_like, differentiable in the value."""
     shape, dtype = _like(a, dtype, shape)
-    if not is_followed(fill_value):
+    if not is_traced(fill_value):
         return wrap(np.full(shape, array_of(fill_value), dtype))
     return broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
 
@@ -140,7 +140,7 @@ def full_like(
 def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
     """As numpy.arange(start, stop, step), differentiable in start and step; their number of elements is not."""
     refuse("arange", like=like)
-    if not is_followed(limits):
+    if not is_traced(limits):
         numbers: Any = [v.item() if isinstance(v, Tensor) else v for v in limits]
         return wrap(np.arange(*numbers, dtype=dtype))
     start, stop, step = (0, *limits, 1)[:3] if len(limits) == 1 else (*limits, 1)[:3]

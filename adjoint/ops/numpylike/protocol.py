@@ -1,6 +1,6 @@
 """NumPy's protocols: what `np.sin(x)`, `array * x` and `np.sum(x, 0)` mean for a Tensor in code that knows nothing of us.
 
-What no transform follows is computed by NumPy itself; what one follows, by the functions with NumPy's names in the
+What no transform traces is computed by NumPy itself; what one traces, by the functions with NumPy's names in the
 `numpy_*` files, so that it is differentiated.
 """
 
@@ -28,8 +28,8 @@ from adjoint.ops.numpylike import reduction as _r
 from adjoint.ops.numpylike.common import (
     array_of,
     cast,
-    is_followed,
     is_plain,
+    is_traced,
     one_axis,
     refuse,
     replaced,
@@ -110,7 +110,7 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
 def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     inputs = tuple(map(_operand, inputs))
     if not options:
-        by_numpy = is_plain(inputs) or (meaning(ufunc) is None and not is_followed(inputs))
+        by_numpy = is_plain(inputs) or (meaning(ufunc) is None and not is_traced(inputs))
         return _untracked(ufunc, inputs, {}) if by_numpy else wrap(_function(ufunc)(*inputs))
     outs = options.pop("out", (None,) * ufunc.nout)
     mask = options.pop("where", True)
@@ -216,7 +216,7 @@ def _outer(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
 def _at(ufunc: np.ufunc, inputs: tuple, options: dict) -> None:
     target, indices, *operands = inputs
     if not isinstance(target, Value):
-        if is_followed(operands):
+        if is_traced(operands):
             raise CutGradientError(
                 f"numpy.{ufunc.__name__}.at writes a Tensor that is being differentiated into a NumPy array, which would "
                 f"cut its gradient. Make the array a Tensor first, with adjoint.numpy.zeros.{called_at()}"
@@ -262,13 +262,13 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
     if function in _WRITES:
         target = args[0] if args else next(iter(kwargs.values()))
         # What an object array holds stays tracked: np.full(3, x) writes into one.
-        if isinstance(target, Value) or (is_followed(args, kwargs) and target.dtype != object):
+        if isinstance(target, Value) or (is_traced(args, kwargs) and target.dtype != object):
             return ours(*args, **kwargs)  # type: ignore[misc]
     elif function in _SHOWS:
         return function(*replaced(args, array_of), **replaced(kwargs, array_of))
     elif ours is not None and (kwargs.get("out") is not None or not is_plain(args, kwargs)):
         return ours(*args, **kwargs)
-    if is_followed(args, kwargs):
+    if is_traced(args, kwargs):
         return _by_elements(function, args, kwargs)
     y = _untracked(function, args, kwargs)
     return ours(*args, **kwargs) if ours is not None and _shares_elements(y, args) else y
@@ -283,7 +283,7 @@ def _shares_elements(y: Any, args: tuple) -> bool:
 
 
 def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:
-    """A function that is not in the table, on arrays of tracked elements: as slow as Python, but each one is followed."""
+    """A function that is not in the table, on arrays of tracked elements: as slow as Python, but each one is traced."""
     name = f"{function.__module__}.{function.__name__}"
     try:
         if function.__module__ == "numpy.linalg":

@@ -30,7 +30,7 @@ def _reduced(kind: Any, x: Any, axis: Any, keepdims: Any) -> Any:
 
 
 def _widened(x: Any, dtype: Any) -> Any:
-    """Sums and products of small whole numbers are taken in int64 or uint64, unless a dtype is given."""
+    """Sums and products of small integers are taken in int64 or uint64, unless a dtype is given."""
     return cast(x, dtype if dtype is not None else np.zeros(1, x.dtype).sum().dtype if x.dtype.kind in "biu" else None)
 
 

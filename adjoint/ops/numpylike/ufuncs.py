@@ -189,7 +189,7 @@ def _kl_div(x: Any, y: Any) -> Any:
 
 
 def _gamma(x: Any) -> Any:
-    """The gamma function: its sign below 0 changes at every whole number."""
+    """The gamma function: its sign below 0 changes at every integer."""
     below = stop_gradient(_c.where(less(x, 0), x, 0))
     return _c.where(equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
 

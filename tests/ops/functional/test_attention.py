@@ -104,7 +104,7 @@ X = ops.ones((2, 3))
         (lambda: ops.scaled_dot_product_attention(X, X[:, :2], X), "not the shapes (2, 3), (2, 2), (2, 3)"),
         (lambda: ops.scaled_dot_product_attention(X, X, X[:1]), "value (..., S, V) are needed"),
         (lambda: ops.scaled_dot_product_attention(X[0], X, X), "query (..., L, E)"),
-        (lambda: ops.embedding([0.5], X), "the input must hold whole numbers, not float64"),
+        (lambda: ops.embedding([0.5], X), "the input must hold integers, not float64"),
         (lambda: ops.embedding([0], X[0]), "the weight must be a table of rows, not of shape (3,)"),
         (lambda: ops.embedding([0], X, 2), "padding_idx 2 is outside a table of 2 rows"),
     ],

@@ -15,15 +15,15 @@ from adjoint.ops.movement import Reshape
 from adjoint.ops.random import FIRST, SECOND, STEP, Bits
 
 
-def bits_in_steps(builder: Builder, op: Bits, ticket: Node) -> Node | None:
+def bits_in_steps(builder: Builder, op: Bits, counter: Node) -> Node | None:
     """What `Bits.eval` computes, on whole numbers with a sign; None if there is nothing to compute."""
     if not prod(op.shape):
         return None
     mix, add = partial(_mixed, builder), partial(_step, builder, Add)
-    if ticket.shape:
-        lined_up = ticket.shape + (1,) * (len(op.shape) - ticket.ndim)
-        ticket = builder.build(card(Reshape, lined_up), (ticket,))
-    key = mix(_step(builder, Mul, ticket, _signed(STEP)))
+    if counter.shape:
+        lined_up = counter.shape + (1,) * (len(op.shape) - counter.ndim)
+        counter = builder.build(card(Reshape, lined_up), (counter,))
+    key = mix(_step(builder, Mul, counter, _signed(STEP)))
     other = mix(add(key, _signed(STEP)))
     x = key
     inner = op.shape[op.shared :]
