@@ -27,7 +27,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
-from adjoint.transforms.tape import Node, Tape, sweep
+from adjoint.transforms.tape import Record, Tape, sweep
 
 Weights = Parameter | Sequence[Parameter] | None
 
@@ -56,14 +56,13 @@ class Recording:
             return lowered(self.tape, self.out)
         return tree.map(lambda x: lowered(self.tape, x), self.out)
 
-    def seeds(self, out: Any, cotangent: Any = None) -> list[tuple[Node, Any]]:
+    def seeds(self, out: Any, cotangent: Any = None) -> list[tuple[Record, Any]]:
         """Where the sweep begins: the outputs' nodes, each with its cotangent; by default that of the sum of all."""
         ys = output_leaves(self.what, self.fn, out)
         gs = [ones_like(y) for y in ys] if cotangent is None else self._checked(cotangent, out, ys)
-        tape = self.tape
-        return [(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is tape]
+        return self.tape.seeds(ys, gs)
 
-    def pull(self, seeds: list[tuple[Node, Any]]) -> tuple[list[Any], list[Any]]:
+    def pull(self, seeds: list[tuple[Record, Any]]) -> tuple[list[Any], list[Any]]:
         """Gradients of the chosen inputs and of the weights."""
         found = sweep(seeds)
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
@@ -82,7 +81,7 @@ class Recording:
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
 
 
-def _hooked(tracked: Any, weight: Parameter) -> Node:
+def _hooked(tracked: Any, weight: Parameter) -> Record:
     """The node of a tracked Parameter, with the hooks that were registered on it."""
     node = tracked._extra
     node.hooks = getattr(weight._extra, "hooks", None)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context, tree
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import instantiate
 from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
@@ -193,7 +193,7 @@ def ones_like(y: Any) -> Any:
 
 def finished(value: Any, like: Any) -> Any:
     """A derivative as the user gets it: a Tensor, zeros where nothing flowed."""
-    return wrap(np.zeros(shape_of(like), dtype_of(like)) if value is ZERO else value)
+    return wrap(instantiate(value, like))
 
 
 def lowered(trace: Any, x: Any) -> Any:

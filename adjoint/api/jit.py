@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from adjoint import backends
-from adjoint import derive as derive  # fills the verbs that control flow speaks
 from adjoint.api.arguments import Call, Key, Signature
 from adjoint.api.compiled import (
     Compilation,

@@ -27,12 +27,8 @@ def _when_first_used(verb: str) -> Callable[..., Any]:
 
 for _verb in (
     "trace_function",
-    "grad_graph",
     "optimise",
     "executable",
-    "vjp_graph",
-    "jvp_graph",
-    "vmap_graph",
     "steps",
 ):
     setattr(verbs, _verb, _when_first_used(_verb))

@@ -5,6 +5,10 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+import numpy as np
+
+from adjoint.core.spec import dtype_of, shape_of
+
 
 class Absent(enum.Enum):
     """A derivative that needs no array."""
@@ -27,3 +31,12 @@ def add(a: Any, b: Any) -> Any:
     if a is ZERO:
         return b
     return a if b is ZERO else a + b
+
+
+def instantiate(derivative: Any, like: Any) -> Any:
+    """A derivative as an array: zeros like the value that it belongs to, where it is `ZERO`.
+
+    >>> instantiate(ZERO, np.ones(2)), instantiate(3.0, 1.0)
+    (array([0., 0.]), 3.0)
+    """
+    return np.zeros(shape_of(like), dtype_of(like)) if derivative is ZERO else derivative

@@ -92,7 +92,10 @@ def failure(op: Any, arrays: Any, error: Exception) -> Exception:
 
 def gathered(xs: tuple[Any, ...]) -> Any:
     """The inputs with object arrays of Tensors made Tensors again; None if there are none."""
-    if not any(type(x) is np.ndarray and x.dtype.hasobject for x in xs):
+    for x in xs:
+        if type(x) is np.ndarray and x.dtype.hasobject:
+            break
+    else:
         return None
     return tuple(language.array(x) if type(x) is np.ndarray and x.dtype.hasobject else x for x in xs)
 

@@ -45,7 +45,9 @@ def generate_grad_graph(forward_graph: Graph) -> Graph:
     >>> [float(g) for g in replay(ad.graph.generate_grad_graph(forward), [2.0, 3.0])]
     [3.0, 2.0]
     """
-    return verbs.grad_graph(forward_graph)
+    from adjoint.graph.derivatives import grad_graph
+
+    return grad_graph(forward_graph)
 
 
 def optimize_grad_graph(graph: Graph) -> Graph:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import shape_of
 from adjoint.core.verbs import verbs
-from adjoint.graph.control import Control, _spread, float_positions
+from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
+from adjoint.graph.nested import Control, float_positions, spread
 from adjoint.graph.node import Graph
 from adjoint.ops.broadcast import batch_front
 
@@ -29,17 +30,17 @@ class GraphCall(Control):
         return tuple(verbs.executable(self.graph, self.backend)(*xs))
 
     def vjp(self, gs, ys, *xs):
-        wanted, moving = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        pulled = self._of(verbs.vjp_graph(self.graph, wanted, moving))
-        return tuple(_spread(pulled(*xs, *(gs[i] for i in moving)), wanted, len(xs)))
+        wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
+        pulled = self._of(vjp_graph(self.graph, wanted, active))
+        return tuple(spread(pulled(*xs, *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
-        moving = tuple(i for i, t in enumerate(ts) if t is not ZERO)
+        active = tuple(i for i, t in enumerate(ts) if t is not ZERO)
         kept = float_positions(ys)
-        pushed = self._of(verbs.jvp_graph(self.graph, moving, kept))
-        return tuple(_spread(pushed(*xs, *(ts[i] for i in moving)), kept, len(ys)))
+        pushed = self._of(jvp_graph(self.graph, active, kept))
+        return tuple(spread(pushed(*xs, *(ts[i] for i in active)), kept, len(ys)))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        batched = self._of(verbs.vmap_graph(self.graph, tuple(d is not None for d in dims), size))
+        batched = self._of(vmap_graph(self.graph, tuple(d is not None for d in dims), size))
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))

@@ -17,7 +17,7 @@ from adjoint.core import tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, bool_, shape_of
-from adjoint.graph.control import Control
+from adjoint.graph.nested import Control
 from adjoint.ops.broadcast import batch_front
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}

@@ -8,7 +8,8 @@ from typing import Any
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, shape_of
 from adjoint.core.verbs import verbs
-from adjoint.graph.control import Control, _spread, float_positions
+from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
+from adjoint.graph.nested import Control, float_positions, spread
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
@@ -30,19 +31,19 @@ class Fused(Control):
         return tuple(verbs.steps(self.inner)(*xs))
 
     def vjp(self, gs, ys, *xs):
-        wanted, moving = float_positions(xs), float_positions(ys)
-        pulled = verbs.vjp_graph(self.inner, wanted, moving)
-        return tuple(_spread(replay(pulled, [*xs, *(gs[i] for i in moving)]), wanted, len(xs)))
+        wanted, active = float_positions(xs), float_positions(ys)
+        pulled = vjp_graph(self.inner, wanted, active)
+        return tuple(spread(replay(pulled, [*xs, *(gs[i] for i in active)]), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
-        moving = tuple(i for i, t in enumerate(ts) if t is not ZERO)
+        active = tuple(i for i, t in enumerate(ts) if t is not ZERO)
         kept = float_positions(ys)
-        pushed = verbs.jvp_graph(self.inner, moving, kept)
-        return tuple(_spread(replay(pushed, [*xs, *(ts[i] for i in moving)]), kept, len(ys)))
+        pushed = jvp_graph(self.inner, active, kept)
+        return tuple(spread(replay(pushed, [*xs, *(ts[i] for i in active)]), kept, len(ys)))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        batched = verbs.vmap_graph(self.inner, tuple(d is not None for d in dims), size)
+        batched = vmap_graph(self.inner, tuple(d is not None for d in dims), size)
         return tuple(replay(batched, [batch_front(x, d) for x, d in zip(xs, dims, strict=True)]))
 
 

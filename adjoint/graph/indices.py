@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint.core.rules import kept
 from adjoint.core.verbs import verbs
-from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph, Node
 from adjoint.ops.index import Gather, Scatter
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import evaluate
-from adjoint.graph.control import Control
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph, Node
 from adjoint.ops.arithmetic import Add, Mul, Sub
 from adjoint.ops.card import Op

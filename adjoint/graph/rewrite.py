@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.graph.control import Control
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node
 
 #: `rule(builder, node, new inputs)` gives the node to put in place of a node, or None to keep it.

@@ -11,7 +11,8 @@ from adjoint.core.absent import ZERO
 from adjoint.core.errors import CutGradientError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.core.verbs import verbs
-from adjoint.graph.control import Control
+from adjoint.graph.derivatives import vmap_graph
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph
 from adjoint.ops.broadcast import batch_front
 
@@ -54,7 +55,7 @@ class Ruled(Control):
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        inner = verbs.vmap_graph(self.inner, tuple(d is not None for d in dims), size)
+        inner = vmap_graph(self.inner, tuple(d is not None for d in dims), size)
         axes = [None if d is None else 0 for d in dims]
         batched = Ruled(inner, self.call.batched(axes[: self.own]), self.own, self.reader)
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))

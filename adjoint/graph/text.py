@@ -17,8 +17,8 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Spec, bfloat16
-from adjoint.graph.control import Control
 from adjoint.graph.effects import Field, Template, Text
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
 from adjoint.ops.card import REGISTRY, Op
 

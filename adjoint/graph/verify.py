@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint.core.spec import Spec
-from adjoint.graph.control import Control
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick, inferred
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.core import context
@@ -11,18 +11,24 @@ from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
 def replay(graph: Graph, values: Sequence[Any]) -> list[Any]:
-    """The results of a graph for these inputs: arrays are computed with, Tensors are followed by their transforms."""
+    """The results of a graph for these inputs: arrays are computed with, Tensors go to their transforms."""
+    with context.setting(context.replaying, True):
+        return interpret(graph, values)
+
+
+def interpret(graph: Graph, values: Sequence[Any], step: Callable[[Node, list[Any]], Any] | None = None) -> list[Any]:
+    """As `replay`, where none of the inputs is a Python number to the program around; `step` computes one node."""
+    step = step or apply
     found: dict[Node, Any] = dict(zip(graph.params, values, strict=True))
     left = dict(uses(graph))
-    with context.setting(context.replaying, True):
-        for node in graph.nodes:
-            if node in found:
-                continue
-            found[node] = apply(node, [found[n] for n in node.inputs])
-            for n in node.inputs:
-                left[n] -= 1
-                if not left[n]:
-                    del found[n]  # nothing needs it any more
+    for node in graph.nodes:
+        if node in found:
+            continue
+        found[node] = step(node, [found[n] for n in node.inputs])
+        for n in node.inputs:
+            left[n] -= 1
+            if not left[n]:
+                del found[n]  # nothing needs it any more
     return [found[n] for n in graph.outputs]
 
 

@@ -69,7 +69,7 @@ class _Parts:
     def __init__(self, builder: Builder, loop: Loop, inputs: tuple[Node, ...]) -> None:
         self.builder, self.loop, self.body = builder, loop, loop.body
         self.carry, self.stacked, self.constants = loop.parts(inputs)
-        self.rounds = loop.rounds(self.stacked)
+        self.rounds = loop.iterations(self.stacked)
         self.uses = uses(self.body)
         carry, slices, constants = loop.parts(self.body.params)
         self.inits = dict(zip(carry, self.carry, strict=True))

@@ -62,8 +62,8 @@ def _of_control(node: Node) -> Work:
         return max(inside.values(), key=lambda w: w.cost)
     every = sum(inside.values(), Work())
     if isinstance(op, Loop):
-        rounds = op.rounds(op.parts(node.inputs)[1])
-        return every * (rounds if rounds >= 0 else ITERATIONS)
+        count = op.iterations(op.parts(node.inputs)[1])
+        return every * (count if count >= 0 else ITERATIONS)
     return every
 
 

@@ -22,11 +22,13 @@ from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import float32
-from adjoint.core.verbs import verbs
-from adjoint.graph.control import Control, float_positions
+from adjoint.graph.control import Control
+from adjoint.graph.derivatives import vjp_graph, vmap_graph
+from adjoint.graph.nested import float_positions
 from adjoint.graph.node import Graph
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import sum as total
+from adjoint.passes import optimise
 from adjoint.testing.quick_builds import quick_builds
 from adjoint.testing.random_graphs import random_graph
 from adjoint.testing.workers import watched
@@ -103,7 +105,7 @@ def as_examples(graph: Graph, random: Random, inputs: Arrays) -> tuple[Graph, Ar
     draw = np.random.default_rng(random.randrange(2**31))
     stacked = [np.stack([_shuffled(draw, x) for _ in range(size)]) if b else x for x, b in zip(inputs, batched)]
     examples = [[x[k] if b else x for x, b in zip(stacked, batched)] for k in range(size)]
-    return verbs.vmap_graph(graph, tuple(batched), size), stacked, examples
+    return vmap_graph(graph, tuple(batched), size), stacked, examples
 
 
 def _shuffled(draw: np.random.Generator, x: np.ndarray) -> np.ndarray:
@@ -122,7 +124,7 @@ def each(graph: Graph, examples: Sequence[Arrays]) -> Arrays:
 def forward(random: Random, optimised: bool = False, **options: Any) -> None:
     """Integers: machine code and the interpreter, on the graph as it is or as the passes make it."""
     graph, inputs = random_graph(random, random.randrange(3, 15), empty=random.random() < 0.2, **options)
-    found = compiler.Program(verbs.optimise(graph)[0] if optimised else graph)(*inputs)
+    found = compiler.Program(optimise(graph)[0] if optimised else graph)(*inputs)
     exactly(graph, found, Steps(graph)(*inputs))
 
 
@@ -131,7 +133,7 @@ def donated(random: Random) -> None:
     graph, inputs = random_graph(random, random.randrange(3, 12))
     wanted = [np.array(y) for y in Steps(graph)(*inputs)]
     given = tuple(k for k in range(len(inputs)) if random.random() < 0.6)
-    run = compiler.Program(verbs.optimise(graph)[0])
+    run = compiler.Program(optimise(graph)[0])
     exactly(graph, [np.asarray(y) for y in run.giving_up([np.array(x) for x in inputs], given)], wanted)
 
 
@@ -149,7 +151,7 @@ def batch(random: Random) -> None:
     """A batch in machine code, and each example of it in the interpreter."""
     graph, inputs = random_graph(random, random.randrange(3, 10))
     whole, stacked, examples = as_examples(graph, random, inputs)
-    exactly(whole, compiler.Program(verbs.optimise(whole)[0])(*stacked), each(graph, examples))
+    exactly(whole, compiler.Program(optimise(whole)[0])(*stacked), each(graph, examples))
 
 
 def numbers(random: Random) -> None:
@@ -165,7 +167,7 @@ def _pulled(random: Random) -> tuple[Graph, Graph, Arrays, tuple[int, ...], tupl
     wanted, active = float_positions(graph.params), float_positions(graph.outputs)
     draw = np.random.default_rng(random.randrange(2**31))
     seeds = [np.asarray(draw.normal(size=graph.outputs[k].shape), graph.outputs[k].dtype) for k in active]
-    return graph, verbs.vjp_graph(graph, wanted, active), [*inputs, *seeds], wanted, active
+    return graph, vjp_graph(graph, wanted, active), [*inputs, *seeds], wanted, active
 
 
 def gradient(random: Random) -> None:
@@ -177,7 +179,7 @@ def gradient(random: Random) -> None:
         found = replay(graph, xs)
         return sum(total(found[k] * g) for k, g in zip(active, seeds, strict=True))
 
-    found = compiler.Program(verbs.optimise(pulled)[0])(*given)
+    found = compiler.Program(optimise(pulled)[0])(*given)
     traced = grad(slope, wanted)(*inputs)
     near = lambda k: Steps(pulled)(*moved(pulled, given, k))  # noqa: E731
     closely(pulled, found, [np.asarray(g) for g in (traced if isinstance(traced, tuple) else (traced,))], near)
@@ -205,7 +207,7 @@ def batch_of_gradients(random: Random) -> None:
     """Derivatives of a batch in machine code, and of each example in the interpreter."""
     _, pulled, given, _, _ = _pulled(random)
     whole, stacked, examples = as_examples(pulled, random, given)
-    found = compiler.Program(verbs.optimise(whole)[0])(*stacked)
+    found = compiler.Program(optimise(whole)[0])(*stacked)
     closely(whole, found, each(pulled, examples), lambda k: Steps(whole)(*moved(whole, stacked, k)))
 
 

@@ -19,7 +19,7 @@ from adjoint.core.tensor import Tensor
 from adjoint.core.verbs import verbs
 from adjoint.ops.language import reshape
 from adjoint.transforms.batch import Batch
-from adjoint.transforms.tape import AMBIENT, Leaf, Node, Tape, sweep
+from adjoint.transforms.tape import AMBIENT, Leaf, Record, Tape, sweep
 
 
 class GradientTape(Tape):
@@ -40,7 +40,7 @@ class GradientTape(Tape):
     def __init__(self, persistent: bool = False) -> None:
         super().__init__("GradientTape")
         self.persistent = persistent
-        self._leaves: dict[int, tuple[Any, Any, Node]] = {}  # id -> the user's object, its tracked Tensor and Node
+        self._leaves: dict[int, tuple[Any, Any, Record]] = {}  # id -> the user's object, its tracked Tensor and Record
         self._outer: Any = None
         self._token: Token | None = None
         self._used = False
@@ -125,8 +125,7 @@ class GradientTape(Tape):
             raise ArgumentError(f"gradient: {len(given)} output_gradients for {len(targets)} targets{called_at()}")
         keep = {n for n in nodes if n is not None}
         with self._paused():
-            pairs = zip(targets, seeds, strict=True)
-            found = sweep([(y._extra, g) for y, g in pairs if self._owns(y)], keep)
+            found = sweep(self.seeds(targets, seeds), keep)
         return self._shaped(sources, [found.get(n, ZERO) for n in nodes])
 
     def jacobian(self, target: Any, sources: Any) -> Any:
@@ -145,7 +144,7 @@ class GradientTape(Tape):
         def pulled(basis: Any) -> list[Any]:
             batch = Batch(n)
             seed = batch.track(lift(basis), 0)
-            found = sweep([(target._extra, seed)], {m for m in nodes if m is not None}) if self._owns(target) else {}
+            found = sweep(self.seeds([target], [seed]), {m for m in nodes if m is not None})
             rows = [found.get(m, ZERO) for m in nodes]
             return [r if r is ZERO else batch.materialize(r) for r in rows]
 
@@ -183,7 +182,7 @@ class GradientTape(Tape):
         self._used = True
         return [self._node(x) for x in tree.leaves(sources)]
 
-    def _node(self, x: Any) -> Node | None:
+    def _node(self, x: Any) -> Record | None:
         known = self._leaves.get(id(x))
         if known is not None:
             return known[2]
@@ -244,7 +243,7 @@ def ambient_leaf(p: Parameter) -> Any:
 
 
 def requires_grad(x: Any) -> bool:
-    return isinstance(x._extra, Node)
+    return isinstance(x._extra, Record)
 
 
 def set_requires_grad(x: Tensor, wanted: bool) -> None:
@@ -310,7 +309,7 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
 
 def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
     node = _leaf_node(x) if isinstance(x, Parameter) else x._extra
-    if not isinstance(node, Node):
+    if not isinstance(node, Record):
         raise ArgumentError(
             f"register_hook: no gradient will reach this Tensor; set requires_grad=True or use it inside ad.grad{called_at()}"
         )

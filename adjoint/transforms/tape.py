@@ -1,6 +1,6 @@
 """Reverse mode: record each op call, then sweep back from the results.
 
-A tracked Tensor points at the Node that made it, a Node at the Nodes of its inputs: what nothing points at is freed,
+A tracked Tensor points at the Record that made it, a Record at the Records of its inputs: what nothing points at is freed,
 and the sweep visits only what the results depend on.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
@@ -32,12 +32,12 @@ _new = Tensor.__new__
 _own_rule = GetItem.vjp
 
 
-class Node:
+class Record:
     """One recorded call: `op` on the values `xs` gave `y`. `op is None` marks an input of the tape."""
 
     __slots__ = ("hooks", "op", "order", "parents", "xs", "y")
 
-    def __init__(self, op: Any, parents: Sequence[Node | None], xs: Sequence[Any], y: Any) -> None:
+    def __init__(self, op: Any, parents: Sequence[Record | None], xs: Sequence[Any], y: Any) -> None:
         self.op = op
         self.parents = parents
         self.xs = xs
@@ -46,7 +46,7 @@ class Node:
         self.hooks: list[Callable[[Any], Any]] | None = None  # called with the cotangent, once it is known
 
 
-class Leaf(Node):
+class Leaf(Record):
     """An input of a tape, with what backward() has accumulated for it."""
 
     __slots__ = ("grad",)
@@ -56,12 +56,12 @@ class Leaf(Node):
         self.grad: Any = None
 
 
-class Pick(Node):
+class ResultRecord(Record):
     """One of several results of a call: the parent is the call itself."""
 
     __slots__ = ("call", "index")
 
-    def __init__(self, call: Node, index: int) -> None:
+    def __init__(self, call: Record, index: int) -> None:
         super().__init__(None, (call,), (), call.y[index])
         self.call, self.index = call, index
 
@@ -80,6 +80,19 @@ class Tape(Trace):
         """A Tensor for a value one level below, as an input of this tape."""
         return make(value, self, Leaf(value))
 
+    def recall(self, op: Any, xs: Sequence[Any], y: Any) -> Any:
+        """The result of a call that is known already: recorded, not computed."""
+        mine = [isinstance(x, Value) and x._trace is self for x in xs]
+        if not op.differentiable or not any(mine):
+            return y
+        parents = [x._extra if own else None for x, own in zip(xs, mine, strict=True)]
+        values = [x._value if own else x for x, own in zip(xs, mine, strict=True)]
+        return make(y, self, Record(op, parents, values, y))
+
+    def seeds(self, ys: Iterable[Any], gs: Iterable[Any]) -> list[tuple[Record, Any]]:
+        """Where a sweep begins, given results and their cotangents: those results that this tape has recorded."""
+        return [(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is self]
+
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:
             raise EndedTransformError(
@@ -90,7 +103,7 @@ class Tape(Trace):
         if inner is not None and inner.level > self.level:
             return inner.record(op, xs)
         base = self.base
-        parents: list[Node | None] = []
+        parents: list[Record | None] = []
         values: list[Any] = []
         plain = True
         for x in xs:
@@ -121,16 +134,18 @@ class Tape(Trace):
         if not op.differentiable or _muted_below() > self.level:
             return wrap(y)
         if type(y) is tuple:
-            call = Node(op, parents, values, y)
-            return tuple(make(v, self, Pick(call, i)) if differentiable(v) else wrap(v) for i, v in enumerate(y))
+            call = Record(op, parents, values, y)
+            return tuple(
+                make(v, self, ResultRecord(call, i)) if differentiable(v) else wrap(v) for i, v in enumerate(y)
+            )
         result = _new(Tensor)
-        result._value, result._trace, result._extra = y, self, Node(op, parents, values, y)
+        result._value, result._trace, result._extra = y, self, Record(op, parents, values, y)
         return result
 
 
-def reachable(roots: Iterable[Node]) -> list[Node]:
+def reachable(roots: Iterable[Record]) -> list[Record]:
     """The roots and all they depend on, in the order they were made."""
-    found: set[Node] = set()
+    found: set[Record] = set()
     stack = list(roots)
     while stack:
         node = stack.pop()
@@ -142,18 +157,18 @@ def reachable(roots: Iterable[Node]) -> list[Node]:
     return sorted(found, key=_by_order)
 
 
-def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[Node, Any]:
+def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> dict[Record, Any]:
     """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results.
 
     Nodes are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
     freed as the sweep goes on, if nothing else holds it. `seeds` is emptied for the same reason.
     """
     grads: dict[int, Any] = {}
-    nodes: dict[int, Node] = {}
+    nodes: dict[int, Record] = {}
     heap: list[int] = []
-    results: dict[Node, Any] = {}
+    results: dict[Record, Any] = {}
 
-    def add(node: Node, g: Any) -> None:
+    def add(node: Record, g: Any) -> None:
         key = node.order
         held = grads.get(key)
         if held is None:
@@ -186,7 +201,7 @@ def sweep(seeds: list[tuple[Node, Any]], keep: set[Node] | None = None) -> dict[
                             c = c()
                         if c is not ZERO:
                             add(parent, c)
-            elif isinstance(node, Pick):
+            elif isinstance(node, ResultRecord):
                 call, i = node.call, node.index
                 if call.order not in grads:
                     add(call, [ZERO] * len(call.y))
@@ -220,7 +235,7 @@ class Scattered:
 
     def dense(self) -> Any:
         """The sum as an array."""
-        if isinstance(self.base, Value):  # followed by an outer transform
+        if isinstance(self.base, Value):  # tracked by an outer transform
             rest = Scattered.__new__(Scattered)
             rest.shape, rest.dtype, rest.base, rest.parts = self.shape, self.dtype, None, self.parts
             return self.base + rest.dense()
@@ -232,10 +247,10 @@ class Scattered:
 
 def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
     """The cotangents of all results of a call, zeros where none has come."""
-    return tuple(np.zeros(shape_of(y), dtype_of(y)) if g is ZERO else g for g, y in zip(parts, ys, strict=True))
+    return tuple(map(instantiate, parts, ys))
 
 
-def _hooked(node: Node, g: Any) -> Any:
+def _hooked(node: Record, g: Any) -> Any:
     for hook in list(node.hooks or ()):
         new = hook(wrap(g))
         if new is not None:
@@ -247,12 +262,12 @@ def _hooked(node: Node, g: Any) -> Any:
     return g
 
 
-def sweep_forward(seeds: dict[Node, Any], roots: Sequence[Node]) -> dict[Node, Any]:
+def sweep_forward(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]:
     """Tangents of the roots, given those of some inputs: the same record, read in the order it was made."""
-    tangents: dict[Node, Any] = dict(seeds)
+    tangents: dict[Record, Any] = dict(seeds)
     with np.errstate(all="ignore"):
         for node in reachable(roots):
-            if isinstance(node, Pick):
+            if isinstance(node, ResultRecord):
                 t = tangents.get(node.call, ZERO)
                 tangents[node] = ZERO if t is ZERO else t[node.index]
             elif node.op is not None:
@@ -263,7 +278,7 @@ def sweep_forward(seeds: dict[Node, Any], roots: Sequence[Node]) -> dict[Node, A
 
 
 class Ambient(Tape):
-    """The tape that never ends: it follows Tensors with `requires_grad`, for `backward()`."""
+    """The tape that never ends: it tracks Tensors with `requires_grad`, for `backward()`."""
 
     def __init__(self) -> None:
         super().__init__("backward")
@@ -279,5 +294,5 @@ AMBIENT = Ambient()
 
 
 verbs.is_leaf = lambda x: (
-    isinstance(x._extra, Node) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
+    isinstance(x._extra, Record) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
 )

@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.backends import interpreter
 from adjoint.core.spec import is_inexact, spec_of
-from adjoint.derive import jvp_graph, vjp_graph
+from adjoint.graph.derivatives import jvp_graph, vjp_graph
 from adjoint.graph.text import read, show
 from adjoint.graph.trace import trace
 from adjoint.graph.verify import problem

@@ -253,7 +253,7 @@ def step_weight(node: Node) -> int:
     op: Any = node.op
     if isinstance(op, Control) and op.graphs():
         inside = sum(map(weight, op.graphs().values()))
-        rounds = op.rounds(op.parts(node.inputs)[1]) if isinstance(op, Loop) else 1
+        rounds = op.iterations(op.parts(node.inputs)[1]) if isinstance(op, Loop) else 1
         return inside * max(rounds, 1)
     moved = sum(_elements(n) for n in (node, *node.inputs))
     heavy = type(op).__module__.rpartition(".")[2] in HEAVY

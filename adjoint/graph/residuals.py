@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from adjoint.graph.control import Control
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
 def worth_keeping(body: Graph) -> tuple[Node, ...]:
-    """Results that are expensive to compute again, or small ones of large inputs. What the backward pass does not need is dropped later."""
+    """Results that are expensive to compute again, or small ones of large inputs. What the backward pass does not need is
+    dropped later."""
     return tuple(n for n in body.nodes if _is_kept(n))
 
 

@@ -1,4 +1,4 @@
-"""Ways back through loops: what they carry, and what they cost."""
+"""Backward passes through loops: what they carry, and what they cost."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Graph
 
 
-def way_back(graph: Graph) -> Loop:
+def backward_loop(graph: Graph) -> Loop:
     (found,) = [n.op for n in graph.calls if isinstance(n.op, Loop) and n.op.backwards]
     return found
 
@@ -55,7 +55,7 @@ def test_reading_elements_costs_the_same_for_any_array(reads: int) -> None:
 
     x = np.linspace(0.9, 1.1, 30)
     graph = ad.jit(ad.grad(products)).graph(x)
-    arrays = [n for n in way_back(graph).body.calls if n.shape]
+    arrays = [n for n in backward_loop(graph).body.calls if n.shape]
     assert len(arrays) == reads and all(isinstance(n.op, InPlace) for n in arrays)
     for backend in ("interpreter", "native"):
         found = ad.jit(ad.grad(products), backend=backend)(x)

@@ -1,46 +1,72 @@
-"""Derivatives and batching of loops: each is a loop again."""
+"""The rules of `Loop`: its derivatives and its batches are loops again.
+
+Forward mode carries tangents beside the state. Reverse mode runs the loop once more, stacking what each iteration needs in the
+backward pass (a stack that grows where the number of iterations is not known), and then runs a loop over these stacks from the
+last iteration to the first. A batch is one loop for all of its examples.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
-from adjoint.derive.batch import vmap_graph
-from adjoint.derive.forward import jvp_graph
-from adjoint.derive.residuals import worth_keeping
-from adjoint.derive.reverse import vjp_graph
-from adjoint.graph.control import Loop, _select, float_positions, or_zeros, silent
+from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
+from adjoint.graph.nested import float_positions, select, silent
 from adjoint.graph.node import Builder, Graph
+from adjoint.graph.residuals import worth_keeping
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.language import any_of, broadcast_to, moveaxis
 
+if TYPE_CHECKING:
+    from adjoint.graph.control import Loop
+
 Places = tuple[int, ...]
 
 
-def _specs(graph: Graph, places: Sequence[int] | None = None) -> list[Spec]:
-    params = graph.params if places is None else [graph.params[i] for i in places]
-    return [Spec(p.spec.shape, p.spec.dtype) for p in params]
+def _specs(graph: Graph) -> list[Spec]:
+    return [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
 
 
 # ---------------------------------------------------------------- forward mode
 
 
-def loop_jvp(loop: Loop, moving: Sequence[Places]) -> Loop:
+def loop_jvp(loop: Loop, ts: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
+    """The same loop on state and tangents side by side."""
+    carry, stacked, constants = loop.parts(xs)
+    ct, st, kt = loop.parts(ts)
+    c = float_positions(carry)
+    s, k = (tuple(i for i, t in enumerate(part) if t is not ZERO) for part in (st, kt))
+    found = _with_tangents(loop, c, s, k)(
+        *carry, *(instantiate(ct[i], carry[i]) for i in c),
+        *stacked, *(st[i] for i in s),
+        *constants, *(kt[i] for i in k),
+    )  # fmt: skip
+    a, stacks = loop.carried, len(loop.body.outputs) - loop.carried
+    result: list[Any] = [ZERO] * len(ys)
+    for place, t in zip(c, found[a : a + len(c)], strict=True):
+        result[place] = t
+    for place, t in zip(float_positions(loop.body.specs[a:]), found[a + len(c) + stacks :], strict=True):
+        result[a + place] = t
+    return tuple(result)
+
+
+def _with_tangents(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Loop:
     """The loop on state and tangents: carry, carry tangents, stacked, stacked tangents, constants, constant tangents."""
-    body, test = _jvp_body(loop, tuple(moving[0]), tuple(moving[1]), tuple(moving[2])), loop.test
-    a, s = loop.carried, loop.stacked
-    na, ns = len(moving[0]), len(moving[1])
-    if test is not None:
-        test = _test_with_tangents(loop, tuple(moving[0]), tuple(moving[2]))
-    return loop.with_body(body, carried=a + na, stacked=s + ns, test=test)
+    test = None if loop.test is None else _test_with_tangents(loop, carry, constants)
+    return loop.with_body(
+        _jvp_body(loop, carry, stacked, constants),
+        carried=loop.carried + len(carry),
+        stacked=loop.stacked + len(stacked),
+        test=test,
+    )
 
 
 def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Places) -> Graph:
@@ -60,9 +86,9 @@ def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Place
 @derived
 def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Graph:
     body, a, s = loop.body, loop.carried, loop.stacked
-    moving = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
+    active = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
     kept = (*carry, *(a + i for i in float_positions(body.specs[a:])))
-    pushed = jvp_graph(body, moving, kept)
+    pushed = jvp_graph(body, active, kept)
     c, x, k = _specs(body)[:a], _specs(body)[a : a + s], _specs(body)[a + s :]
 
     def both(*xs: Any) -> list[Any]:
@@ -80,33 +106,23 @@ def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> 
     return trace(both, specs, f"jvp of {body.name}", replayed=True)[0]
 
 
-def loop_tangents(loop: Loop, moving: Sequence[Places], found: Sequence[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
-    """The tangents among the results of the loop that carries them."""
-    a, n = loop.carried, len(moving[0])
-    stacks = len(loop.body.outputs) - a
-    floats = float_positions(loop.body.specs[a:])
-    result: list[Any] = [ZERO] * len(ys)
-    for place, t in zip(moving[0], found[a : a + n], strict=True):
-        result[place] = t
-    for place, t in zip(floats, found[a + n + stacks :], strict=True):
-        result[a + place] = t
-    return tuple(result)
-
-
 # ---------------------------------------------------------------- reverse mode
 
 
 def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
-    """Run again keeping each round's state, then go through the rounds from the last to the first."""
+    """Run again keeping the state of each iteration, then go through the iterations from the last to the first."""
     carry, stacked, constants = loop.parts(xs)
     a, s = loop.carried, loop.stacked
     cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))
     yf = tuple(i for i in float_positions(loop.body.specs[a:]) if gs[a + i] is not ZERO)
     took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
     body = _back_body(loop, cf, sf, kf, yf)
-    back = Loop(body, len(cf) + len(kf), 1 + len(kept) + s + len(yf), backwards=not loop.backwards, guarded=True)
+    back = replace(
+        loop, body=body, carried=len(cf) + len(kf), stacked=1 + len(kept) + s + len(yf), test=None, length=None,
+        backwards=not loop.backwards, guarded=True,
+    )  # fmt: skip
     found = back(
-        *(or_zeros(gs[i], carry[i]) for i in cf), *(or_zeros(ZERO, constants[i]) for i in kf),
+        *(instantiate(gs[i], carry[i]) for i in cf), *(instantiate(ZERO, constants[i]) for i in kf),
         took_place, *kept, *stacked, *(gs[a + i] for i in yf),
         *constants,
     )  # fmt: skip
@@ -119,7 +135,7 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]
 
 @derived
 def _keeping(loop: Loop) -> Graph:
-    """The body that also puts out that this round took place, the state it began with, and what is dear to compute again."""
+    """The body that also puts out that this iteration took place, the state it began with, and what is expensive to compute again."""
     body = silent(loop.body)
     took_place = Builder().const(np.bool_(True))
     return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body)))
@@ -127,11 +143,11 @@ def _keeping(loop: Loop) -> Graph:
 
 @derived
 def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Graph:
-    body, a, s = loop.body, loop.carried, loop.stacked
+    body, a, s = silent(loop.body), loop.carried, loop.stacked
     wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
-    moving = (*cf, *(a + i for i in yf))
-    kept = worth_keeping(silent(body))
-    pull = vjp_graph(body, wanted, moving, kept)
+    active = (*cf, *(a + i for i in yf))
+    kept = worth_keeping(body)
+    pull = vjp_graph(body, wanted, active, kept)
     specs = _specs(body)
     c, x, k = specs[:a], specs[a : a + s], specs[a + s :]
     outs = [Spec(o.spec.shape, o.spec.dtype) for o in body.outputs]
@@ -183,8 +199,8 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
 
     def masked(going: Any, xs: Sequence[Any]) -> list[Any]:
         ys = replay(body, xs)
-        kept = [_select(going, new, old) for new, old in zip(ys[:a], xs[:a], strict=True)]
-        return [*kept, *(_select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
+        kept = [select(going, new, old) for new, old in zip(ys[:a], xs[:a], strict=True)]
+        return [*kept, *(select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
 
     if loop.test is None:
         if not (loop.guarded and flags[a]):

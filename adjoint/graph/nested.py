@@ -1,0 +1,74 @@
+"""Ops that hold graphs, and what the rules of all of them need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from adjoint.core.absent import ZERO
+from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.graph.node import Builder, Graph, Node
+from adjoint.ops.card import Op
+from adjoint.ops.compare import where
+from adjoint.ops.language import reshape
+
+
+class Control(Op):
+    """Ops that hold graphs. They are not in the registry: their samples are whole programs."""
+
+    takes_zero = True
+
+    @classmethod
+    def samples(cls, draw: Any) -> Any:
+        yield from ()
+
+    def graphs(self) -> dict[str, Graph]:
+        """The graphs that it holds, by their fields."""
+        return {name: value for name, value in vars(self).items() if isinstance(value, Graph)}
+
+    @property
+    def effect(self) -> bool:  # type: ignore[override]
+        return any(graph.effects for graph in self.graphs().values())
+
+    def mapped(self, change: Callable[[Graph], Graph]) -> Any:
+        """The same op on changed graphs; itself if none changes."""
+        old = self.graphs()
+        new = {name: change(graph) for name, graph in old.items()}
+        return self if new == old else replace(self, **new)  # type: ignore[type-var]
+
+    def __repr__(self) -> str:
+        return type(self).__name__
+
+
+def silent(graph: Graph) -> Graph:
+    """The graph without its effects, and without those of the graphs inside."""
+    if not graph.effects:
+        return graph
+    builder = Builder()
+    found: dict[Node, Node] = {p: p for p in graph.params}
+    for node in Graph(graph.params, graph.outputs).nodes:
+        if node not in found:
+            op = node.op.mapped(silent) if isinstance(node.op, Control) else node.op
+            found[node] = builder.keep(node, op, tuple([found[i] for i in node.inputs]))
+    return Graph(graph.params, tuple([found[n] for n in graph.outputs]), graph.name)
+
+
+def float_positions(specs: Sequence[Any]) -> tuple[int, ...]:
+    """Which values have derivatives."""
+    return tuple(i for i, s in enumerate(specs) if is_inexact(dtype_of(s)))
+
+
+def spread(values: Sequence[Any], places: Sequence[int], count: int) -> list[Any]:
+    """Values at some places, ZERO at the others."""
+    result: list[Any] = [ZERO] * count
+    for place, value in zip(places, values, strict=True):
+        result[place] = value
+    return result
+
+
+def select(mask: Any, a: Any, b: Any) -> Any:
+    """a where the mask holds for the example, else b."""
+    shape = shape_of(mask)
+    lined_up = reshape(mask, shape + (1,) * (max(len(shape_of(a)), len(shape_of(b))) - len(shape)))
+    return where(lined_up, a, b)
