@@ -11,7 +11,7 @@ import pytest
 
 from adjoint.backends import chosen
 from adjoint.ops.card import REGISTRY
-from adjoint.testing.corpus import PROGRAMS
+from corpus import PROGRAMS
 
 FOLDER = Path(__file__).parent
 SPEC = importlib.util.spec_from_file_location("case_counts", FOLDER / "case_counts.py")

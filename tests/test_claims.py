@@ -12,7 +12,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops
-from adjoint.testing.corpus import PROGRAMS
+from corpus import PROGRAMS
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import sys
 from inspect import signature
@@ -78,3 +79,12 @@ def test_every_example_is_run_and_listed():
         if path.stem != "figures":
             assert f"[{path.name}]({path.name})" in page
             assert f'"{path.stem}"' in tests
+
+
+def test_the_book_is_whole_small_and_says_where_it_comes_from():
+    packed = (FOLDER / "alice.txt.gz").read_bytes()
+    text = gzip.decompress(packed).decode("ascii")
+    start = "CHAPTER I\n\nDown the Rabbit-Hole\n\nAlice was beginning to get very tired of sitting by her sister"
+    assert text.startswith(start) and text.endswith("and the happy summer days.\n")
+    assert text.count("CHAPTER ") == 12 and "  " not in text
+    assert len(packed) < 100_000 and "public domain" in (FOLDER / "alice.txt").read_text()

@@ -8,6 +8,7 @@ import importlib.util
 import inspect
 import pkgutil
 import re
+import subprocess
 from pathlib import Path
 
 import numpy
@@ -177,3 +178,46 @@ def test_the_page_says_which_of_two_names_is_ours(name: str) -> None:
         for other in others - doubles(name).get(ours, set()):
             alias = getattr(module, other)
             assert issubclass(alias, getattr(module, ours)) and f"`{ours}`" in (alias.__doc__ or "")
+
+
+# ---------------------------------------------------------------- what `pip install adjoint` ships
+
+
+def shipped() -> set[str]:
+    """The files of the wheel: modules of the packages that pyproject.toml finds, and the data that it names."""
+    project = (ROOT / "pyproject.toml").read_text()
+    assert 'include = ["adjoint*"]' in project and "exclude" not in project and not (ROOT / "MANIFEST.in").exists()
+    data = ast.literal_eval(re.search(r"package-data\]\nadjoint = (\[.*\])", project)[1])  # type: ignore[index]
+    found = set(PACKAGE.rglob("*.py")) | {p for pattern in data for p in PACKAGE.glob(pattern)}
+    return {p.relative_to(ROOT).as_posix() for p in found}
+
+
+def test_the_wheel_holds_the_library_and_nothing_else() -> None:
+    files = shipped()
+    assert {"adjoint/__init__.py", "adjoint/py.typed", "adjoint/backends/native/__init__.py"} <= files
+    assert {f for f in files if not f.endswith(".py")} == {
+        "adjoint/py.typed", "adjoint/data/digits.npz", "adjoint/data/digits.txt",
+    }  # fmt: skip
+    assert not [f for f in files if re.search("corpus|alice|test_|conftest", f)]
+
+
+def test_every_file_of_the_package_is_shipped() -> None:
+    """What git holds under adjoint/ is in the wheel: data that only a checkout has would be missed by users first."""
+    listed = subprocess.run(["git", "ls-files", "adjoint"], capture_output=True, text=True, cwd=ROOT)
+    if listed.returncode == 0:
+        assert {f for f in listed.stdout.split() if (ROOT / f).exists()} <= shipped()
+
+
+def test_every_folder_of_the_package_is_a_package() -> None:
+    """A folder without __init__.py would be found by some tools and missed by others."""
+    folders = {p.parent for p in PACKAGE.rglob("*.py")}
+    assert [f for f in folders if not (f / "__init__.py").exists()] == []
+
+
+def test_the_package_needs_nothing_that_it_does_not_ship() -> None:
+    """No module of ours imports the corpus, the tests, the benchmarks or the examples."""
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not {n.split(".")[0] for n in names} & {"corpus", "tests", "benchmarks", "examples"}, path

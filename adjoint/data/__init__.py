@@ -1,4 +1,4 @@
-"""Data: samples in order, shuffled, mapped, batched and read ahead; MNIST's file format; real digits and a book.
+"""Data: samples in order, shuffled, mapped, batched and read ahead; MNIST's file format; real digits.
 
 >>> from adjoint import data
 >>> images, labels = data.load_digits()
@@ -11,7 +11,6 @@
 from adjoint.data.dataset import ArrayDataset as ArrayDataset
 from adjoint.data.dataset import Dataset as Dataset
 from adjoint.data.dataset import GeneratorDataset as GeneratorDataset
-from adjoint.data.files import load_alice as load_alice
 from adjoint.data.files import load_digits as load_digits
 from adjoint.data.files import load_mnist as load_mnist
 from adjoint.data.files import read_idx as read_idx

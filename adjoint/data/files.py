@@ -1,4 +1,4 @@
-"""Files of samples: the IDX format of MNIST, and the digits and the book that come with the package."""
+"""Files of samples: the IDX format of MNIST, and the digits that come with the package."""
 
 from __future__ import annotations
 
@@ -122,16 +122,3 @@ def load_digits() -> tuple[np.ndarray, np.ndarray]:
     file = resources.files("adjoint.data").joinpath("digits.npz")
     with file.open("rb") as stream, np.load(stream, allow_pickle=False) as arrays:
         return arrays["images"], arrays["labels"].astype(np.int32)
-
-
-def load_alice() -> str:
-    """A book to learn letters from: "Alice's Adventures in Wonderland", by Lewis Carroll, 1865.
-
-    Its lines are those of a page, an empty line stands between two paragraphs. In the public domain (see alice.txt).
-
-    >>> text = load_alice()
-    >>> len(text), len(set(text)), text[33:64]
-    (142480, 65, 'Alice was beginning to get very')
-    """
-    packed = resources.files("adjoint.data").joinpath("alice.txt.gz").read_bytes()
-    return gzip.decompress(packed).decode("ascii")

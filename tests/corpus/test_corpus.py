@@ -14,7 +14,7 @@ import adjoint as ad
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError
 from adjoint.passes import PASSES
-from adjoint.testing.corpus import PROGRAMS, Program
+from corpus import PROGRAMS, Program
 
 PASS_NAMES = tuple(name for name, _ in PASSES)
 BACKENDS = ("native", "interpreter")

@@ -1,4 +1,4 @@
-"""IDX files, and the digits and the book of the package."""
+"""IDX files, and the digits of the package."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import adjoint.data
-from adjoint.data import load_alice, load_digits, load_mnist, read_idx, write_idx
+from adjoint.data import load_digits, load_mnist, read_idx, write_idx
 
 
 @pytest.mark.parametrize("suffix", ["idx", "idx.gz"])
@@ -88,18 +88,3 @@ def test_digits_are_small_and_say_where_they_come_from():
     folder = Path(adjoint.data.__file__).parent
     assert (folder / "digits.npz").stat().st_size < 100_000
     assert "CC BY 4.0" in (folder / "digits.txt").read_text()
-
-
-def test_the_book():
-    text = load_alice()
-    assert text.startswith(
-        "CHAPTER I\n\nDown the Rabbit-Hole\n\nAlice was beginning to get very tired of sitting by her sister"
-    )
-    assert text.endswith("and the happy summer days.\n")
-    assert text.count("CHAPTER ") == 12 and text.isascii() and "  " not in text
-
-
-def test_the_book_is_small_and_says_where_it_comes_from():
-    folder = Path(adjoint.data.__file__).parent
-    assert (folder / "alice.txt.gz").stat().st_size < 100_000
-    assert "public domain" in (folder / "alice.txt").read_text()

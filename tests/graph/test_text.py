@@ -22,7 +22,7 @@ from adjoint.ops.card import card
 from adjoint.ops.movement import Reshape
 from adjoint.ops.slicing import GetItem
 from adjoint.passes.fusion import fusion
-from adjoint.testing.corpus import PROGRAMS
+from corpus import PROGRAMS
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
 

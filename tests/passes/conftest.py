@@ -10,8 +10,8 @@ from adjoint.backends import interpreter
 from adjoint.core import tree
 from adjoint.graph.verify import problem
 from adjoint.passes.fusion import inlined
-from adjoint.testing.corpus import PROGRAMS
 from adjoint.testing.fuzz import random_program
+from corpus import PROGRAMS
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
 

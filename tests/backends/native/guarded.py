@@ -21,7 +21,7 @@ from adjoint.backends.native.emit import llvm_ir
 from adjoint.backends.native.runtime import llvm_compile
 from adjoint.backends.native.runtime.kernel_call import conform
 from adjoint.core.spec import Spec
-from adjoint.testing.graph_sets import SETS, check
+from corpus.graph_sets import SETS, check
 
 PAGE = mmap.PAGESIZE
 PROT_NONE = 0

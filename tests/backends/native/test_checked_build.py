@@ -16,7 +16,7 @@ from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernels import gemm, gemm_blocking, matmul, matmul_epilogue
 from adjoint.backends.native.kernels.gemm_packing import Packing
 from adjoint.backends.native.runtime import bounds_checks, checked_build, llvm_compile, object_cache
-from adjoint.testing import graph_sets
+from corpus import graph_sets
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 @program([0.3, 0.5])

@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 SPD = [[2.0, 0.3, 0.1], [0.3, 1.5, 0.2], [0.1, 0.2, 1.2]]
 GENERAL = [[2.0, 0.4, -0.3], [0.2, 1.7, 0.5], [-0.1, 0.3, 1.4]]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 DATA = np.array([0.3, 1.1, 0.7, 1.9])
 

@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 @program(0.8, 0.5, traced=True)

@@ -16,8 +16,8 @@ from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Graph
 from adjoint.ops.card import REGISTRY
 from adjoint.testing.cases import cases
-from adjoint.testing.corpus import PROGRAMS
 from adjoint.testing.random_graphs import random_graph
+from corpus import PROGRAMS
 
 Cases = Iterator[tuple[str, Graph, list[Any]]]
 

@@ -12,7 +12,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 def softmin(*xs):

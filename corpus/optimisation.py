@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 @program([0.9, -0.6], 0.3, traced=True)

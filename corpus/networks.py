@@ -6,7 +6,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 SEQUENCE = [[0.2, 0.9], [0.5, -0.4], [-0.7, 0.3]]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 @program(1.3, also=((0.2,), (40.0,)))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 @program(0.7, also=((-0.7,),))

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 
 class Point(NamedTuple):

@@ -8,7 +8,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.testing.corpus.program import program
+from corpus.program import program
 
 OFFSET = np.array([0.5, -0.25, 1.0])
 RATE = 0.3
