@@ -20,9 +20,8 @@ from adjoint.core.verbs import verbs
 from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
 from adjoint.frontend.reads import Reads, Source
 from adjoint.graph.control import UNKNOWN
-from adjoint.graph.fused import inlined
 from adjoint.graph.node import Graph
-from adjoint.graph.ruled import Ruled
+from adjoint.graph.ruled import without_rules
 from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
 from adjoint.transforms.tape import AMBIENT
@@ -34,7 +33,7 @@ optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 @kept
 def executable(graph: Graph, backend: str) -> Any:
     """The compiled form of a graph, made once and let go with it."""
-    flat = inlined(graph, Ruled)  # the rules have done their work: what is left is to compute
+    flat = without_rules(graph)  # they have done their work: what is left is to compute
     return backends.load(backend).compile(flat if flat in optimised else optimise(flat)[0])
 
 

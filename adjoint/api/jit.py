@@ -44,7 +44,7 @@ from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import is_graph_value
 from adjoint.graph.walk import replay
-from adjoint.passes import PASSES, Report, groups, optimise, schedule
+from adjoint.passes import PASSES, Report, optimise, schedule
 
 backends.load(backends.chosen())  # with `jit` itself, so that the first call need not wait for it
 
@@ -316,7 +316,7 @@ class Jitted(Methods, Traced):
         return entry.at(size)
 
     def explain(self, *args: Any, **kwargs: Any) -> str:
-        """What compiling for these arguments did: why, each pass with its time, and the graph.
+        """What compiling for these arguments did: why, each pass with its time, the backend's units of work, and the graph.
 
         The graph before and after one pass: `print(f.compilations[-1].reports[0].shown())`.
         """
@@ -327,7 +327,7 @@ class Jitted(Methods, Traced):
             *self.notes,
             *map(str, made.reports),
             executable(entry.at(size), self.backend).explain(),
-            f"{len(groups(entry.graph))} groups that one loop nest can compute; {schedule(entry.graph).summary()}",
+            schedule(entry.graph).summary(),
             str(entry.at(size)),
         ]
         return "\n".join(lines)

@@ -13,7 +13,7 @@ from adjoint.core.spec import shape_of
 from adjoint.core.verbs import verbs
 from adjoint.graph.derivatives import vmap_graph
 from adjoint.graph.nested import Control
-from adjoint.graph.node import Graph
+from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.ops.broadcast import batch_front
 
 
@@ -79,3 +79,41 @@ def uses(graph: Graph, of: Callable[[Any], bool]) -> bool:
     """Whether an op of some kind is in a graph, in the graphs of control flow too."""
     ops = [n.op for n in graph.calls]
     return any(map(of, ops)) or any(uses(g, of) for op in ops if isinstance(op, Control) for g in op.graphs().values())
+
+
+def without_rules(graph: Graph) -> Graph:
+    """The graph with the steps of functions that have rules of their own in their place, in the graphs of control flow too."""
+    return _inlined(graph, {})
+
+
+def _inlined(graph: Graph, done: dict[Graph, Graph]) -> Graph:
+    if graph in done:
+        return done[graph]
+    builder = Builder()
+    found: dict[Node, Node] = {p: p for p in graph.params}
+    results: dict[Node, Graph] = {}  # of each such call: its steps in this graph
+    for node in graph.nodes:
+        if node in found:
+            continue
+        if isinstance(node.op, Ruled):
+            results[node] = _steps(builder, _inlined(node.op.inner, done), [found[i] for i in node.inputs])
+        elif isinstance(node.op, Pick) and node.inputs[0] in results:
+            found[node] = results[node.inputs[0]].outputs[node.op.index]
+        else:
+            op = node.op.mapped(lambda inner: _inlined(inner, done)) if isinstance(node.op, Control) else node.op
+            found[node] = builder.keep(node, op, tuple([found[i] for i in node.inputs]))
+    outputs = tuple([found[n] for n in graph.outputs])
+    effects = tuple([e for n in graph.effects for e in (results[n].effects if n in results else (found[n],))])
+    same = outputs == graph.outputs and effects == graph.effects
+    done[graph] = graph if same else Graph(graph.params, outputs, graph.name, effects)
+    return done[graph]
+
+
+def _steps(builder: Builder, inner: Graph, inputs: list[Node]) -> Graph:
+    """An inner graph built in the outer one."""
+    found: dict[Node, Node] = dict(zip(inner.params, inputs, strict=True))
+    for node in inner.nodes:
+        if node not in found:
+            found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
+    outputs, effects = (tuple([found[n] for n in nodes]) for nodes in (inner.outputs, inner.effects))
+    return Graph(tuple(inputs), outputs, inner.name, effects)

@@ -1,6 +1,5 @@
 """Graph -> better graph. A pass is a pure function; the list of passes is a value."""
 
-from adjoint.passes.fusion import groups as groups
 from adjoint.passes.pipeline import PASSES as PASSES
 from adjoint.passes.pipeline import Report as Report
 from adjoint.passes.pipeline import optimise as optimise

@@ -21,7 +21,6 @@ from adjoint.graph.walk import replay
 from adjoint.ops.card import card
 from adjoint.ops.movement import Reshape
 from adjoint.ops.slicing import GetItem
-from adjoint.passes.fusion import fusion
 from corpus import PROGRAMS
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
@@ -156,14 +155,12 @@ def test_test_and_length(length):
     assert loop.length == length and (loop.test is None) == (length is not None)
 
 
-def test_calls_and_groups():
+def test_calls():
     inner, _ = trace(lambda x: [ops.sin(x) * 2.0, x + 1.0], [Spec((3,))])
     call = GraphCall(inner)
     graph, _ = trace(lambda x: [*call(x), *call(x * 2.0)], [Spec((3,))])
     assert show(graph).count("@0 (") == 1  # held twice, printed once
     agree(graph, np.arange(3.0))
-    agree(fusion(graph), np.arange(3.0))
-    agree(fusion(inner), np.arange(3.0))
 
 
 def test_effects(capsys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from math import prod
@@ -16,7 +17,8 @@ from adjoint.backends.native.emit import vecmath
 from adjoint.backends.native.emit.graph_emitter import Frame, Shared
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.kernels import gather_scatter
-from adjoint.backends.native.plan.units import has_code
+from adjoint.backends.native.kernels.matmul_epilogue import Fused
+from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, has_code, parts_of
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import (
     bounds_checks,
@@ -60,6 +62,7 @@ class Program:
         """How it runs: what became machine code, and what did not."""
         compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
         lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
+        lines += [f"  {line}" for native, part, _, _ in self._stages() if native for line in units_shown(part)]
         if self.left_out:
             lines.append(f"in the interpreter: {', '.join(str(n.op) for n in self.left_out)}")
         return "\n".join(lines)
@@ -159,6 +162,32 @@ def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
 def can_compile(node: Node) -> bool:
     """Whether a node can be part of a compiled kernel."""
     return not node.op.effect and has_code(node, gather_scatter)
+
+
+def units_shown(graph: Graph) -> list[str]:
+    """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
+    frame = Frame(Shared(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
+    order = {node: k for k, node in enumerate(graph.nodes)}
+    lines = []
+    for scalars, groups in itertools.groupby((g for g, _ in frame.groups), lambda g: isinstance(g[0], Register)):
+        for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
+            nodes = sorted({n for unit in group for n in _computed(unit)}, key=lambda n: order[n])
+            what = "row-fused loops" if len(group) > 1 and not scalars else _NAMES[type(group[0])]
+            spaces = " then ".join(str(unit.space) for unit in group if isinstance(unit, Nest))
+            names = ", ".join(type(n.op).__name__ for n in nodes)
+            lines.append(f"{what} over {spaces}: {names}" if spaces else f"{what}: {names}")
+    return lines
+
+
+def _computed(unit: Unit) -> list[Node]:
+    """The nodes that a unit computes, stored or not."""
+    if isinstance(unit, (Nest, Fused)):
+        inside = [*parts_of(unit.roots.values())[1], *unit.roots]
+        return inside if isinstance(unit, Nest) else [unit.node, *inside]
+    return [unit.node]
+
+
+_NAMES = {Nest: "loop nest", Kernel: "kernel", Fused: "product with epilogue", Register: "scalars"}
 
 
 def vector_bits() -> int:
