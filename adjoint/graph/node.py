@@ -36,18 +36,20 @@ class Node:
         return len(self.spec.shape)
 
 
-class NoCall:
-    """What stands in a node's place of an op and is no call of one: the facts that are asked of every op."""
+class Structural:
+    """What stands where a node has its op and is no card: none of the facts that cards are asked for holds."""
 
     __slots__ = ()
     effect: ClassVar[bool] = False
     elementwise: ClassVar[bool] = False
     view: ClassVar[bool] = False
     reduction: ClassVar[str] = ""
+    expensive: ClassVar[bool] = False
+    dense: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
-class Param(NoCall):
+class Param(Structural):
     """An input of a graph."""
 
     index: int
@@ -55,14 +57,14 @@ class Param(NoCall):
 
 
 @dataclass(frozen=True, slots=True)
-class Pick(NoCall):
+class Pick(Structural):
     """One of several results of a call."""
 
     index: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Const(NoCall):
+class Const(Structural):
     """A number or array known when the graph is built. Small ones are equal by value."""
 
     value: Any

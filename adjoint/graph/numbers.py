@@ -32,7 +32,7 @@ from adjoint.core.spec import (
     spec_of,
     uint64,
 )
-from adjoint.ops import arithmetic, compare
+from adjoint.ops import arithmetic, bitwise, compare
 from adjoint.ops.card import Op, card
 from adjoint.ops.families import Elementwise
 
@@ -157,15 +157,15 @@ _INTEGERS: dict[type[Op], Callable[..., Bounds]] = {
     arithmetic.Pow: _power,
     arithmetic.Neg: lambda a: (-a[1], -a[0]),
     arithmetic.Abs: lambda a: (0 if a[0] <= 0 <= a[1] else min(map(abs, a)), max(map(abs, a))),
-    arithmetic.BitwiseAnd: _bits,
-    arithmetic.BitwiseOr: _bits,
-    arithmetic.BitwiseXor: _bits,
-    arithmetic.BitwiseNot: lambda a: (~a[1], ~a[0]),
-    arithmetic.LeftShift: _left,
-    arithmetic.RightShift: _right,
+    bitwise.BitwiseAnd: _bits,
+    bitwise.BitwiseOr: _bits,
+    bitwise.BitwiseXor: _bits,
+    bitwise.BitwiseNot: lambda a: (~a[1], ~a[0]),
+    bitwise.LeftShift: _left,
+    bitwise.RightShift: _right,
 }
 _DIVISIONS = (arithmetic.Div, arithmetic.FloorDiv, arithmetic.Mod)
-_LOGIC = (arithmetic.BitwiseAnd, arithmetic.BitwiseOr, arithmetic.BitwiseXor)
+_LOGIC = (bitwise.BitwiseAnd, bitwise.BitwiseOr, bitwise.BitwiseXor)
 #: Python's operators: of Python numbers they give Python numbers.
 _PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison, compare.Rounding)
 

@@ -19,10 +19,13 @@ from adjoint.ops.families import Discrete, Elementwise, Linear, python
 class Add(Elementwise):
     """x + y, with broadcasting."""
 
-    arity, complex = 2, True
+    arity, complex, emits = 2, True, "fi"
 
     def eval(self, xp, x, y):
         return x + y
+
+    def emit(self, b, x, y):
+        return b.add(x, y)
 
     def partials(self, z, x, y):
         return 1.0, 1.0
@@ -40,10 +43,13 @@ class Add(Elementwise):
 class Sub(Elementwise):
     """x - y, with broadcasting."""
 
-    arity, complex = 2, True
+    arity, complex, emits = 2, True, "fi"
 
     def eval(self, xp, x, y):
         return x - y
+
+    def emit(self, b, x, y):
+        return b.sub(x, y)
 
     def partials(self, z, x, y):
         return 1.0, -1.0
@@ -57,10 +63,13 @@ class Sub(Elementwise):
 class Mul(Elementwise):
     """x * y, with broadcasting."""
 
-    arity, complex, singular = 2, True, True
+    arity, complex, singular, emits = 2, True, True, "fi"
 
     def eval(self, xp, x, y):
         return x * y
+
+    def emit(self, b, x, y):
+        return b.mul(x, y)
 
     def partials(self, z, x, y):
         return y, x
@@ -75,7 +84,7 @@ class MaskedMul(Elementwise):
     holds at every order.
     """
 
-    arity, complex = 2, True
+    arity, complex, emits = 2, True, "fi"
 
     def eval(self, xp, x, y):
         z = x * y
@@ -84,6 +93,10 @@ class MaskedMul(Elementwise):
             if size - size == 0:
                 return z
         return xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
+
+    def emit(self, b, x, y):
+        none = b.bitwise_or(b.compare("eq", x, 0), b.compare("eq", y, 0))
+        return b.select(none, 0, b.mul(x, y))
 
     def partials(self, z, x, y):
         return y, x
@@ -106,6 +119,9 @@ class Div(Elementwise):
 
     def eval(self, xp, x, y):
         return python(xp.true_divide(x, y), x, y)
+
+    def emit(self, b, x, y):
+        return b.div(x, y)
 
     def partials(self, z, x, y):
         return lambda: div(1.0, y), lambda: div(-z, y)
@@ -130,6 +146,9 @@ class Pow(Elementwise):
     def eval(self, xp, x, y):
         return python(xp.power(x, y), x, y) if type(y) is not int or is_inexact(dtype_of(x)) else x**y
 
+    def emit(self, b, x, y):
+        return b.call("pow", x, y)
+
     def partials(self, z, x, y):
         return lambda: _pow_base(x, y), lambda: _pow_exponent(z, x)
 
@@ -153,10 +172,13 @@ def _pow_exponent(z, x):
 class FloorDiv(Discrete):
     """The largest integer not above x / y."""
 
-    arity, domain, work = 2, (0.5, 2.0), 4
+    arity, domain, work, emits = 2, (0.5, 2.0), 4, "fi"
 
     def eval(self, xp, x, y):
         return python(xp.floor_divide(x, y), x, y)
+
+    def emit(self, b, x, y):
+        return b.floor_div(x, y)
 
 
 @register
@@ -164,10 +186,13 @@ class FloorDiv(Discrete):
 class Mod(Elementwise):
     """x - y * floor(x / y): Python's remainder, with the sign of y."""
 
-    arity, singular, domain, work = 2, True, (0.6, 1.9), 4
+    arity, singular, domain, work, emits = 2, True, (0.6, 1.9), 4, "fi"
 
     def eval(self, xp, x, y):
         return python(xp.mod(x, y), x, y)
+
+    def emit(self, b, x, y):
+        return b.remainder(x, y)
 
     def partials(self, z, x, y):
         return 1.0, lambda: -floor_div(x, y)
@@ -178,10 +203,13 @@ class Mod(Elementwise):
 class Neg(Elementwise):
     """-x."""
 
-    complex = True
+    complex, emits = True, "fi"
 
     def eval(self, xp, x):
         return -x
+
+    def emit(self, b, x):
+        return b.neg(x)
 
     def partials(self, y, x):
         return (-1.0,)
@@ -198,10 +226,13 @@ class Neg(Elementwise):
 class Abs(Elementwise):
     """|x|. The derivative at 0 is 0; that of |z| is z/|z|."""
 
-    complex, domain, edges = True, (0.3, 2.0), (-1e3, 0.0, 1e3)
+    complex, domain, edges, emits = True, (0.3, 2.0), (-1e3, 0.0, 1e3), "fi"
 
     def eval(self, xp, x):
         return python(xp.abs(x), x)
+
+    def emit(self, b, x):
+        return b.abs(x)
 
     def partials(self, y, x):
         return (sign(x),)
@@ -218,16 +249,21 @@ class Abs(Elementwise):
 class Sign(Discrete):
     """-1, 0 or 1."""
 
-    domain, edges = (0.3, 2.0), (-3.0, 0.0, 3.0)
+    domain, edges, emits = (0.3, 2.0), (-3.0, 0.0, 3.0), "fi"
 
     def eval(self, xp, x):
         return xp.sign(x)
+
+    def emit(self, b, x):
+        up, down = b.compare("gt", x, 0), b.compare("lt", x, 0)
+        rest = b.select(b.compare("eq", x, 0), 0, x)  # NaN stays NaN
+        return b.select(up, 1, b.select(down, -1, rest))
 
 
 class _ComplexPart(Op):
     """Ops between complex and real numbers: linear over the reals."""
 
-    complex, elementwise, total = True, True, True
+    complex, elementwise, total, emits = True, True, True, "fib"
 
     def vmap(self, dims, x):
         return self(batch_front(x, dims[0]))
@@ -252,6 +288,9 @@ class Real(_ComplexPart):
 
     def eval(self, xp, x):
         return xp.real(x)
+
+    def emit(self, b, x):
+        return x  # compiled code has no complex numbers
 
     def vjp(self, g, y, x):
         return (cast_like(g, x),)
@@ -283,6 +322,9 @@ class Conj(_ComplexPart):
     def eval(self, xp, x):
         return xp.conj(x) if is_complex(x) else x
 
+    def emit(self, b, x):
+        return x  # as above
+
     def vjp(self, g, y, x):
         return (conj(g),)
 
@@ -294,7 +336,7 @@ class Cast(Linear):
 
     dtype: np.dtype
 
-    elementwise, total = True, True
+    elementwise, total, emits = True, True, "fib"
 
     @property
     def differentiable(self):
@@ -306,6 +348,12 @@ class Cast(Linear):
     def eval(self, xp, x):
         x = xp.asarray(x)
         return (x.real if x.dtype.kind == "c" and self.dtype.kind not in "cb" else x).astype(self.dtype)
+
+    def computes_in(self, y, x):
+        return [x.dtype]
+
+    def emit(self, b, x):
+        return b.cast(x, self.dtype)
 
     def vjp(self, g, y, x):
         return (cast_like(g, x),)
@@ -324,88 +372,13 @@ class Cast(Linear):
 class StopGradient(Discrete):
     """The value itself, whose derivative is taken to be zero in every transform."""
 
-    complex, view = True, True
+    complex, view, emits = True, True, "fib"
 
     def eval(self, xp, x):
         return x
 
-
-@register
-@dataclass(frozen=True)
-class BitwiseAnd(Discrete):
-    """Bits set in both; logical `and` of booleans."""
-
-    arity = 2
-
-    def eval(self, xp, x, y):
-        return xp.bitwise_and(x, y)
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(), (draw(2, 3, dtype="int64"), draw(3, dtype="int64"))
-        yield cls(), (draw(3, dtype="bool"), draw(3, dtype="bool"))
-
-
-@register
-@dataclass(frozen=True)
-class BitwiseOr(Discrete):
-    """Bits set in either; logical `or` of booleans."""
-
-    arity, samples = 2, BitwiseAnd.__dict__["samples"]
-
-    def eval(self, xp, x, y):
-        return xp.bitwise_or(x, y)
-
-
-@register
-@dataclass(frozen=True)
-class BitwiseXor(Discrete):
-    """Bits set in one of the two; exclusive `or` of booleans."""
-
-    arity, samples = 2, BitwiseAnd.__dict__["samples"]
-
-    def eval(self, xp, x, y):
-        return xp.bitwise_xor(x, y)
-
-
-@register
-@dataclass(frozen=True)
-class BitwiseNot(Discrete):
-    """Every bit flipped; logical `not` of booleans."""
-
-    def eval(self, xp, x):
-        return xp.bitwise_not(x)
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(), (draw(2, 3, dtype="int64"),)
-        yield cls(), (draw(3, dtype="bool"),)
-
-
-@register
-@dataclass(frozen=True)
-class LeftShift(Discrete):
-    """x * 2**y for integers."""
-
-    arity = 2
-
-    def eval(self, xp, x, y):
-        return xp.left_shift(x, y)
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(), (draw(2, 3, dtype="int64"), np.array([0, 1, 2]))
-
-
-@register
-@dataclass(frozen=True)
-class RightShift(Discrete):
-    """x // 2**y for integers."""
-
-    arity, samples = 2, LeftShift.__dict__["samples"]
-
-    def eval(self, xp, x, y):
-        return xp.right_shift(x, y)
+    def emit(self, b, x):
+        return x
 
 
 add, sub, mul, div, pow_, neg = Add(), Sub(), Mul(), Div(), Pow(), Neg()

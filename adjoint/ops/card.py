@@ -18,6 +18,7 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import Spec
+from adjoint.ops.emitter import Emitter
 
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
@@ -64,6 +65,20 @@ class Op(abc.ABC):
     def may_fail(self, y: Any, *xs: Any) -> bool:
         """Whether a call with these Specs, of result and inputs, can fail at run time."""
         return not self.total
+
+    #: The kinds of result ("f", "i", "b" as in NumPy) for which `emit` writes code; others are left to the interpreter.
+    emits: ClassVar[str] = "f"
+
+    def emit(self, b: Emitter, *xs: Any) -> Any:
+        """The machine code of an elementwise op: its result for one element, written with a backend's builder.
+
+        It computes what `eval` does. An op without it, or that inherits it and has an `eval` of its own, is interpreted.
+        """
+        raise NotImplementedError(f"{type(self).__name__} has no code of its own")
+
+    def computes_in(self, y: Any, *xs: Any) -> list[np.dtype]:
+        """The dtype in which `emit` is given each input, from the Specs of result and inputs."""
+        return [y.dtype] * len(xs)
 
     @abc.abstractmethod
     def infer(self, *specs: Any) -> Any:

@@ -7,13 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.absent import ZERO
+from adjoint.core.spec import bool_, promote
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import match, push, spread
 from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, python
 
 
-class Comparison(Discrete):
+class Test(Discrete):
+    """Ops that give a truth value for each element."""
+
+    emits = "b"
+
+    def computes_in(self, y, *xs):
+        return [promote(xs)] * len(xs)
+
+
+class Comparison(Test):
     """Two inputs, one truth value for each pair of elements."""
 
     arity = 2
@@ -27,6 +37,9 @@ class Less(Comparison):
     def eval(self, xp, x, y):
         return xp.less(x, y)
 
+    def emit(self, b, x, y):
+        return b.compare("lt", x, y)
+
 
 @register
 @dataclass(frozen=True)
@@ -35,6 +48,9 @@ class LessEqual(Comparison):
 
     def eval(self, xp, x, y):
         return xp.less_equal(x, y)
+
+    def emit(self, b, x, y):
+        return b.compare("le", x, y)
 
 
 @register
@@ -45,6 +61,9 @@ class Greater(Comparison):
     def eval(self, xp, x, y):
         return xp.greater(x, y)
 
+    def emit(self, b, x, y):
+        return b.compare("gt", x, y)
+
 
 @register
 @dataclass(frozen=True)
@@ -53,6 +72,9 @@ class GreaterEqual(Comparison):
 
     def eval(self, xp, x, y):
         return xp.greater_equal(x, y)
+
+    def emit(self, b, x, y):
+        return b.compare("ge", x, y)
 
 
 @register
@@ -63,6 +85,9 @@ class Equal(Comparison):
     def eval(self, xp, x, y):
         return xp.equal(x, y)
 
+    def emit(self, b, x, y):
+        return b.compare("eq", x, y)
+
 
 @register
 @dataclass(frozen=True)
@@ -72,10 +97,13 @@ class NotEqual(Comparison):
     def eval(self, xp, x, y):
         return xp.not_equal(x, y)
 
+    def emit(self, b, x, y):
+        return b.compare("ne", x, y)
+
 
 @register
 @dataclass(frozen=True)
-class IsFinite(Discrete):
+class IsFinite(Test):
     """Neither infinite nor NaN."""
 
     edges = (-np.inf, np.inf, np.nan)
@@ -83,10 +111,13 @@ class IsFinite(Discrete):
     def eval(self, xp, x):
         return xp.isfinite(x)
 
+    def emit(self, b, x):
+        return b.compare("lt", b.abs(x), np.inf) if b.is_float(x) else b.constant(True, bool_)
+
 
 @register
 @dataclass(frozen=True)
-class IsNan(Discrete):
+class IsNan(Test):
     """Not a number."""
 
     edges = (-np.inf, np.inf, np.nan)
@@ -94,11 +125,14 @@ class IsNan(Discrete):
     def eval(self, xp, x):
         return xp.isnan(x)
 
+    def emit(self, b, x):
+        return b.compare("ne", x, x)
+
 
 class Rounding(Discrete):
     """To an integer, kept in the input's dtype."""
 
-    edges = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30)
+    edges, emits = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30), "fib"
 
 
 @register
@@ -109,6 +143,9 @@ class Floor(Rounding):
     def eval(self, xp, x):
         return python(xp.floor(x), x)
 
+    def emit(self, b, x):
+        return b.floor(x)
+
 
 @register
 @dataclass(frozen=True)
@@ -117,6 +154,9 @@ class Ceil(Rounding):
 
     def eval(self, xp, x):
         return python(xp.ceil(x), x)
+
+    def emit(self, b, x):
+        return b.ceil(x)
 
 
 @register
@@ -127,6 +167,9 @@ class Trunc(Rounding):
     def eval(self, xp, x):
         return python(xp.trunc(x), x)
 
+    def emit(self, b, x):
+        return b.trunc(x)
+
 
 @register
 @dataclass(frozen=True)
@@ -136,11 +179,14 @@ class Round(Rounding):
     def eval(self, xp, x):
         return python(xp.round(x), x)
 
+    def emit(self, b, x):
+        return b.round(x)
+
 
 class Extremum(Elementwise):
     """The larger or smaller of two: where they are equal, each gets half of the derivative."""
 
-    arity, edges = 2, (-1.0, 0.0, 1e30)
+    arity, edges, emits = 2, (-1.0, 0.0, 1e30), "fi"
 
     def partials(self, z, x, y):
         return lambda: _share(x, y, z), lambda: _share(y, x, z)
@@ -159,6 +205,9 @@ class Maximum(Extremum):
     def eval(self, xp, x, y):
         return xp.maximum(x, y)
 
+    def emit(self, b, x, y):
+        return b.maximum(x, y)
+
 
 @register
 @dataclass(frozen=True)
@@ -168,16 +217,25 @@ class Minimum(Extremum):
     def eval(self, xp, x, y):
         return xp.minimum(x, y)
 
+    def emit(self, b, x, y):
+        return b.minimum(x, y)
+
 
 @register
 @dataclass(frozen=True)
 class Where(Elementwise):
     """x where the condition holds, else y. The side not chosen gets a zero derivative, even if its own is not finite."""
 
-    arity, complex = 3, True
+    arity, complex, emits = 3, True, "fib"
+
+    def computes_in(self, z, c, x, y):
+        return [bool_, z.dtype, z.dtype]
 
     def eval(self, xp, c, x, y):
         return xp.where(c, x, y)
+
+    def emit(self, b, c, x, y):
+        return b.select(c, x, y)
 
     def partials(self, z, c, x, y):
         return ZERO, c, F.logical_not(c)

@@ -13,13 +13,7 @@ import numpy as np
 
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.arithmetic import (
-    BitwiseAnd,
-    BitwiseNot,
-    BitwiseOr,
-    BitwiseXor,
     Cast,
-    LeftShift,
-    RightShift,
     add,
     div,
     masked_mul,
@@ -35,6 +29,7 @@ from adjoint.ops.arithmetic import conj_ as conj
 from adjoint.ops.arithmetic import floor_div as floor_divide
 from adjoint.ops.arithmetic import pow_ as pow
 from adjoint.ops.arithmetic import stop as stop_gradient
+from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LeftShift, RightShift
 from adjoint.ops.card import card
 from adjoint.ops.compare import (
     ceil,

@@ -28,6 +28,9 @@ class Erf(SpecialFunction):
     def eval(self, xp, x):
         return special(xp).erf(x)
 
+    def emit(self, b, x):
+        return b.call("erf", x)
+
     def partials(self, y, x):
         return (lambda: (2.0 / math.sqrt(math.pi)) * exp(-x * x),)
 
@@ -42,6 +45,9 @@ class Erfc(SpecialFunction):
 
     def eval(self, xp, x):
         return special(xp).erfc(x)
+
+    def emit(self, b, x):
+        return b.call("erfc", x)
 
     def partials(self, y, x):
         return (lambda: (-2.0 / math.sqrt(math.pi)) * exp(-x * x),)

@@ -1,4 +1,4 @@
-"""Cards of exp, log, the trigonometric and hyperbolic functions, and the smooth activations."""
+"""Cards of exp, log, the roots, and the smooth activations."""
 
 from __future__ import annotations
 
@@ -30,6 +30,9 @@ class Exp(Function):
     def eval(self, xp, x):
         return xp.exp(x)
 
+    def emit(self, b, x):
+        return b.call("exp", x)
+
     def partials(self, y, x):
         return (y,)
 
@@ -43,6 +46,9 @@ class Expm1(Function):
 
     def eval(self, xp, x):
         return xp.expm1(x)
+
+    def emit(self, b, x):
+        return b.call("expm1", x)
 
     def partials(self, y, x):
         return (y + 1.0,)
@@ -58,6 +64,9 @@ class Log(Function):
     def eval(self, xp, x):
         return xp.log(x)
 
+    def emit(self, b, x):
+        return b.call("log", x)
+
     def partials(self, y, x):
         return (lambda: F.div(1.0, x),)
 
@@ -71,6 +80,9 @@ class Log1p(Function):
 
     def eval(self, xp, x):
         return xp.log1p(x)
+
+    def emit(self, b, x):
+        return b.call("log1p", x)
 
     def partials(self, y, x):
         return (lambda: F.div(1.0, 1.0 + x),)
@@ -86,6 +98,9 @@ class Log2(Function):
     def eval(self, xp, x):
         return xp.log2(x)
 
+    def emit(self, b, x):
+        return b.call("log2", x)
+
     def partials(self, y, x):
         return (lambda: F.div(1.0 / math.log(2.0), x),)
 
@@ -99,6 +114,9 @@ class Log10(Function):
 
     def eval(self, xp, x):
         return xp.log10(x)
+
+    def emit(self, b, x):
+        return b.call("log10", x)
 
     def partials(self, y, x):
         return (lambda: F.div(1.0 / math.log(10.0), x),)
@@ -114,6 +132,9 @@ class Sqrt(Function):
     def eval(self, xp, x):
         return xp.sqrt(x)
 
+    def emit(self, b, x):
+        return b.sqrt(x)
+
     def partials(self, y, x):
         return (lambda: 0.5 / y,)
 
@@ -128,193 +149,11 @@ class Cbrt(Function):
     def eval(self, xp, x):
         return xp.cbrt(x)
 
+    def emit(self, b, x):
+        return b.call("cbrt", x)
+
     def partials(self, y, x):
         return (lambda: (1.0 / 3.0) / (y * y),)
-
-
-@register
-@dataclass(frozen=True)
-class Sin(Function):
-    """Sine."""
-
-    complex, edges = True, (-1e3, 0.0, 1e3)
-
-    def eval(self, xp, x):
-        return xp.sin(x)
-
-    def partials(self, y, x):
-        return (cos(x),)
-
-
-@register
-@dataclass(frozen=True)
-class Cos(Function):
-    """Cosine."""
-
-    complex, edges = True, (-1e3, 0.0, 1e3)
-
-    def eval(self, xp, x):
-        return xp.cos(x)
-
-    def partials(self, y, x):
-        return (-sin(x),)
-
-
-@register
-@dataclass(frozen=True)
-class Tan(Function):
-    """Tangent."""
-
-    complex, domain, edges = True, (-1.0, 1.0), FAR
-
-    def eval(self, xp, x):
-        return xp.tan(x)
-
-    def partials(self, y, x):
-        return (1.0 + y * y,)
-
-
-@register
-@dataclass(frozen=True)
-class Asin(Function):
-    """Inverse sine."""
-
-    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
-
-    def eval(self, xp, x):
-        return xp.arcsin(x)
-
-    def partials(self, y, x):
-        return (lambda: 1.0 / sqrt((1.0 - x) * (1.0 + x)),)
-
-
-@register
-@dataclass(frozen=True)
-class Acos(Function):
-    """Inverse cosine."""
-
-    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
-
-    def eval(self, xp, x):
-        return xp.arccos(x)
-
-    def partials(self, y, x):
-        return (lambda: -1.0 / sqrt((1.0 - x) * (1.0 + x)),)
-
-
-@register
-@dataclass(frozen=True)
-class Atan(Function):
-    """Inverse tangent."""
-
-    complex, domain, edges = True, (-0.8, 0.8), FAR
-
-    def eval(self, xp, x):
-        return xp.arctan(x)
-
-    def partials(self, y, x):
-        return (lambda: 1.0 / (1.0 + x * x),)
-
-
-@register
-@dataclass(frozen=True)
-class Sinh(Function):
-    """Hyperbolic sine."""
-
-    complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
-
-    def eval(self, xp, x):
-        return xp.sinh(x)
-
-    def partials(self, y, x):
-        return (cosh(x),)
-
-
-@register
-@dataclass(frozen=True)
-class Cosh(Function):
-    """Hyperbolic cosine."""
-
-    complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
-
-    def eval(self, xp, x):
-        return xp.cosh(x)
-
-    def partials(self, y, x):
-        return (sinh(x),)
-
-
-@register
-@dataclass(frozen=True)
-class Tanh(Function):
-    """Hyperbolic tangent."""
-
-    complex, edges = True, FAR
-
-    def eval(self, xp, x):
-        return xp.tanh(x)
-
-    def partials(self, y, x):
-        return (1.0 - y * y,)
-
-
-@register
-@dataclass(frozen=True)
-class Asinh(Function):
-    """Inverse hyperbolic sine."""
-
-    complex, domain, edges = True, (-0.8, 0.8), FAR
-
-    def eval(self, xp, x):
-        return xp.arcsinh(x)
-
-    def partials(self, y, x):
-        return (lambda: 1.0 / sqrt(1.0 + x * x),)
-
-
-@register
-@dataclass(frozen=True)
-class Acosh(Function):
-    """Inverse hyperbolic cosine."""
-
-    complex, singular, domain, edges = True, True, (1.3, 3.0), (1.0, 1e10)
-
-    def eval(self, xp, x):
-        return xp.arccosh(x)
-
-    def partials(self, y, x):
-        return (lambda: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)),)
-
-
-@register
-@dataclass(frozen=True)
-class Atanh(Function):
-    """Inverse hyperbolic tangent."""
-
-    complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
-
-    def eval(self, xp, x):
-        return xp.arctanh(x)
-
-    def partials(self, y, x):
-        return (lambda: F.div(1.0, (1.0 - x) * (1.0 + x)),)
-
-
-@register
-@dataclass(frozen=True)
-class Atan2(Function):
-    """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""
-
-    arity, domain, edges = 2, (0.3, 2.0), FAR
-
-    def eval(self, xp, y, x):
-        return xp.arctan2(y, x)
-
-    def partials(self, z, y, x):
-        square = x * x + y * y
-        at_origin = F.equal(square, 0)
-        inverse = F.where(at_origin, 0, 1.0 / F.where(at_origin, 1, square))
-        return lambda: x * inverse, lambda: -y * inverse
 
 
 @register
@@ -326,6 +165,9 @@ class LogAddExp(Function):
 
     def eval(self, xp, x, y):
         return xp.logaddexp(x, y)
+
+    def emit(self, b, x, y):
+        return b.call("logaddexp", x, y)
 
     def partials(self, z, x, y):
         return lambda: sigmoid(x - y), lambda: sigmoid(y - x)
@@ -342,6 +184,9 @@ class Sigmoid(Function):
     def eval(self, xp, x):
         return special(xp).expit(x)
 
+    def emit(self, b, x):
+        return b.call("sigmoid", x)
+
     def partials(self, y, x):
         return (y * (1.0 - y),)
 
@@ -355,6 +200,9 @@ class Softplus(Function):
 
     def eval(self, xp, x):
         return xp.logaddexp(0, x)
+
+    def emit(self, b, x):
+        return b.call("softplus", x)
 
     def partials(self, y, x):
         return (sigmoid(x),)
@@ -370,12 +218,13 @@ class Relu(Function):
     def eval(self, xp, x):
         return xp.maximum(x, 0)
 
+    def emit(self, b, x):
+        return b.maximum(x, 0)
+
     def partials(self, y, x):
         return (F.cast(F.greater(x, 0), dtype_of(x)),)
 
 
 exp, expm1, log, log1p, log2, log10 = Exp(), Expm1(), Log(), Log1p(), Log2(), Log10()
 sqrt, cbrt = Sqrt(), Cbrt()
-sin, cos, tan, asin, acos, atan, atan2 = Sin(), Cos(), Tan(), Asin(), Acos(), Atan(), Atan2()
-sinh, cosh, tanh, asinh, acosh, atanh = Sinh(), Cosh(), Tanh(), Asinh(), Acosh(), Atanh()
 logaddexp, sigmoid, softplus, relu = LogAddExp(), Sigmoid(), Softplus(), Relu()

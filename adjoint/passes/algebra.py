@@ -18,9 +18,6 @@ from adjoint.graph.node import Builder, Const, Graph, Node, Pick, inferred
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import (
     Add,
-    BitwiseAnd,
-    BitwiseNot,
-    BitwiseOr,
     Cast,
     Conj,
     Div,
@@ -31,6 +28,7 @@ from adjoint.ops.arithmetic import (
     Real,
     Sub,
 )
+from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Equal, NotEqual, Where
 from adjoint.ops.index import ScatterAdd

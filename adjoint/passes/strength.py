@@ -14,8 +14,6 @@ from adjoint.graph.node import Const, Graph, Node, inferred
 from adjoint.ops.arithmetic import (
     Abs,
     Add,
-    BitwiseAnd,
-    BitwiseNot,
     Cast,
     Div,
     FloorDiv,
@@ -24,15 +22,16 @@ from adjoint.ops.arithmetic import (
     Mul,
     Neg,
     Pow,
-    RightShift,
     Sub,
 )
+from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, RightShift
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Greater, GreaterEqual, Less, LessEqual, Maximum, Where
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Max, Mean, Min, Sum
 from adjoint.ops.slicing import GetItem
-from adjoint.ops.transcendental import Cos, Cosh, Exp, Sigmoid, Softplus, Sqrt
+from adjoint.ops.transcendental import Exp, Sigmoid, Softplus, Sqrt
+from adjoint.ops.trigonometric import Cos, Cosh
 from adjoint.passes.algebra import Law, Make, by_op, made_by, number, settled
 
 #: How far a fact about a value is followed through the steps that made it.

@@ -35,7 +35,7 @@ def check_op(cls: type[Op]) -> int:
 
     A failure is an AssertionError that names the op, the shapes of the sample and the rule.
 
-    >>> from adjoint.ops.transcendental import Tanh
+    >>> from adjoint.ops.trigonometric import Tanh
     >>> check_op(Tanh) > 0
     True
     """

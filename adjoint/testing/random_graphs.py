@@ -25,7 +25,8 @@ from adjoint.ops import slicing
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
-from adjoint.ops.transcendental import Atan, Cos, Relu, Sigmoid, Sin, Tanh
+from adjoint.ops.transcendental import Relu, Sigmoid
+from adjoint.ops.trigonometric import Atan, Cos, Sin, Tanh
 from adjoint.testing.random_kernels import WORK, KernelSteps
 
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33)

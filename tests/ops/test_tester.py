@@ -12,7 +12,8 @@ from adjoint.ops.broadcast import batch_front, cast_like, is_plain, match
 from adjoint.ops.compare import Floor
 from adjoint.ops.contract import MatMul
 from adjoint.ops.movement import Split
-from adjoint.ops.transcendental import Exp, Tanh
+from adjoint.ops.transcendental import Exp
+from adjoint.ops.trigonometric import Tanh
 from adjoint.testing import check_op
 from adjoint.testing.cases import cases, differences
 from adjoint.transforms.batch import Batch

@@ -11,7 +11,8 @@ from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Abs, Mul
 from adjoint.ops.movement import Flip, Split
 from adjoint.ops.reduce import CumSum, Sum
-from adjoint.ops.transcendental import Exp, Relu, Softplus, Sqrt, Tanh
+from adjoint.ops.transcendental import Exp, Relu, Softplus, Sqrt
+from adjoint.ops.trigonometric import Tanh
 from adjoint.testing import check_op
 from adjoint.testing.cases import in_kind
 from adjoint.testing.check import check_refusal

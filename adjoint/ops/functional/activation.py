@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.ops import transcendental as _t
+from adjoint.ops import trigonometric as _g
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.joining import split
@@ -97,7 +98,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     if approximate == "none":
         return 0.5 * input * (1.0 + erf(input * math.sqrt(0.5)))
     if approximate == "tanh":
-        return 0.5 * input * (1.0 + _t.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
+        return 0.5 * input * (1.0 + _g.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
     raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
 
 
@@ -144,7 +145,7 @@ def mish(input: Any) -> Any:
     >>> print(ops.mish(Tensor([0.0])))
     [0.]
     """
-    return input * _t.tanh(_t.softplus(input))
+    return input * _g.tanh(_t.softplus(input))
 
 
 def softplus(input: Any, beta: float = 1.0, threshold: float | None = None) -> Any:

@@ -11,10 +11,12 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, promote, spec_of
 from adjoint.ops import arithmetic as _a
+from adjoint.ops import bitwise as _b
 from adjoint.ops import compare as _c
 from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
+from adjoint.ops import trigonometric as _g
 from adjoint.ops.card import Op, card
 from adjoint.ops.stacking import array
 
@@ -52,15 +54,15 @@ sign = _named(_a.sign, "sign", "print(ops.sign(Tensor([3.0, -2.0, 0.0])))\n    [
 real = _named(_a.real, "real", "print(ops.real(Tensor([1 + 2j])))\n    [1.]")
 imag = _named(_a.imag, "imag", "print(ops.imag(Tensor([1 + 2j])))\n    [2.]")
 conj = _named(_a.conj_, "conj", "print(ops.conj(Tensor([1 + 2j])))\n    [1.-2.j]")
-bitwise_and = _named(_a.BitwiseAnd(), "bitwise_and", "print(ops.bitwise_and(Tensor([6]), 3))\n    [2]")
-bitwise_or = _named(_a.BitwiseOr(), "bitwise_or", "print(ops.bitwise_or(Tensor([6]), 3))\n    [7]")
-bitwise_xor = _named(_a.BitwiseXor(), "bitwise_xor", "print(ops.bitwise_xor(Tensor([6]), 3))\n    [5]")
-bitwise_not = _named(_a.BitwiseNot(), "bitwise_not", "print(ops.bitwise_not(Tensor([6])))\n    [-7]")
+bitwise_and = _named(_b.BitwiseAnd(), "bitwise_and", "print(ops.bitwise_and(Tensor([6]), 3))\n    [2]")
+bitwise_or = _named(_b.BitwiseOr(), "bitwise_or", "print(ops.bitwise_or(Tensor([6]), 3))\n    [7]")
+bitwise_xor = _named(_b.BitwiseXor(), "bitwise_xor", "print(ops.bitwise_xor(Tensor([6]), 3))\n    [5]")
+bitwise_not = _named(_b.BitwiseNot(), "bitwise_not", "print(ops.bitwise_not(Tensor([6])))\n    [-7]")
 bitwise_left_shift = _named(
-    _a.LeftShift(), "bitwise_left_shift", "print(ops.bitwise_left_shift(Tensor([3]), 2))\n    [12]"
+    _b.LeftShift(), "bitwise_left_shift", "print(ops.bitwise_left_shift(Tensor([3]), 2))\n    [12]"
 )
 bitwise_right_shift = _named(
-    _a.RightShift(), "bitwise_right_shift", "print(ops.bitwise_right_shift(Tensor([12]), 2))\n    [3]"
+    _b.RightShift(), "bitwise_right_shift", "print(ops.bitwise_right_shift(Tensor([12]), 2))\n    [3]"
 )
 
 exp = _named(_t.exp, "exp", "print(ops.exp(Tensor([0.0])))\n    [1.]")
@@ -71,19 +73,19 @@ log2 = _named(_t.log2, "log2", "print(ops.log2(Tensor([8.0])))\n    [3.]")
 log10 = _named(_t.log10, "log10", "print(ops.log10(Tensor([1000.0])).round(4))\n    [3.]")
 sqrt = _named(_t.sqrt, "sqrt", "print(ops.sqrt(Tensor([9.0])))\n    [3.]")
 cbrt = _named(_t.cbrt, "cbrt", "print(ops.cbrt(Tensor([-8.0])))\n    [-2.]")
-sin = _named(_t.sin, "sin", "print(ops.sin(Tensor([0.0])))\n    [0.]")
-cos = _named(_t.cos, "cos", "print(ops.cos(Tensor([0.0])))\n    [1.]")
-tan = _named(_t.tan, "tan", "print(ops.tan(Tensor([0.0])))\n    [0.]")
-asin = _named(_t.asin, "asin", "print(ops.asin(Tensor([0.0])))\n    [0.]")
-acos = _named(_t.acos, "acos", "print(ops.acos(Tensor([1.0])))\n    [0.]")
-atan = _named(_t.atan, "atan", "print(ops.atan(Tensor([0.0])))\n    [0.]")
-atan2 = _named(_t.atan2, "atan2", "print(ops.atan2(Tensor([0.0]), Tensor([1.0])))\n    [0.]")
-sinh = _named(_t.sinh, "sinh", "print(ops.sinh(Tensor([0.0])))\n    [0.]")
-cosh = _named(_t.cosh, "cosh", "print(ops.cosh(Tensor([0.0])))\n    [1.]")
-tanh = _named(_t.tanh, "tanh", "print(ops.tanh(Tensor([0.0])))\n    [0.]")
-asinh = _named(_t.asinh, "asinh", "print(ops.asinh(Tensor([0.0])))\n    [0.]")
-acosh = _named(_t.acosh, "acosh", "print(ops.acosh(Tensor([1.0])))\n    [0.]")
-atanh = _named(_t.atanh, "atanh", "print(ops.atanh(Tensor([0.0])))\n    [0.]")
+sin = _named(_g.sin, "sin", "print(ops.sin(Tensor([0.0])))\n    [0.]")
+cos = _named(_g.cos, "cos", "print(ops.cos(Tensor([0.0])))\n    [1.]")
+tan = _named(_g.tan, "tan", "print(ops.tan(Tensor([0.0])))\n    [0.]")
+asin = _named(_g.asin, "asin", "print(ops.asin(Tensor([0.0])))\n    [0.]")
+acos = _named(_g.acos, "acos", "print(ops.acos(Tensor([1.0])))\n    [0.]")
+atan = _named(_g.atan, "atan", "print(ops.atan(Tensor([0.0])))\n    [0.]")
+atan2 = _named(_g.atan2, "atan2", "print(ops.atan2(Tensor([0.0]), Tensor([1.0])))\n    [0.]")
+sinh = _named(_g.sinh, "sinh", "print(ops.sinh(Tensor([0.0])))\n    [0.]")
+cosh = _named(_g.cosh, "cosh", "print(ops.cosh(Tensor([0.0])))\n    [1.]")
+tanh = _named(_g.tanh, "tanh", "print(ops.tanh(Tensor([0.0])))\n    [0.]")
+asinh = _named(_g.asinh, "asinh", "print(ops.asinh(Tensor([0.0])))\n    [0.]")
+acosh = _named(_g.acosh, "acosh", "print(ops.acosh(Tensor([1.0])))\n    [0.]")
+atanh = _named(_g.atanh, "atanh", "print(ops.atanh(Tensor([0.0])))\n    [0.]")
 logaddexp = _named(_t.logaddexp, "logaddexp", "print(ops.logaddexp(Tensor([1000.0]), 0.0))\n    [1000.]")
 erf = _named(_s.erf, "erf", "print(ops.erf(Tensor([0.0])))\n    [0.]")
 erfc = _named(_s.erfc, "erfc", "print(ops.erfc(Tensor([0.0])))\n    [1.]")
@@ -258,7 +260,7 @@ def sinc(input: Any) -> Any:
     series: Any = 0.0
     for k in range(8, -1, -1):  # 1 - s/3! + s**2/5! - ..., exact to rounding below 1/2, and so are its derivatives
         series = series * s + (-1) ** k / math.factorial(2 * k + 1)
-    return _c.where(small, series, _a.div(_t.sin(safe), safe))
+    return _c.where(small, series, _a.div(_g.sin(safe), safe))
 
 
 def fmod(input: Any, other: Any) -> Any:
@@ -307,7 +309,7 @@ def angle(input: Any) -> Any:
     >>> print(ops.angle(Tensor([-1.0, 1.0])).round(2))
     [3.14 0.  ]
     """
-    return _t.atan2(_a.imag(input), _a.real(input))
+    return _g.atan2(_a.imag(input), _a.real(input))
 
 
 def complex(real: Any, imag: Any) -> Any:
@@ -328,7 +330,7 @@ def polar(abs: Any, angle: Any) -> Any:
     [2.+0.j]
     """
     abs, angle = _together(abs, angle)
-    return complex(abs * _t.cos(angle), abs * _t.sin(angle))
+    return complex(abs * _g.cos(angle), abs * _g.sin(angle))
 
 
 def isinf(input: Any) -> Any:

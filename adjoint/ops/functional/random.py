@@ -36,7 +36,7 @@ from adjoint.ops.language import (
     where,
 )
 from adjoint.ops.random import Bits
-from adjoint.ops.transcendental import cos
+from adjoint.ops.trigonometric import cos
 
 #: Bits of a number below 1 in each dtype; in others the sample is made in float32.
 _DIGITS = {"float64": 53, "complex128": 53, "float32": 24, "float16": 11, "bfloat16": 8}

@@ -17,6 +17,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
+from adjoint.ops import trigonometric as _g
 from adjoint.ops.language import (
     bitwise_and,
     bitwise_not,
@@ -42,9 +43,9 @@ CARDS: dict[np.ufunc, Any] = {
     np.less_equal: _c.less_equal, np.greater: _c.greater, np.greater_equal: _c.greater_equal, np.equal: _c.equal,
     np.not_equal: _c.not_equal, np.isfinite: _c.isfinite, np.isnan: _c.isnan, np.floor: _c.floor, np.ceil: _c.ceil,
     np.trunc: _c.trunc, np.exp: _t.exp, np.expm1: _t.expm1, np.log: _t.log, np.log1p: _t.log1p,
-    np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _t.sin, np.cos: _t.cos, np.tan: _t.tan,
-    np.arcsin: _t.asin, np.arccos: _t.acos, np.arctan: _t.atan, np.arctan2: _t.atan2, np.sinh: _t.sinh, np.cosh: _t.cosh,
-    np.tanh: _t.tanh, np.arcsinh: _t.asinh, np.arccosh: _t.acosh, np.arctanh: _t.atanh, np.logaddexp: _t.logaddexp,
+    np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _g.sin, np.cos: _g.cos, np.tan: _g.tan,
+    np.arcsin: _g.asin, np.arccos: _g.acos, np.arctan: _g.atan, np.arctan2: _g.atan2, np.sinh: _g.sinh, np.cosh: _g.cosh,
+    np.tanh: _g.tanh, np.arcsinh: _g.asinh, np.arccosh: _g.acosh, np.arctanh: _g.atanh, np.logaddexp: _t.logaddexp,
     np.bitwise_and: bitwise_and, np.bitwise_or: bitwise_or, np.bitwise_xor: bitwise_xor,
     np.invert: bitwise_not, np.left_shift: left_shift, np.right_shift: right_shift,
 }  # fmt: skip
@@ -87,7 +88,7 @@ def _degrees(x: Any) -> Any:
 
 def signbit(x: Any) -> Any:
     """Whether the sign is negative, that of -0.0 too."""
-    return less(_t.atan2(stop_gradient(x), -1.0), 0)  # atan2 tells -0.0 (-pi) from 0.0 (pi)
+    return less(_g.atan2(stop_gradient(x), -1.0), 0)  # atan2 tells -0.0 (-pi) from 0.0 (pi)
 
 
 def _copysign(x: Any, y: Any) -> Any:

@@ -9,13 +9,15 @@ import pytest
 
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native.compiler import Program
-from adjoint.backends.native.emit.lanes import RULES
+from adjoint.backends.native.emit.lanes import can_lower
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import transcendental as t
+from adjoint.ops.card import REGISTRY, Op
+from adjoint.ops.trigonometric import Tanh
 
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
 MIXTURES = [
@@ -50,7 +52,7 @@ def every_pair(names: tuple[str, str]) -> list[np.ndarray]:
 def calls(builder: Builder, params: list[Node]) -> list[Node]:
     """Every op that has a rule, on such inputs; those that refuse them are left out."""
     found = []
-    for op in RULES:
+    for op in (op for op in REGISTRY.values() if op.emit is not Op.emit):
         if op is a.Cast:
             found += [builder.build(a.Cast(np.dtype(name)), params[:1]) for name in DTYPES]
             continue
@@ -130,3 +132,55 @@ def test_python_numbers_are_weak() -> None:
     [found] = Program(Graph((x,), (y,)))(np.array([1, 2, 3], np.float32))
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, np.array([1, 2, 3], np.float32) * np.float32(0.1))
+
+
+def one_call(op: Op) -> Graph:
+    builder = Builder()
+    x = builder.param(Spec((5,), np.dtype("float64")))
+    return Graph((x,), (builder.build(op, [x]),))
+
+
+def test_a_kernel_of_ones_own_is_not_computed_by_the_inherited_code() -> None:
+    class Doubled(Tanh):
+        def eval(self, xp, x):
+            return 2 * xp.tanh(x)
+
+    class Renamed(Tanh):
+        pass
+
+    class Both(Doubled):
+        def emit(self, b, x):
+            return b.mul(2, b.call("tanh", x))
+
+    x = np.linspace(-1, 1, 5)
+    for op, lowered in ((Doubled(), False), (Renamed(), True), (Both(), True)):
+        graph = one_call(op)
+        assert can_lower(graph.outputs[0]) is lowered
+        np.testing.assert_allclose(Program(graph)(x)[0], op.eval(np, x), rtol=1e-15)
+
+
+def test_code_of_another_dtype_is_refused() -> None:
+    class Mistaken(Tanh):
+        def emit(self, b, x):
+            return b.compare("lt", x, 0)
+
+    with pytest.raises(TypeError, match="emit of .*Mistaken.* gives bool, the result is float64: cast it with b.cast"):
+        Program(one_call(Mistaken()))(np.ones(5))
+
+    class Mixed(Tanh):
+        def emit(self, b, x):
+            return b.add(x, b.cast(x, np.dtype("float32")))
+
+    with pytest.raises(TypeError, match="operands of float64 and float32"):
+        Program(one_call(Mixed()))(np.ones(5))
+
+
+def test_every_step_of_the_builder() -> None:
+    """What no card uses yet, and numbers beside values."""
+
+    class Steps3(Tanh):
+        def emit(self, b, x):
+            return b.sub(b.fma(x, 2.0, b.constant(1.0, np.dtype("float64"))), b.div(1.0, b.neg(b.minimum(x, 3))))
+
+    x = np.linspace(0.5, 4, 5)
+    np.testing.assert_allclose(Program(one_call(Steps3()))(x)[0], x * 2 + 1 + 1 / np.minimum(x, 3), rtol=1e-15)

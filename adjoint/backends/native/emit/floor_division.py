@@ -2,27 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.spec import bool_
-from adjoint.graph.node import Node
 
 if TYPE_CHECKING:
     from adjoint.backends.native.emit.lanes import Lanes
 
 
-def floor_div(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-    return (_float_divmod if dtype.kind == "f" else _whole_divmod)(lanes, dtype, x, y)[0]
+def floor_div(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> str:
+    """The quotient rounded down."""
+    return (_float_divmod if dtype.kind == "f" else _integer_divmod)(lanes, dtype, x, y)[0]
 
 
-def mod(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-    return (_float_divmod if dtype.kind == "f" else _whole_divmod)(lanes, dtype, x, y)[1]
+def remainder(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> str:
+    """What is left, with the sign of y."""
+    return (_float_divmod if dtype.kind == "f" else _integer_divmod)(lanes, dtype, x, y)[1]
 
 
-def _whole_divmod(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> tuple[str, str]:
+def _integer_divmod(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> tuple[str, str]:
     """Quotient rounded down, and remainder with the sign of y; by 0 both are 0, as NumPy has it."""
     code, kind, zero, one = lanes.code, lanes.type(dtype), lanes.number(0, dtype), lanes.number(1, dtype)
     by_zero, by_minus_one = (lanes.compare("eq", y, lanes.number(n, dtype), dtype) for n in (0, -1))
@@ -59,14 +59,20 @@ def _float_divmod(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> tuple[str, s
     return lanes.select(by_zero, plain, floor, dtype), lanes.select(by_zero, exact, rest, dtype)
 
 
-def shift(word: str) -> Callable[..., str]:
+def left_shift(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> str:
+    """By as many bits as there are, or by a negative number, nothing is left."""
+    inside, by = _shift(lanes, dtype, y, 0)
+    moved = lanes.code.put(f"shl {lanes.type(dtype)} {x}, {by}")
+    return lanes.select(inside, moved, lanes.number(0, dtype), dtype)
+
+
+def right_shift(lanes: Lanes, dtype: np.dtype, x: str, y: str) -> str:
     """By as many bits as there are, or by a negative number, nothing but the sign is left."""
+    _, by = _shift(lanes, dtype, y, 8 * dtype.itemsize - 1)
+    return lanes.code.put(f"ashr {lanes.type(dtype)} {x}, {by}")
 
-    def rule(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-        bits = 8 * dtype.itemsize
-        inside = lanes.code.put(f"icmp ult {lanes.type(dtype)} {y}, {lanes.number(bits, dtype)}")
-        by = lanes.select(inside, y, lanes.number(0 if word == "shl" else bits - 1, dtype), dtype)
-        moved = lanes.code.put(f"{word} {lanes.type(dtype)} {x}, {by}")
-        return lanes.select(inside, moved, lanes.number(0, dtype), dtype) if word == "shl" else moved
 
-    return rule
+def _shift(lanes: Lanes, dtype: np.dtype, y: str, other: int) -> tuple[str, str]:
+    """Whether a shift by y is defined, and y or another number that is."""
+    inside = lanes.code.put(f"icmp ult {lanes.type(dtype)} {y}, {lanes.number(8 * dtype.itemsize, dtype)}")
+    return inside, lanes.select(inside, y, lanes.number(other, dtype), dtype)

@@ -328,12 +328,12 @@ class Frame:
         """A nest over nothing: its reductions are what they start with."""
         for root in nest.roots:
             if not root.shape:
-                kind = gather_scatter.REDUCTIONS[type(root.op)]
+                kind = root.op.reduction
                 self.values[root] = literal(neutral(kind, root.spec.dtype), root.spec.dtype)
                 continue
             self.values[root] = self.place(root)
-            if type(root.op) in gather_scatter.REDUCTIONS:
-                kind = gather_scatter.REDUCTIONS[type(root.op)]
+            if root.op.reduction:
+                kind = root.op.reduction
                 fill(self.code, self.values[root], prod(root.shape), neutral(kind, root.spec.dtype), root.spec.dtype)
 
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.backends.native.emit import floor_division, vecmath
 from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, is_known, literal, splat
-from adjoint.core.spec import Spec, bool_, promote
+from adjoint.core.spec import Spec, bool_
 from adjoint.graph.node import Node
-from adjoint.ops import arithmetic as a
-from adjoint.ops import compare as c
-from adjoint.ops import special as s
-from adjoint.ops import transcendental as t
-
-Rule = Callable[..., str]
+from adjoint.ops.card import Op
 
 
 class Lanes:
@@ -101,98 +97,31 @@ class Lanes:
 
     def apply(self, node: Node, xs: Sequence[str]) -> str:
         """The result of a node, given its inputs in their own dtypes."""
-        rule, domain = RULES[type(node.op)]
-        dtype = node.spec.dtype
         specs = [i.spec for i in node.inputs]
-        kinds = [dtype if domain == "result" else promote(specs)] * len(xs)
-        if domain == "own":
-            kinds = [sp.dtype for sp in specs]
-        elif domain == "where":
-            kinds = [bool_, dtype, dtype]
-        given = [self.cast(x, sp.dtype, k) for x, sp, k in zip(xs, specs, kinds, strict=True)]
-        return rule(self, node, kinds[-1], *given)
+        kinds = node.op.computes_in(node.spec, *specs)
+        given = [Lane(self.cast(x, s.dtype, k), k) for x, s, k in zip(xs, specs, kinds, strict=True)]
+        y = node.op.emit(LaneEmitter(self), *given)
+        if y.dtype != node.spec.dtype:
+            raise TypeError(f"emit of {node.op} gives {y.dtype}, the result is {node.spec.dtype}: cast it with b.cast")
+        return y.text
+
+
+@cache
+def _emitted(kind: type) -> str:
+    """The kinds of dtype that a card has code for; none if it has another kernel than the card that its code is from."""
+    if not issubclass(kind, Op) or kind.emit is Op.emit:
+        return ""
+    code, kernel = (next(k for k in kind.__mro__ if name in vars(k)) for name in ("emit", "eval"))
+    return kind.emits if issubclass(code, kernel) else ""
 
 
 def can_lower(node: Node) -> bool:
     """Whether lanes can compute this node."""
-    if type(node.op) not in RULES or isinstance(node.spec, tuple):
+    kinds = _emitted(node.op.__class__)
+    if not kinds or isinstance(node.spec, tuple) or node.spec.dtype.kind not in kinds:
         return False
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
-    if not all(is_known(sp.dtype) for sp in specs):
-        return False
-    whole = node.spec.dtype.kind in "ib"
-    return not (whole and type(node.op) in FLOAT_ONLY) and not (
-        node.spec.dtype.kind == "b" and type(node.op) in NUMBERS_ONLY
-    )
-
-
-# ---------------------------------------------------------------- rules
-
-
-def _arithmetic(floating: str, whole: str) -> Rule:
-    def rule(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-        return lanes.code.put(f"{floating if dtype.kind == 'f' else whole} {lanes.type(dtype)} {x}, {y}")
-
-    return rule
-
-
-def _masked_mul(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-    zero = lanes.number(0, dtype)
-    hits = [lanes.compare("eq", v, zero, dtype) for v in (x, y)]
-    either = lanes.code.put(f"or {lanes.type(bool_)} {hits[0]}, {hits[1]}")
-    product = lanes.code.put(f"{'fmul' if dtype.kind == 'f' else 'mul'} {lanes.type(dtype)} {x}, {y}")
-    return lanes.select(either, zero, product, dtype)
-
-
-def _neg(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    if dtype.kind == "f":
-        return lanes.code.put(f"fneg {lanes.type(dtype)} {x}")
-    return lanes.code.put(f"sub {lanes.type(dtype)} {lanes.number(0, dtype)}, {x}")
-
-
-def _abs(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    if dtype.kind == "f":
-        return lanes.intrinsic("fabs", dtype, x)
-    return lanes.select(lanes.compare("lt", x, lanes.number(0, dtype), dtype), _neg(lanes, node, dtype, x), x, dtype)
-
-
-def _sign(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    zero = lanes.number(0, dtype)
-    up = lanes.compare("gt", x, zero, dtype)
-    down = lanes.compare("lt", x, zero, dtype)
-    rest = x if dtype.kind == "f" else zero  # NaN stays NaN
-    rest = lanes.select(lanes.compare("eq", x, zero, dtype), zero, rest, dtype)
-    return lanes.select(up, lanes.number(1, dtype), lanes.select(down, lanes.number(-1, dtype), rest, dtype), dtype)
-
-
-def _comparison(kind: str) -> Rule:
-    return lambda lanes, node, dtype, x, y: lanes.compare(kind, x, y, dtype)
-
-
-def _logic(word: str) -> Rule:
-    return lambda lanes, node, dtype, x, y: lanes.code.put(f"{word} {lanes.type(dtype)} {x}, {y}")
-
-
-def _not(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    return lanes.code.put(f"xor {lanes.type(dtype)} {x}, {lanes.number(True if dtype.kind == 'b' else -1, dtype)}")
-
-
-def _call(name: str) -> Rule:
-    return lambda lanes, node, dtype, *xs: lanes.maths(name, dtype, *xs)
-
-
-def _intrinsic(name: str) -> Rule:
-    def rule(lanes: Lanes, node: Node, dtype: np.dtype, *xs: str) -> str:
-        return lanes.intrinsic(name, dtype, *xs) if dtype.kind == "f" else xs[0]
-
-    return rule
-
-
-def _extremum(kind: str) -> Rule:
-    def rule(lanes: Lanes, node: Node, dtype: np.dtype, x: str, y: str) -> str:
-        return extremum(lanes, kind, dtype, x, y)
-
-    return rule
+    return all(is_known(s.dtype) for s in specs)
 
 
 def extremum(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:
@@ -203,103 +132,132 @@ def extremum(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:
     return lanes.select(lanes.compare("ne", x, x, dtype), x, best, dtype)
 
 
-def _relu(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    return extremum(lanes, "gt", dtype, x, lanes.number(0, dtype))
+class Lane(NamedTuple):
+    """A value in a register, and the dtype of its elements."""
+
+    text: str
+    dtype: np.dtype
 
 
-def _is_nan(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    return lanes.compare("ne", x, x, dtype) if dtype.kind == "f" else lanes.number(False, bool_)
+class LaneEmitter:
+    """The builder that `emit` of a card is given: see `ops.emitter`."""
 
+    def __init__(self, lanes: Lanes) -> None:
+        self._lanes = lanes
 
-def _is_finite(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    if dtype.kind != "f":
-        return lanes.number(True, bool_)
-    return lanes.compare("lt", lanes.intrinsic("fabs", dtype, x), lanes.number(np.inf, dtype), dtype)
+    def is_float(self, x: Lane) -> bool:
+        return x.dtype.kind == "f"
 
+    def constant(self, value: Any, dtype: np.dtype) -> Lane:
+        return Lane(self._lanes.number(value, np.dtype(dtype)), np.dtype(dtype))
 
-def _where(lanes: Lanes, node: Node, dtype: np.dtype, test: str, x: str, y: str) -> str:
-    return lanes.select(test, x, y, dtype)
+    def cast(self, x: Lane, dtype: np.dtype) -> Lane:
+        return Lane(self._lanes.cast(x.text, x.dtype, dtype), dtype)
 
+    def add(self, x: Any, y: Any) -> Lane:
+        return self._arithmetic("fadd", "add", x, y)
 
-def _cast(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    return lanes.cast(x, dtype, node.spec.dtype)
+    def sub(self, x: Any, y: Any) -> Lane:
+        return self._arithmetic("fsub", "sub", x, y)
 
+    def mul(self, x: Any, y: Any) -> Lane:
+        return self._arithmetic("fmul", "mul", x, y)
 
-def _same(lanes: Lanes, node: Node, dtype: np.dtype, x: str) -> str:
-    return x
+    def div(self, x: Any, y: Any) -> Lane:
+        return self._put("fdiv", *self._alike(x, y))
 
+    def fma(self, x: Any, y: Any, z: Any) -> Lane:
+        return self._intrinsic("fma", *self._alike(x, y, z))
 
-#: For each op its rule, and in which dtype it works: the result's, the inputs' common one, or each input's own.
-RULES: dict[type, tuple[Rule, str]] = {
-    a.Add: (_arithmetic("fadd", "add"), "result"),
-    a.Sub: (_arithmetic("fsub", "sub"), "result"),
-    a.Mul: (_arithmetic("fmul", "mul"), "result"),
-    a.Div: (_arithmetic("fdiv", "sdiv"), "result"),
-    a.MaskedMul: (_masked_mul, "result"),
-    a.Pow: (_call("pow"), "result"),
-    a.FloorDiv: (floor_division.floor_div, "result"),
-    a.Mod: (floor_division.mod, "result"),
-    a.LeftShift: (floor_division.shift("shl"), "result"),
-    a.RightShift: (floor_division.shift("ashr"), "result"),
-    a.Neg: (_neg, "result"),
-    a.Abs: (_abs, "result"),
-    a.Sign: (_sign, "result"),
-    a.StopGradient: (_same, "result"),
-    a.Real: (_same, "result"),
-    a.Conj: (_same, "result"),
-    a.Cast: (_cast, "own"),
-    a.BitwiseAnd: (_logic("and"), "result"),
-    a.BitwiseOr: (_logic("or"), "result"),
-    a.BitwiseXor: (_logic("xor"), "result"),
-    a.BitwiseNot: (_not, "result"),
-    c.Less: (_comparison("lt"), "common"),
-    c.LessEqual: (_comparison("le"), "common"),
-    c.Greater: (_comparison("gt"), "common"),
-    c.GreaterEqual: (_comparison("ge"), "common"),
-    c.Equal: (_comparison("eq"), "common"),
-    c.NotEqual: (_comparison("ne"), "common"),
-    c.IsNan: (_is_nan, "common"),
-    c.IsFinite: (_is_finite, "common"),
-    c.Floor: (_intrinsic("floor"), "result"),
-    c.Ceil: (_intrinsic("ceil"), "result"),
-    c.Trunc: (_intrinsic("trunc"), "result"),
-    c.Round: (_intrinsic("roundeven"), "result"),
-    c.Maximum: (_extremum("gt"), "result"),
-    c.Minimum: (_extremum("lt"), "result"),
-    c.Where: (_where, "where"),
-    t.Sqrt: (_intrinsic("sqrt"), "result"),
-    t.Relu: (_relu, "result"),
-    t.Exp: (_call("exp"), "result"),
-    t.Expm1: (_call("expm1"), "result"),
-    t.Log: (_call("log"), "result"),
-    t.Log1p: (_call("log1p"), "result"),
-    t.Log2: (_call("log2"), "result"),
-    t.Log10: (_call("log10"), "result"),
-    t.Cbrt: (_call("cbrt"), "result"),
-    t.Sin: (_call("sin"), "result"),
-    t.Cos: (_call("cos"), "result"),
-    t.Tan: (_call("tan"), "result"),
-    t.Asin: (_call("asin"), "result"),
-    t.Acos: (_call("acos"), "result"),
-    t.Atan: (_call("atan"), "result"),
-    t.Sinh: (_call("sinh"), "result"),
-    t.Cosh: (_call("cosh"), "result"),
-    t.Tanh: (_call("tanh"), "result"),
-    t.Asinh: (_call("asinh"), "result"),
-    t.Acosh: (_call("acosh"), "result"),
-    t.Atanh: (_call("atanh"), "result"),
-    t.Atan2: (_call("atan2"), "result"),
-    t.Sigmoid: (_call("sigmoid"), "result"),
-    t.Softplus: (_call("softplus"), "result"),
-    t.LogAddExp: (_call("logaddexp"), "result"),
-    s.Erf: (_call("erf"), "result"),
-    s.Erfc: (_call("erfc"), "result"),
-}
-#: Ops whose rule for whole numbers is left to the interpreter.
-FLOAT_ONLY = frozenset(op for op, (rule, _) in RULES.items() if op.__module__ in (t.__name__, s.__name__)) | {
-    a.Div,
-    a.Pow,
-}
-NUMBERS_ONLY = frozenset(
-    {a.Mod, a.FloorDiv, a.Add, a.Sub, a.Mul, a.MaskedMul, a.Neg, a.Abs, a.Sign, c.Maximum, c.Minimum}
-)
+    def neg(self, x: Lane) -> Lane:
+        if self.is_float(x):
+            return Lane(self._lanes.code.put(f"fneg {self._lanes.type(x.dtype)} {x.text}"), x.dtype)
+        return self.sub(0, x)
+
+    def abs(self, x: Lane) -> Lane:
+        if self.is_float(x):
+            return self._intrinsic("fabs", x)
+        return self.select(self.compare("lt", x, 0), self.neg(x), x)
+
+    def sqrt(self, x: Lane) -> Lane:
+        return self._intrinsic("sqrt", x)
+
+    def floor(self, x: Lane) -> Lane:
+        return self._intrinsic("floor", x) if self.is_float(x) else x
+
+    def ceil(self, x: Lane) -> Lane:
+        return self._intrinsic("ceil", x) if self.is_float(x) else x
+
+    def trunc(self, x: Lane) -> Lane:
+        return self._intrinsic("trunc", x) if self.is_float(x) else x
+
+    def round(self, x: Lane) -> Lane:
+        return self._intrinsic("roundeven", x) if self.is_float(x) else x
+
+    def floor_div(self, x: Any, y: Any) -> Lane:
+        return self._with(floor_division.floor_div, x, y)
+
+    def remainder(self, x: Any, y: Any) -> Lane:
+        return self._with(floor_division.remainder, x, y)
+
+    def maximum(self, x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return Lane(extremum(self._lanes, "gt", x.dtype, x.text, y.text), x.dtype)
+
+    def minimum(self, x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return Lane(extremum(self._lanes, "lt", x.dtype, x.text, y.text), x.dtype)
+
+    def compare(self, kind: str, x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return Lane(self._lanes.compare(kind, x.text, y.text, x.dtype), bool_)
+
+    def select(self, test: Lane, x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return Lane(self._lanes.select(test.text, x.text, y.text, x.dtype), x.dtype)
+
+    def bitwise_and(self, x: Any, y: Any) -> Lane:
+        return self._put("and", *self._alike(x, y))
+
+    def bitwise_or(self, x: Any, y: Any) -> Lane:
+        return self._put("or", *self._alike(x, y))
+
+    def bitwise_xor(self, x: Any, y: Any) -> Lane:
+        return self._put("xor", *self._alike(x, y))
+
+    def bitwise_not(self, x: Lane) -> Lane:
+        return self.bitwise_xor(x, True if x.dtype.kind == "b" else -1)
+
+    def left_shift(self, x: Any, y: Any) -> Lane:
+        return self._with(floor_division.left_shift, x, y)
+
+    def right_shift(self, x: Any, y: Any) -> Lane:
+        return self._with(floor_division.right_shift, x, y)
+
+    def call(self, name: str, *xs: Any) -> Lane:
+        given = self._alike(*xs)
+        return Lane(self._lanes.maths(name, given[0].dtype, *(x.text for x in given)), given[0].dtype)
+
+    def _alike(self, *xs: Any) -> list[Lane]:
+        """Operands of one dtype: numbers take that of the others."""
+        dtype = next(x.dtype for x in xs if isinstance(x, Lane))
+        given = [x if isinstance(x, Lane) else self.constant(x, dtype) for x in xs]
+        if any(x.dtype != dtype for x in given):
+            raise TypeError(
+                f"emit: operands of {' and '.join(str(x.dtype) for x in given)}; cast one to the other's dtype"
+            )
+        return given
+
+    def _put(self, word: str, x: Lane, y: Lane) -> Lane:
+        return Lane(self._lanes.code.put(f"{word} {self._lanes.type(x.dtype)} {x.text}, {y.text}"), x.dtype)
+
+    def _arithmetic(self, floating: str, integer: str, x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return self._put(floating if self.is_float(x) else integer, x, y)
+
+    def _with(self, rule: Callable[..., str], x: Any, y: Any) -> Lane:
+        x, y = self._alike(x, y)
+        return Lane(rule(self._lanes, x.dtype, x.text, y.text), x.dtype)
+
+    def _intrinsic(self, name: str, *xs: Lane) -> Lane:
+        return Lane(self._lanes.intrinsic(name, xs[0].dtype, *(x.text for x in xs)), xs[0].dtype)

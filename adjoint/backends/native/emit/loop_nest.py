@@ -20,12 +20,12 @@ from adjoint.backends.native.emit.llvm_ir import Code, Module, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, mask_of, put
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Choice, Expr
-from adjoint.backends.native.plan.units import DEAR, REDUCTIONS, Nest, cuts, parts_of
+from adjoint.backends.native.plan.units import Nest, cuts, parts_of
 from adjoint.core.spec import float32, float64
 from adjoint.graph.node import Node
 
 BLOCK = 16384  # elements of a chunk along a single axis
-WORK = 30_000  # elements (a dear op counts as ten) that are worth a thread
+WORK = 30_000  # elements (an expensive op counts as ten) that are worth a thread
 RUN = 1024  # elements of the last axis that are added up in single precision
 
 
@@ -96,8 +96,8 @@ class NestFunction:
         """How many chunks there are, and how much of the first axis each takes."""
         work = 0
         for nest, sweep in zip(nests, self.sweeps, strict=True):
-            dear = sum(type(n.op).__module__ in DEAR for n in parts_of(nest.roots.values())[1])
-            work += prod(sweep.space) * (1 + 10 * dear)
+            expensive = sum(n.op.expensive for n in parts_of(nest.roots.values())[1])
+            work += prod(sweep.space) * (1 + 10 * expensive)
         wanted, n, single = min(work // WORK, 64), self.rows, len(self.sweeps[0].space) == 1
         if wanted < 2:
             return (1, n) if not single or n <= BLOCK else (-(-n // BLOCK), BLOCK)
@@ -160,7 +160,7 @@ class Sweep:
         self._axes = places
         self._within: dict[int, int] = {}  # an index of the piece being written, by axis
         for root, stride, flags in zip(nest.roots, steps[len(self.loads) : roots], gone, strict=True):
-            if type(root.op) in REDUCTIONS:
+            if root.op.reduction:
                 self._gone.append((root, stride, flags))
             else:
                 self.stores[root] = stride
@@ -180,7 +180,7 @@ class Sweep:
         )
 
     def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> Fold:
-        kind, dtype = REDUCTIONS[type(root.op)], root.spec.dtype
+        kind, dtype = root.op.reduction, root.spec.dtype
         whole = all(gone)
         if whole and kind == "sum" and dtype.kind == "f":
             dtype = float64

@@ -13,7 +13,6 @@ from adjoint.backends.native.emit import control_flow
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import is_known
 from adjoint.backends.native.kernels import argmax_cumsum, matmul
-from adjoint.backends.native.plan.units import REDUCTIONS as REDUCTIONS
 from adjoint.core.spec import int64
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.inplace import InPlace

@@ -19,7 +19,7 @@ from adjoint.backends.native.kernels import gemm
 from adjoint.backends.native.kernels.gemm_tiles import Spot
 from adjoint.backends.native.plan.coalesce_axes import loads_of
 from adjoint.backends.native.plan.loop_expressions import Choice, Expr, contiguous, within
-from adjoint.backends.native.plan.units import REDUCTIONS, Kernel, Nest, Plan, Unit, parts_of, same_memory
+from adjoint.backends.native.plan.units import Kernel, Nest, Plan, Unit, parts_of, same_memory
 from adjoint.graph.node import Const, Node, Param, Pick
 from adjoint.ops.contract import MatMul
 
@@ -75,8 +75,7 @@ def folded(plan: Plan, reads: Callable[[Unit], Iterable[Node]]) -> list[Unit]:
         roots = {
             root: e
             for root, e in nest.roots.items()
-            if type(root.op) not in REDUCTIONS
-            and _fits(e, nest.space, node, lambda n: made.get(_source(n), k) < k, rows)  # noqa: B023
+            if not root.op.reduction and _fits(e, nest.space, node, lambda n: made.get(_source(n), k) < k, rows)  # noqa: B023
         }
         rest = _without(nest, roots, plan)
         if roots and not any(same_memory(n) is node for n in rest.parts()[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from adjoint.backends.native.plan.loop_expressions import Expr, Load, contiguous, within
-from adjoint.backends.native.plan.units import REDUCTIONS, Nest, cuts
+from adjoint.backends.native.plan.units import Nest, cuts
 
 
 def loads_of(expressions: Iterable[Expr]) -> list[Load]:
@@ -24,7 +24,7 @@ def coalesced(
     steps = [list(e.strides) for e in loads]
     gone: list[list[bool]] = []
     for root in nest.roots:
-        away = root.op.axes if type(root.op) in REDUCTIONS else ()
+        away = root.op.axes if root.op.reduction else ()
         kept = [n for axis, n in enumerate(nest.space) if axis not in away]
         strides = iter(contiguous(kept))
         steps.append([0 if axis in away else next(strides) for axis in range(len(nest.space))])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.emit.lanes import RULES, can_lower
+from adjoint.backends.native.emit.lanes import can_lower
 from adjoint.backends.native.rewrite.insert_slice import Place
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
@@ -90,7 +90,7 @@ def within(expressions: Iterable[Expr]) -> Iterator[Expr]:
 
 def is_point(node: Node) -> bool:
     """Whether a node can be computed element by element."""
-    return type(node.op) in RULES and can_lower(node)
+    return can_lower(node)
 
 
 def is_view(node: Node) -> bool:

@@ -7,7 +7,7 @@ from math import prod
 
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Load
-from adjoint.backends.native.plan.units import REDUCTIONS, Nest, Unit, cuts, same_memory
+from adjoint.backends.native.plan.units import Nest, Unit, cuts, same_memory
 from adjoint.graph.node import Node
 
 LEAST_ROWS, LEAST_ROW, LARGEST_ROW = 4, 16, 16384
@@ -56,7 +56,7 @@ def _shared(nests: Sequence[Nest]) -> int:
     count = min(map(len, spaces))
     for nest in nests:
         for root in nest.roots:
-            if type(root.op) in REDUCTIONS:
+            if root.op.reduction:
                 count = min(count, *root.op.axes)
     while count and any(s[:count] != spaces[0][:count] for s in spaces):
         count -= 1

@@ -29,16 +29,11 @@ from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import updates_last
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
-from adjoint.ops import special, transcendental
-from adjoint.ops.arithmetic import Pow
 from adjoint.ops.movement import Reshape
-from adjoint.ops.reduce import All, Max, Min, Sum
-from adjoint.ops.reduce import Any as AnyOf
 
-REDUCTIONS = {Sum: "sum", Max: "max", Min: "min", AnyOf: "any", All: "all"}
+FOLDS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
 WORTH = 6  # steps that are better stored than computed twice
 DEEPEST = 100  # ops in a row that one expression may hold
-DEAR = (transcendental.__name__, special.__name__)
 
 
 class Nest:
@@ -98,12 +93,12 @@ def is_move(node: Node) -> bool:
 
 def is_reduction(node: Node) -> bool:
     return (
-        type(node.op) in REDUCTIONS
+        node.op.reduction in FOLDS
         and is_known(node.spec.dtype)
         and is_known(node.inputs[0].spec.dtype)
         and bool(node.op.axes)
         and not node.op.keepdims
-        and not (isinstance(node.op, (Max, Min)) and 0 in [node.inputs[0].shape[a] for a in node.op.axes])
+        and not (node.op.reduction in ("max", "min") and 0 in [node.inputs[0].shape[a] for a in node.op.axes])
     )
 
 
@@ -257,7 +252,7 @@ class Plan:
                 for node in nest.parts()[1]:
                     if node.shape and node not in self.stored:
                         where[node] = where.get(node, 0) + 1
-                        if _is_dear(node) and prod(node.shape) * 4 < prod(nest.space):
+                        if node.op.expensive and prod(node.shape) * 4 < prod(nest.space):
                             spread.add(node)
         twice = {n for n, count in where.items() if count > 1}
         cost = self._costs()
@@ -266,17 +261,13 @@ class Plan:
         return spread | {n for n in tops if cost[n] >= WORTH}
 
     def _costs(self) -> dict[Node, int]:
-        """How many steps an expression takes; a dear one counts as many."""
+        """How many steps an expression takes; an expensive one counts as many."""
         cost: dict[Node, int] = {}
         for node in self.nodes:
             inside = sum(cost[i] for i in set(node.inputs))
-            own = WORTH if _is_dear(node) else 1
+            own = WORTH if node.op.expensive else 1
             cost[node] = 0 if self.in_memory(node) else min(inside + own, 1000)
         return cost
-
-
-def _is_dear(node: Node) -> bool:
-    return type(node.op).__module__ in DEAR or isinstance(node.op, Pow)
 
 
 def parts_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:

@@ -8,19 +8,18 @@ from math import prod
 from typing import Any, ClassVar
 
 from adjoint.core.spec import Spec
-from adjoint.graph.node import Node
+from adjoint.graph.node import Node, Structural
 
 MOST = 12  # pieces that a nest may be split into
 
 
 @dataclass(frozen=True)
-class Place:
+class Place(Structural):
     """x with v in its place from `begin` on; x may be one number, and `shape` is the result's."""
 
     begin: tuple[int, ...]
     shape: tuple[int, ...]
 
-    effect: ClassVar[bool] = False
     opaque: ClassVar[bool] = False
 
     def infer(self, x: Spec, v: Spec) -> Spec:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.graph.node import Builder, Node
-from adjoint.ops.arithmetic import Add, BitwiseAnd, BitwiseXor, Mul, RightShift
+from adjoint.ops.arithmetic import Add, Mul
+from adjoint.ops.bitwise import BitwiseAnd, BitwiseXor, RightShift
 from adjoint.ops.card import card
 from adjoint.ops.movement import Reshape
 from adjoint.ops.random import FIRST, SECOND, STEP, Bits

@@ -30,7 +30,6 @@ NO_MEMORY = "adj_no_memory"
 EVERY = 50_000_000  # nanoseconds between two questions to Python
 OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
 LARGE = 1 << 20  # elements of a step before which it is worth while to ask
-HEAVY = ("contract", "linalg", "decompose", "determinant", "conv")  # modules of ops that do more for each element
 
 POLL = """
 @adj_interrupts = external global i64
@@ -256,8 +255,7 @@ def step_weight(node: Node) -> int:
         rounds = op.iterations(op.parts(node.inputs)[1]) if isinstance(op, Loop) else 1
         return inside * max(rounds, 1)
     moved = sum(_elements(n) for n in (node, *node.inputs))
-    heavy = type(op).__module__.rpartition(".")[2] in HEAVY
-    return moved * max([*node.inputs[0].shape, 1]) if heavy and node.inputs else moved
+    return moved * max([*node.inputs[0].shape, 1]) if op.dense and node.inputs else moved
 
 
 def _elements(node: Node) -> int:

@@ -1,0 +1,108 @@
+"""Cards of logic on the bits of integers and on booleans, and shifts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from adjoint.ops.card import register
+from adjoint.ops.families import Discrete
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseAnd(Discrete):
+    """Bits set in both; logical `and` of booleans."""
+
+    arity, emits = 2, "ib"
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_and(x, y)
+
+    def emit(self, b, x, y):
+        return b.bitwise_and(x, y)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"), draw(3, dtype="int64"))
+        yield cls(), (draw(3, dtype="bool"), draw(3, dtype="bool"))
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseOr(Discrete):
+    """Bits set in either; logical `or` of booleans."""
+
+    arity, emits, samples = 2, "ib", BitwiseAnd.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_or(x, y)
+
+    def emit(self, b, x, y):
+        return b.bitwise_or(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseXor(Discrete):
+    """Bits set in one of the two; exclusive `or` of booleans."""
+
+    arity, emits, samples = 2, "ib", BitwiseAnd.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.bitwise_xor(x, y)
+
+    def emit(self, b, x, y):
+        return b.bitwise_xor(x, y)
+
+
+@register
+@dataclass(frozen=True)
+class BitwiseNot(Discrete):
+    """Every bit flipped; logical `not` of booleans."""
+
+    emits = "ib"
+
+    def eval(self, xp, x):
+        return xp.bitwise_not(x)
+
+    def emit(self, b, x):
+        return b.bitwise_not(x)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"),)
+        yield cls(), (draw(3, dtype="bool"),)
+
+
+@register
+@dataclass(frozen=True)
+class LeftShift(Discrete):
+    """x * 2**y for integers."""
+
+    arity, emits = 2, "i"
+
+    def eval(self, xp, x, y):
+        return xp.left_shift(x, y)
+
+    def emit(self, b, x, y):
+        return b.left_shift(x, y)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, dtype="int64"), np.array([0, 1, 2]))
+
+
+@register
+@dataclass(frozen=True)
+class RightShift(Discrete):
+    """x // 2**y for integers."""
+
+    arity, emits, samples = 2, "i", LeftShift.__dict__["samples"]
+
+    def eval(self, xp, x, y):
+        return xp.right_shift(x, y)
+
+    def emit(self, b, x, y):
+        return b.right_shift(x, y)
