@@ -41,6 +41,12 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
     return None
 
 
+def children(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
+    """The children of a container, and how to make another one of new children; None for a leaf."""
+    found = None if is_leaf(node) else _children(node)
+    return None if found is None else ([x for _, x in found[0]], found[1])
+
+
 # ---------------------------------------------------------------- containers of other classes
 # They are made anew without their constructors: what these compute or check was done when the user made the object.
 

@@ -20,7 +20,7 @@ from adjoint.core.verbs import verbs
 class Family:
     """A root and the Tensors that show parts of it, none of which it keeps alive."""
 
-    __slots__ = ("base", "layout", "limit", "refuse", "root", "shape", "views")
+    __slots__ = ("base", "layout", "limit", "refusals", "root", "shape", "views")
 
     def __init__(self, root: Any, layout: Any = None) -> None:
         self.root: Any = ref(root)
@@ -29,7 +29,7 @@ class Family:
         self.layout = layout  # an array that lies in memory as NumPy's would; None: in one piece
         self.views: list[Any] = []
         self.limit = 16
-        self.refuse: Any = None  # called before a write to x, as refuse(x): it may raise
+        self.refusals: list[Any] = []  # called before a write to x, as refuse(x): they may raise
 
     def add(self, view: Any) -> None:
         self.views.append(ref(view))
@@ -49,7 +49,7 @@ def relate(view: Any, x: Any, step: Any) -> None:
     if any(n < 0 for n in x.shape):
         return
     kin = getattr(x, "_kin", None)
-    if kin is None or (kin[0].root() is None and kin[0].refuse is None and not kin[0].others(x)):
+    if kin is None or (kin[0].root() is None and not kin[0].refusals and not kin[0].others(x)):
         kin = x._kin = (Family(x, layout(x)), ())
     family, steps = kin
     if (steps or family.layout is not None) and not step.is_view((*steps, step), laid_out(family)):
@@ -75,10 +75,11 @@ def layout(x: Any) -> Any:
 
 
 def guard(x: Any, refuse: Any) -> None:
-    """Call `refuse(y)` before each write to a Tensor y that may be seen in x."""
+    """Call `refuse(y)` before each write to a Tensor y that may be seen in x, as long as `refuse.lasts()`."""
     if getattr(x, "_kin", None) is None:
         x._kin = (Family(x, layout(x)), ())
-    x._kin[0].refuse = refuse
+    family = x._kin[0]
+    family.refusals = [*(r for r in family.refusals if r.lasts()), refuse]
 
 
 def alone(x: Any) -> Any:
@@ -115,8 +116,8 @@ def write(x: Any, new: Any, place: Any = None) -> None:
         x._take(new)
         return
     family, steps = kin
-    if family.refuse is not None:
-        family.refuse(x)
+    for refuse in family.refusals:
+        refuse(x)
     root = family.root()
     others = family.others(x)
     if (

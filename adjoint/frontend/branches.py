@@ -7,18 +7,19 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from adjoint.core.errors import called_at
+from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
-from adjoint.frontend import effects, leaks, region, state
-from adjoint.frontend.copies import Copied
+from adjoint.frontend import aliases, effects, leaks, region, state
+from adjoint.frontend.copies import Merge, Objects, note_copies
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.logic import both, compared, either, truth
+from adjoint.frontend.numbers import unidentified
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot, Variable
+from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
 from adjoint.graph import flow
-from adjoint.graph.numbers import NeedsNumberError, is_large, is_number, is_special, marked
+from adjoint.graph.numbers import is_large, is_special, marked
 from adjoint.graph.trace import traced
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import logical_not
@@ -44,7 +45,7 @@ def choose(test: Any, site: Site, names: Block | None, yes: Block, no: Block) ->
     """`yes() if test else no()`."""
     if not state.is_graph_value(test):
         return yes() if test else no()
-    box, frame = Box("the value of the ternary"), Frame(names)
+    box, frame = Box("the value"), Frame(names)
     Branches(test, lambda: box.set(yes()), lambda: box.set(no()), frame, site, [box, *frame.places(site)]).run()
     return box.value
 
@@ -53,7 +54,7 @@ def and_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value and ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            found = at_once(following, names, site.place) if not site.names else []
+            found = _truth_at_once(value, following, names, site)
             value = both(value, *found) if found else choose(value, site, names, following, _known(value))
         elif value:
             value = following()
@@ -66,13 +67,24 @@ def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
     """`value or ...`."""
     for following in rest:
         if state.is_graph_value(value):
-            found = at_once(following, names, site.place) if not site.names else []
+            found = _truth_at_once(value, following, names, site)
             value = either(value, *found) if found else choose(value, site, names, _known(value), following)
         elif value:
             return value
         else:
             value = following()
     return value
+
+
+def _truth_at_once(value: Any, following: Block, names: Block | None, site: Site) -> list[Any]:
+    """[what a function gives] if the graph may as well compute it at once, and the outcome is a number or a truth, not an object."""
+    found = [] if site.names or not _has_no_names(value) else at_once(following, names, site.place)
+    return found if all(map(_has_no_names, found)) else []
+
+
+def _has_no_names(x: Any) -> bool:
+    """Whether nobody asks which object a value is: it is a number, or a truth without axes."""
+    return not state.is_mutable(x) or (isinstance(x, Value) and x.shape == () and x.dtype.kind == "b")
 
 
 def _known(value: Any) -> Block:
@@ -104,11 +116,8 @@ def at_once(following: Block, names: Block | None, place: str) -> list[Any]:
 
 def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
     """`left < right < b`: each value is computed once, and only as long as the outcome is open."""
-    if signs[0] in ("is", "is not") and left is not right and leaks.copied(None if right is None else left):
-        raise NeedsNumberError(
-            f"`is` between objects of which one came out of a branch or a loop of the graph, which hand on values and not "
-            f"objects: keep a number that says which one it is{called_at()}"
-        )
+    if signs[0] in ("is", "is not") and _may_be_one(left, right):
+        raise unidentified()
     value = compared(signs[0], left, right)
     if not rest or not (state.is_graph_value(value) or value):
         return value
@@ -119,6 +128,12 @@ def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
     if following:
         return both(value, *following)
     return choose(value, _COMPARISON, None, lambda: truth(tail()), lambda: False)
+
+
+def _may_be_one(a: Any, b: Any) -> bool:
+    """Whether two objects, of which one is a copy, may be the same in Python."""
+    distinct = a is not b and state.is_mutable(a) and state.is_mutable(b)
+    return distinct and any(map(aliases.refusal, (a, b)))
 
 
 _COMPARISON = Site("a chained comparison", 0, 0, "and")
@@ -141,10 +156,11 @@ class Branches:
         self.places = frame.places(site) if places is None else places
         self.snapshot = Snapshot(frame, self.places, body, orelse)
         self.stand_ins: dict[tuple[str, int], Any] = {}
-        self.where = f"a branch of the {site.kind if site.kind == 'ternary' else f'`{site.kind}`'} at {site.place}"
+        self.what = site.kind if site.kind == "ternary" else f"`{site.kind}`"
+        self.where = f"a branch of the {self.what} at {site.place}"
         self.block = region.Block(self.snapshot.heap, self.where)
-        self.unbound: dict[str, set[int]] = {}  # variables that hold the very containers that they held before
-        self.held: dict[str, list[Any]] = {}  # the objects in the places after each side
+        self.held: dict[str, list[Objects]] = {}  # the objects in the places after each side
+        self.unused: set[tuple[str, int]] = set()  # sides after which what is in a place is never used
         self.raising: set[str] = set()  # sides that end by an exception
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
@@ -173,22 +189,19 @@ class Branches:
                 raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
         if len(self.raising) == 2:
             raise effects.both_raise(self.site)
-        outputs = list(outputs)
+        merge = Merge(self.snapshot.heap, outputs)
+        ways = [self._ways(i) for i in range(len(self.places))]
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if a is not UNDEFINED:
-                merged = _merged(Flat.of(a), Flat.of(b), outputs)
-                if not all(i in self.unbound.get(side, ()) for side in self.order):
-                    place.set(self._one_object(i, place, merged))
+                place.set(merge.value(a, b, [way for way in ways[i] if way is not None]))
             elif isinstance(place, AttributeOf):  # both sides delete it
                 place.set(UNDEFINED)
         leaks.kept(self.site, self.places)
-        Copied(self.site, self.frame, self.snapshot, list(self.held.values())).note(self.places)
+        note_copies(f"after the {self.what} at {self.site.place}", self.places, ways)
 
-    def _one_object(self, i: int, place: Place, merged: Any) -> Any:
-        """The object itself, where both sides leave the same one that was there before; what is in it is merged of itself."""
-        held = [way[i] for way in self.held.values() if i < len(way)]
-        same = len(held) == 2 and held[0] is held[1] and held[0] in self.snapshot.heap and not self.raising
-        return held[0] if same and isinstance(place, (Box, Variable)) and not is_number(held[0]) else merged
+    def _ways(self, i: int) -> list[Objects | None]:
+        """The objects in a place after each side; None where they are never used."""
+        return [None if side in self.raising or (side, i) in self.unused else self.held[side][i] for side in self.order]
 
     def _conditions(self) -> tuple[Any, Any]:
         """When the first and when the second side takes place."""
@@ -212,9 +225,8 @@ class Branches:
             self.snapshot.restore()
             raise region.outcome(error, self.block) from None
         try:
-            self.held[side] = [] if side in self.raising else [p.get() for p in self.places]
+            self.held[side] = [Objects.of(p.get()) for p in self.places]
             values = [self.snapshot.frozen(p.get()) for p in self.places]
-            self.unbound[side] = {i for i, p in enumerate(self.places) if self.snapshot.is_as_before(p)}
             unforeseen = self.snapshot.changed(self.places, self.where)
         finally:
             self.snapshot.restore()
@@ -240,8 +252,10 @@ class Branches:
             if not _agree(a, b):
                 if a is not UNDEFINED and self._free(place, b, a, side):
                     b = self.second[i] = _stand_in(a)
+                    self.unused.add((side, i))
                 elif b is not UNDEFINED and self._free(place, a, b, other) and (other, i) not in self.stand_ins:
                     self.stand_ins[other, i] = _stand_in(b)
+                    self.unused.add((other, i))
                     raise Again
                 else:
                     raise self._disagreement(place, a, b)
@@ -303,11 +317,15 @@ class Branches:
         if place.name == RESULT:
             what = f"the function returns {left} in the `if` branch and {right} otherwise"
         elif self.site.kind in ("ternary", "and", "or"):
-            what = f"the {'ternary' if self.site.kind == 'ternary' else f'`{self.site.kind}`'} gives {left} if the condition holds and {right} if not"
+            what = f"the {self.what} gives {left} if the condition holds and {right} if not"
         else:
             what = f"`{path}` is {left} after the `if` branch and {right} after the `else` branch"
-        how = "Make both the same shape" if _shapes_differ(left, right) else "Make both of the same kind"
-        return ControlFlowError(f"{what} ({self.site.place}). {how}, or choose between them with ops.where")
+        how = "Make both of the same kind, or choose between them with ops.where"
+        if _shapes_differ(left, right):
+            how = "Make both the same shape, or choose between them with ops.where"
+        elif left == right and isinstance(left, str):
+            how = "A graph cannot choose between two objects: make one before, and set in both cases what it holds"
+        return ControlFlowError(f"{what} ({self.site.place}). {how}")
 
 
 def _label(place: Place) -> str:
@@ -340,15 +358,6 @@ def _leaves_agree(a: Any, b: Any) -> bool:
 def _stand_in(value: Any) -> Any:
     flat = Flat.of(value)
     return flat.rebuild([state.stand_in(x) for x in flat.leaves])
-
-
-def _merged(a: Flat, b: Flat, outputs: list[Any]) -> Any:
-    """The value after the branches; takes its leaves from the front of `outputs`."""
-    leaves = []
-    for x, y in zip(a.leaves, b.leaves, strict=True):
-        chosen = outputs.pop(0) if state.is_dynamic(x) else x
-        leaves.append(x if state.same(x, y) else chosen)
-    return a.rebuild(leaves)
 
 
 def guarded(condition: Any, block: Block, frame: Frame, site: Site) -> None:

@@ -16,12 +16,13 @@ from adjoint.core.errors import PACKAGE
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import numbers, reading, state
 from adjoint.frontend.convert import convert_function, is_converted
+from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
-from adjoint.graph.numbers import as_number
+from adjoint.graph.numbers import as_number, needs
 from adjoint.ops.functional import logical_and
 
 #: Functions whose code suspends itself: calling them runs nothing yet.
@@ -182,7 +183,7 @@ def _bool(*args: Any) -> Any:
 def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """`min` or `max`: the first of the values that no other one is better than, as Python has it."""
 
-    def chosen(*args: Any, key: Any = None, **options: Any) -> Any:
+    def extreme(*args: Any, key: Any = None, **options: Any) -> Any:
         values: Any = list(args) if len(args) != 1 else args[0]
         if len(args) == 1 and (isinstance(values, (Iterator, Items, Set, ValuesView)) or state.is_graph_value(values)):
             values = list(values)
@@ -194,6 +195,8 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
             if not places:
                 return python(values, **options)
             return values[python(places, key=keys.__getitem__)]
+        if not all(map(state.is_dynamic, values)):
+            raise needs(f"`{python.__name__}` chooses among objects that are no numbers or arrays by a number")
         best, value = keys[0], values[0]
         for k, v in zip(keys[1:], values[1:], strict=True):
             wins = truth(better(k, best))
@@ -201,9 +204,9 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
                 best, value = picked(wins, k, best), picked(wins, v, value)
             elif wins:
                 best, value = k, v
-        return value
+        return chosen(value, list(values), f"that `{python.__name__}` gives")
 
-    return chosen
+    return extreme
 
 
 def _all(values: Any) -> Any:

@@ -1,109 +1,167 @@
-"""Objects that a branch or a loop of the graph hands on as copies: what is written to them in place is refused.
-
-In Python, `c = a if x > 1 else b` makes `c` another name of `a` or of `b`. In a graph it is a value of its own.
-"""
+"""What a branch or a loop of the graph hands on: the objects themselves where all ways leave the same, otherwise copies."""
 
 from __future__ import annotations
 
 import sys
 import weakref
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from adjoint.core import views
+from adjoint.core import tree, views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import called_at
-from adjoint.core.parameter import Parameter
-from adjoint.frontend import leaks, state
+from adjoint.frontend import aliases, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.site import Site
-from adjoint.graph.numbers import is_number
 
 
-def _is_array(x: Any) -> bool:
-    return isinstance(x, Value) and not isinstance(x, Parameter) and not is_number(x) and bool(x.shape)
+@dataclass(frozen=True, eq=False)
+class Objects:
+    """A value, and the objects that it consists of: unlike the containers themselves this stays as it is."""
+
+    x: Any
+    inner: tuple[Objects, ...] = ()
+
+    @staticmethod
+    def of(value: Any) -> Objects:
+        found = None if value is state.UNDEFINED else tree.children(value)
+        return Objects(value, () if found is None else tuple(map(Objects.of, found[0])))
+
+    def __iter__(self) -> Iterator[Objects]:
+        yield self
+        for part in self.inner:
+            yield from part
 
 
-def parts(value: Any) -> Iterator[Any]:
-    """The Tensors with axes and the containers in a value."""
-    if _is_array(value):
-        yield value
-    elif isinstance(value, (list, tuple, dict, deque)):
-        if not isinstance(value, tuple):
-            yield value
-        for x in value.values() if isinstance(value, dict) else value:
-            yield from parts(x)
+def parts(value: Any) -> list[Any]:
+    """The arrays, containers and other objects in a value that can be changed."""
+    return [o.x for o in Objects.of(value) if state.is_mutable(o.x)]
 
 
-def has_parts(value: Any) -> bool:
-    """Whether there is a Tensor with axes or a container in a value."""
-    return next(parts(value), None) is not None
+class Merge:
+    """Puts values together from what the ways through a branch leave, and from what the graph chooses."""
+
+    def __init__(self, heap: Heap, outputs: Sequence[Any]) -> None:
+        self.heap, self.outputs = heap, list(outputs)
+        self.made: dict[tuple[int, ...], Any] = {}  # by the objects of each way: names of one object stay that
+
+    def value(self, a: Any, b: Any, ways: list[Objects]) -> Any:
+        """The value after the branches, whose numbers are next in line; `ways` are the objects behind those that are used."""
+        key = tuple(id(way.x) for way in ways)
+        if ways and state.is_mutable(ways[0].x):
+            known = ways[0].x if len(set(key)) == 1 and ways[0].x in self.heap else self.made.get(key)
+            if known is not None:
+                del self.outputs[: sum(map(state.is_dynamic, tree.leaves(a)))]
+                return known
+        found, others = tree.children(a), tree.children(b)
+        if found is None or others is None:
+            chosen = self.outputs.pop(0) if state.is_dynamic(a) else a
+            merged = a if state.same(a, b) else chosen
+        else:
+            pairs = enumerate(zip(found[0], others[0], strict=True))
+            merged = found[1]([self.value(x, y, [way.inner[k] for way in ways]) for k, (x, y) in pairs])
+        if key:
+            self.made[key] = merged
+        return merged
 
 
-class Copied:
-    """What the places hold after each way through a branch or loop, and what the graph makes of it."""
+@dataclass(frozen=True, eq=False)
+class _Copy:
+    """An object that stands for one of several, which it is on each way."""
 
-    def __init__(self, site: Site, frame: state.Frame, snapshot: state.Snapshot, ways: Sequence[Sequence[Any]]) -> None:
-        self.site, self.frame, self.snapshot, self.ways = site, frame, snapshot, ways
-        self.twice = {k for way in ways for k, n in Counter(i for v in way for i in _ids(v)).items() if n > 1}
-        held = [v for _, v in snapshot.before] + [v.get() for v in frame.others.values()]
-        self.before = {id(x) for v in held for x in state.reachable(v)}
-
-    def note(self, places: Sequence[state.Place]) -> None:
-        """Refuse later writes to what the variables hold and to what it is a copy of, if that has other names."""
-        for i, place in enumerate(places):
-            if isinstance(place, (state.Box, state.Variable)):
-                self._note(i, place)
-
-    def _note(self, i: int, place: state.Place) -> None:
-        value = place.get()
-        sources = {id(x): x for way in self.ways if i < len(way) for x in parts(way[i])}
-        made = [x for x in parts(value) if id(x) not in sources]
-        now = {id(x) for x in parts(value)}
-        lost = [x for x in sources.values() if id(x) not in now]
-        if not made or not lost:
-            return
-        variables = {**self.frame.others, **self.frame.variables}.items()
-        others = {id(x) for n, v in variables if v is not place and n != state.DRAWS for x in state.reachable(v.get())}
-        shared = [x for x in lost if id(x) in others or id(x) in self.twice or self._is_outside(x)]
-        if shared:
-            self._refuse(place.name, made, shared)
-
-    def _is_outside(self, x: Any) -> bool:
-        """Whether something else than the variables holds an object that was there before."""
-        return x in self.snapshot.heap and id(x) not in self.before
-
-    def _refuse(self, name: str, made: list[Any], shared: list[Any]) -> None:
-        what, how = (
-            (name, "the copy") if " " in name or name[:4] == "_ad_" else (f"`{name}`", f"`{name} = {name}.copy()`")
-        )
-        what = "the returned value" if name[:4] == "_ad_" else what
-        reason = (
-            f"which object {what} is after the `{self.site.kind}` at {self.site.place} is known only when the graph runs, so "
-            f"that the write would not reach all its names. Write to a copy of it: {how}"
-        )
-        leaks.note_copies([x for x in (*made, *shared) if not isinstance(x, Value)], reason)
-        arrays = [x for x in (*made, *shared) if isinstance(x, Value)]
-        refuse = _refusal([weakref.ref(y) for x in arrays for y in (x, *views.relatives(x))], reason)
-        for x in arrays:
-            views.guard(x, refuse)
+    name: str
+    x: Any
+    sources: list[tuple[int, Any]]
 
 
-def _ids(value: Any) -> set[int]:
-    return {id(x) for x in parts(value)}
+def note_copies(where: str, places: Sequence[state.Place], ways: Sequence[Sequence[Objects | None]]) -> None:
+    """Refuse later writes to what the places hold now, if it is a copy of objects that others hold.
+
+    `where` says what has made the copies; `ways` are, for each place, the objects after each way through the branch or loop; None where a way's are never used.
+    """
+    found: list[_Copy] = []
+    for place, each in zip(places, ways, strict=True):
+        now = Objects.of(place.get())
+        if not isinstance(place, state.Contents):
+            found += _copies(place.name, now, each)
+        elif not isinstance(place.owner, Value):  # it is the same object; what it holds may be others
+            for k, part in enumerate(now.inner):
+                found += _copies(place.name, part, [way and way.inner[k] for way in each])
+    sources = {id(x): x for copy in found for _, x in copy.sources}
+    held = aliases.held(sources.values()) if found else set()
+    for group in _groups(found, held):
+        shared = {i: x for copy in group for _, x in copy.sources if (i := id(x)) in held}
+        made = {id(copy.x): copy.x for copy in group}
+        if shared or len(made) > 1:
+            _refuse(where, group[0].name, [*made.values(), *shared.values()])
 
 
-def _refusal(group: list[Any], reason: str) -> Any:
-    """Raises for a write to a Tensor while others of the group are there, and the trace goes on."""
-    active = leaks.tracing()
+def _copies(name: str, now: Objects, ways: Sequence[Objects | None]) -> list[_Copy]:
+    """What in a value is not the same object as on every way."""
+    known = [(k, way) for k, way in enumerate(ways) if way is not None]
+    found: list[_Copy] = []
+    if state.is_mutable(now.x) and not all(way.x is now.x for _, way in known):
+        found.append(_Copy(name, now.x, [(k, way.x) for k, way in known if way.x is not now.x]))
+    for i, part in enumerate(now.inner):
+        found += _copies(name, part, [way and way.inner[i] for way in ways])
+    return found
 
-    def refuse(x: Any) -> None:
-        if active() and any(r() is not None and r() is not x for r in group):
-            raise ControlFlowError(f"a Tensor is written to in place, but {reason}{called_at()}")
 
-    return refuse
+def _groups(copies: Sequence[_Copy], held: set[int]) -> list[list[_Copy]]:
+    """The copies by what they may be: those that are the same object on one way, or copies of one that others hold."""
+    groups: dict[Any, list[_Copy]] = {}
+    for copy in copies:
+        keys = [(k, id(x)) for k, x in copy.sources] + [id(x) for _, x in copy.sources if id(x) in held]
+        joined = [copy]
+        for old in {id(g): g for key in keys if (g := groups.get(key)) is not None}.values():
+            joined += old
+        for each in joined:
+            groups |= {(k, id(x)): joined for k, x in each.sources}
+            groups |= {id(x): joined for _, x in each.sources if id(x) in held}
+    return list({id(g): g for g in groups.values()}.values())
+
+
+def chosen(value: Any, candidates: Sequence[Any], where: str) -> Any:
+    """A value that the graph has chosen among some, without a branch."""
+    note_copies(where, [state.Box("the value", value)], [[Objects.of(x) for x in candidates]])
+    return value
+
+
+def _refuse(where: str, name: str, group: list[Any]) -> None:
+    temporary = " " in name or name[:4] == "_ad_"
+    what = "the returned value" if name[:4] == "_ad_" else name if temporary else f"`{name}`"
+    how = "first" if temporary else f"first: `{name} = {name}.copy()`"
+    reason = (
+        f"which object {what} is {where} is known only when the graph runs, so that the write would not "
+        f"reach all its names. Make a copy {how}"
+    )
+    trace = aliases.current()
+    if trace is not None:
+        trace.refuse(group, reason)
+    arrays = [x for x in group if isinstance(x, Value)]
+    others = [y for x in arrays for y in (x, *views.relatives(x))]
+    refusal = _Refusal(trace, others, len(group) > len(arrays), reason)
+    for x in arrays:
+        views.guard(x, refusal)
+
+
+class _Refusal:
+    """Raises for a write to a Tensor while others of its group are there; it keeps none of them alive."""
+
+    def __init__(self, trace: Any, group: Sequence[Any], always: bool, reason: str) -> None:
+        self.trace = None if trace is None else weakref.ref(trace)
+        self.group, self.always, self.reason = [weakref.ref(x) for x in group], always, reason
+
+    def lasts(self) -> bool:
+        """Whether the trace goes on."""
+        return self.trace is not None and aliases.is_active(self.trace())
+
+    def __call__(self, x: Any) -> None:
+        if self.lasts() and (self.always or any(r() is not None and r() is not x for r in self.group)):
+            raise ControlFlowError(f"a Tensor is written to in place, but {self.reason}{called_at()}")
 
 
 def refuse_exchanged(names: list[str], entered: list[Any], after: list[Any], shared: set[str], where: str) -> None:

@@ -245,16 +245,15 @@ class Expressions(ast.NodeTransformer):
                     args.append(ast.Constant(target.attr))
                 note = ast.Expr(runtime_call("stored", args, [], target))
                 notes.append(ast.copy_location(note, target))
-        before: list[ast.stmt] = []
-        if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Name) and _is_path(node.target):
-            read = copied(node.target)  # what is there is read first
+        read = None
+        if isinstance(node, ast.AugAssign) and _is_path(node.target):  # what is there is read first
+            read = copied(node.target)
             read.ctx = ast.Load()
-            before.append(ast.copy_location(ast.Expr(self.visit(read)), node))
+            read = self.visit(read)
         self.generic_visit(node)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id in self.scope.local:
-            name = ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
-            node.value = runtime_call("updated", [name, node.value], [], node.value)
-        return [*before, node, *notes]
+        if read is not None and not (isinstance(node.target, ast.Name) and node.target.id not in self.scope.local):
+            node.value = runtime_call("updated", [read, node.value], [], node.value)
+        return [node, *notes]
 
     visit_AugAssign = visit_Assign
 

@@ -18,7 +18,7 @@ from typing import Any
 from adjoint.core import context, random, tree
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
-from adjoint.frontend import state
+from adjoint.frontend import aliases, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError, LeakError
 from adjoint.frontend.heap import Heap
@@ -39,11 +39,10 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     heap = Heap([("", fn), *(("", x) for x in given if not isinstance(x, Value))])
     watch = _Watch(heap, max((x._trace.level for x in given if isinstance(x, Value)), default=0))
     try:
-        with context.setting(_watches, (*_watches.get(), watch)):
+        with context.setting(_watches, (*_watches.get(), watch)), aliases.tracing((args, kwargs), heap):
             out = fn(*args, **kwargs)
         leaves, rebuild = tree.flatten(out)
         if watch.stores:
-            watch.copied.clear()
             watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
     except BaseException:
         heap.restore()  # no graph values stay behind
@@ -54,32 +53,12 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
     """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
     store = None
-    if (refusal := copied(holder)) is not None:
+    if (refusal := aliases.refusal(holder)) is not None:
         raise ControlFlowError(f"`{site.text}` at {site.place} changes an object in place, but {refusal}")
     for watch in _watches.get():
         store = watch.note(site, holder, attribute, store)
     if (reads := recorder.get()) is not None:
         reads.written(holder, attribute)
-
-
-def copied(holder: Any) -> str | None:
-    """What speaks against a change of a container in place: the graph has made copies of it, or it is one."""
-    for watch in _watches.get():
-        if id(holder) in watch.copied:
-            return watch.copied[id(holder)][1]
-    return None
-
-
-def note_copies(containers: Sequence[Any], reason: str) -> None:
-    """Refuse later changes in place of containers, as long as the trace lasts."""
-    for watch in _watches.get()[-1:]:
-        watch.copied |= {id(x): (x, reason) for x in containers}
-
-
-def tracing() -> Callable[[], bool]:
-    """Tells whether the trace that is innermost now still goes on."""
-    inner = [weakref.ref(watch) for watch in _watches.get()[-1:]]
-    return lambda: any(watch() in _watches.get() for watch in inner)
 
 
 def outlives(holder: Any) -> bool:
@@ -139,7 +118,6 @@ class _Watch:
     heap: Heap
     level: float
     stores: dict[tuple[int, str | None], _Store] = field(default_factory=dict)
-    copied: dict[int, tuple[Any, str]] = field(default_factory=dict)
 
     def note(self, site: Site, holder: Any, attribute: str | None, store: _Store | None) -> _Store | None:
         """Remember a store. The traces around one another share it: none of them alone keeps the object alive."""

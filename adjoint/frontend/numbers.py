@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import called_at
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import reading, state
+from adjoint.frontend import aliases, reading, state
 from adjoint.graph.control import Control
 from adjoint.graph.node import Param, Pick
 from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, needs
@@ -49,11 +49,16 @@ def is_(a: Any, b: Any) -> Any:
             raise NeedsNumberError(f"`is` between numbers that are known only when the graph runs: use =={called_at()}")
         return False
     if state.is_graph_value(a) and state.is_graph_value(b) and (_passed(a) or _passed(b)):
-        raise NeedsNumberError(
-            f"`is` between Tensors of which one came out of a branch or a loop of the graph, which hand on values and not "
-            f"objects: keep a number that says which one it is{called_at()}"
-        )
+        raise unidentified()
     return False
+
+
+def unidentified() -> NeedsNumberError:
+    """The refusal of a question which object this is."""
+    return NeedsNumberError(
+        f"`is` or `id` of objects of which one came out of a branch or a loop of the graph, which hand on values and not objects: "
+        f"keep a number that says which one it is{called_at()}"
+    )
 
 
 def _passed(x: Any) -> bool:
@@ -160,6 +165,8 @@ def _getattr(x: Any, name: str, *default: Any) -> Any:
 def _id(x: Any) -> int:
     if is_number(x):
         raise needs("this asks for the identity of a number")
+    if aliases.refusal(x) or (state.is_graph_value(x) and _passed(x)):
+        raise unidentified()
     reading.identified(x)
     return id(x)
 

@@ -15,6 +15,7 @@ from typing import Any
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.frontend import aliases
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, Guard, ItemOf, Itself, Kind, Same
@@ -215,6 +216,8 @@ def updated(x: Any, by: Any) -> Any:
     """`by` of `x += by`, unless x is an array from outside: that would change what is outside."""
     if _as_it_was(x) is not x:
         raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
+    if (reason := aliases.refusal(x)) is not None:
+        raise ControlFlowError(f"a {type(x).__name__} is changed in place, but {reason}{called_at()}")
     return by
 
 

@@ -10,7 +10,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.spec import Number
 from adjoint.frontend import effects, leaks, region, state
 from adjoint.frontend.branches import and_
-from adjoint.frontend.copies import Copied, growing, has_parts, refuse_exchanged, shared_names
+from adjoint.frontend.copies import Objects, growing, note_copies, parts, refuse_exchanged, shared_names
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.items import Items
@@ -90,6 +90,7 @@ class GraphLoop:
         fixed = items is not None and stop is None and not state.is_graph_value(items.count)
         self.lists = growing(frame, site) if fixed else []
         self.held: list[Any] = []  # after an iteration
+        self.objects: list[tuple[Objects, Objects]] = []  # in the places, before and after an iteration
         self.rows: list[Flat] = []  # what a round appends to each list
 
     def run(self) -> None:
@@ -127,7 +128,7 @@ class GraphLoop:
         self._enter(outputs)
         self._extend(outputs[len(init) :])
         leaks.kept(self.site, self.places)
-        Copied(self.site, self.frame, self.snapshot, [self.start, self.held]).note(self.places)
+        note_copies(f"after the `{self.site.kind}` at {self.site.place}", self.places, self.objects)
 
     def _limit(self, init: list[Any], error: UnboundedError) -> None:
         """Let every iteration check that integers without bounds stay small, and raise if they do not."""
@@ -224,6 +225,7 @@ class GraphLoop:
                 if self.limits:
                     self._check_sizes(self._carried([p.get() for p in self.places]))
             self.held = [p.get() for p in self.places]
+            self.objects = [(Objects.of(a), Objects.of(b)) for a, b in zip(self.start, self.held, strict=True)]
             written = [i for i, heap in copies.items() if any(heap.changed())]
             self._keep_identities(entered, written)
             if written:
@@ -278,7 +280,7 @@ class GraphLoop:
         """A variable that holds the same container or array after an iteration is none of the loop's state."""
         for i, place in enumerate(self.places):
             same = isinstance(place, Variable) and self.held[i] is entered[i] and place.get() is entered[i]
-            if same and i not in self.stand_ins and entered[i] is not UNDEFINED and has_parts(entered[i]):
+            if same and i not in self.stand_ins and entered[i] is not UNDEFINED and parts(entered[i]):
                 del self.places[i]
                 self.fixed.clear()
                 self.stand_ins.clear()

@@ -17,9 +17,11 @@ from adjoint.core.spec import spec_of
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.facets import ABSENT
 from adjoint.frontend.heap import Heap, Held
-from adjoint.frontend.kinds import facets
+from adjoint.frontend.kinds import ATTRIBUTES, facets
+from adjoint.frontend.libraries import is_users_class
 from adjoint.frontend.site import Site
 from adjoint.graph import trace
+from adjoint.graph.numbers import is_number
 
 NUMBERS = (bool, int, float, complex)
 DRAWS = "the draws"
@@ -257,11 +259,6 @@ class Snapshot:
             found += [p for p in _places(h, where) if (id(_owner(p)), getattr(p, "attribute", None)) not in known]
         return found
 
-    def is_as_before(self, place: Place) -> bool:
-        """Whether a variable still holds the same container, whatever has become of that."""
-        was = next((value for p, value in self.before if p is place), UNDEFINED)
-        return isinstance(place, Variable) and was is place.get() and was in self.heap and not isinstance(was, Value)
-
     def frozen(self, value: Any) -> Any:
         """A value that stays what it is now when everything is put back."""
         leaves, rebuild = tree.flatten(value)
@@ -325,13 +322,22 @@ def is_dynamic(leaf: Any) -> bool:
     return isinstance(leaf, (*NUMBERS, *ARRAYS))
 
 
+def is_mutable(x: Any) -> bool:
+    """Whether a value is an array, a container or another object of which one can tell whether two names mean the same one."""
+    if isinstance(x, ARRAYS):
+        return not isinstance(x, (Parameter, np.generic)) and not is_number(x)
+    if isinstance(x, (*NUMBERS, str, bytes, tuple, frozenset, FunctionType, ModuleType, type)) or x is UNDEFINED:
+        return False
+    return bool(facets(x)) and (is_users_class(type(x)) or facets(x)[0] is not ATTRIBUTES)
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether two leaves are one known value, so that it need not pass through the graph."""
     if a is b:
         return True
     if isinstance(a, NUMBERS):
         return type(a) is type(b) and repr(a) == repr(b)
-    if isinstance(a, ARRAYS) or isinstance(b, ARRAYS) or type(a) is not type(b):
+    if isinstance(a, ARRAYS) or isinstance(b, ARRAYS) or type(a) is not type(b) or is_mutable(a):
         return False
     try:
         return bool(a == b)
