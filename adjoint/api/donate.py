@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.arrays import holders
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value
 from adjoint.core.errors import AdjointError, ArgumentError, called_at
 
@@ -59,12 +59,5 @@ def give_up(values: Sequence[Any], to: str) -> None:
 def set_free(arrays: list[Any], places: Iterable[int]) -> None:
     """Copy the arrays at these places that others hold too: Tensors share arrays, and views the memory of their base."""
     for k in places:
-        if arrays[k].base is not None or _holders(arrays, k) > _ALONE:
+        if arrays[k].base is not None or holders(arrays[k]) > 1:
             arrays[k] = np.array(arrays[k], order="C")
-
-
-def _holders(arrays: list[Any], k: int) -> int:
-    return sys.getrefcount(arrays[k])
-
-
-_ALONE = _holders([np.empty(1)], 0)

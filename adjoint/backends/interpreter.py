@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.arrays import holders
 from adjoint.core.dispatch import evaluate
 from adjoint.core.spec import NUMBERS, dtype_of, is_half
 from adjoint.core.verbs import verbs
@@ -119,20 +119,13 @@ def _own(y: Any, inputs: Sequence[Any]) -> Any:
     return y
 
 
-def _holders(values: list[Any], i: int) -> int:
-    return sys.getrefcount(values[i])
-
-
-_ONE_HOLDER = _holders([np.empty(1)], 0)
-
-
 def _alone(values: list[Any], i: int) -> bool:
     """Whether an array's memory belongs to this list alone: no other name, no view, no Tensor of the user's."""
     x = values[i]
     if type(x) is not np.ndarray or not (x.flags.owndata and x.flags.writeable):
         return False
     del x
-    return _holders(values, i) == _ONE_HOLDER
+    return holders(values[i]) == 1
 
 
 def steps(graph: Graph) -> Steps:

@@ -51,7 +51,7 @@ def derived(fn: F) -> F:
     """Remember the results of a function that applies rules, as long as no rule changes."""
 
     @kept
-    def under(first: Any, at: int, *rest: Any) -> Any:
+    def under(first: Any, _version: int, *rest: Any) -> Any:
         return fn(first, *rest)
 
     return wraps(fn)(lambda first, *rest: under(first, version, *rest))  # type: ignore[return-value]

@@ -73,7 +73,7 @@ def _build(fn: FunctionType) -> FunctionType:
 def _compile(fn: FunctionType) -> _Compiled:
     source = find_source(fn)
     require_own_frame(source, fn.__code__)
-    check(source, fn.__code__)
+    check(source)
     tree, sites = transformed(source, fn.__code__)
     flags = fn.__code__.co_flags & _FUTURE_FLAGS
     module = compile(tree, source.filename, "exec", flags, dont_inherit=True)

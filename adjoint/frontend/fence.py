@@ -17,7 +17,7 @@ _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 _LOOKS_AT_FRAME = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
 
 
-def check(source: Source, code: CodeType) -> None:
+def check(source: Source) -> None:
     """Raise UnsupportedSyntaxError at the first thing in a function that cannot be converted."""
     problems = sorted(_problems(source.node, set()), key=lambda p: (p[0].lineno, p[0].col_offset))
     if problems:

@@ -124,7 +124,7 @@ class Loop(Control):
         return xp.stack(slices[::-1] if self.backwards else slices)
 
     def vjp(self, gs, ys, *xs):
-        return loop_vjp(self, gs, ys, xs)
+        return loop_vjp(self, gs, xs)
 
     def jvp(self, ts, ys, *xs):
         return loop_jvp(self, ts, ys, xs)

@@ -109,7 +109,7 @@ def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> 
 # ---------------------------------------------------------------- reverse mode
 
 
-def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
+def loop_vjp(loop: Loop, gs: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
     """Run again keeping the state of each iteration, then go through the iterations from the last to the first."""
     carry, stacked, constants = loop.parts(xs)
     a, s = loop.carried, loop.stacked

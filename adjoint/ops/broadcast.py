@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.core.absent import ZERO, add
-from adjoint.core.dispatch import Value
 from adjoint.core.spec import Shape, dtype_of, shape_of
 from adjoint.ops import language as F
 
@@ -111,8 +110,3 @@ def batch_all(dims: Sequence[int | None], xs: Sequence[Any]) -> list[Any]:
         F.broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
         for x, d in zip(xs, dims, strict=True)
     ]
-
-
-def is_plain(*xs: Any) -> bool:
-    """Whether all values are plain arrays, not tracked by any transform."""
-    return not any(isinstance(x, Value) for x in xs)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.arrays import holders
 from adjoint.core.parameter import Parameter, plain
 from adjoint.core.tensor import Tensor
 
@@ -24,7 +24,7 @@ def owned(p: Parameter) -> Any:
 
     An array that a Tensor, a view or a NumPy array of the user shares is left to them, and copied.
     """
-    if _holders(p) > _ALONE or p._value.base is not None:
+    if holders(p._value) > 1 or p._value.base is not None:
         p._value = np.array(p._value, order="C")
     return plain(p)
 
@@ -32,10 +32,3 @@ def owned(p: Parameter) -> Any:
 def unfollowed(x: Any) -> Any:
     """A value without what follows it for backward(): next to inputs that are given up there can be no tape."""
     return x.detach() if isinstance(x, Tensor) and x.tracked else x
-
-
-def _holders(p: Parameter) -> int:
-    return sys.getrefcount(p._value)
-
-
-_ALONE = _holders(Parameter(np.zeros(1), name="alone"))

@@ -33,7 +33,6 @@ KERNELS: dict[str, Kernel] = {
     )
 }
 NAMES = frozenset(KERNELS)
-LIBM = ("sin", "cos", "tan")  # the external symbols that a library may need, each double -> double
 
 
 def arity(name: str) -> int:
