@@ -177,7 +177,7 @@ def gradient(random: Random) -> None:
 
     def slope(*xs: Any) -> Any:
         found = replay(graph, xs)
-        return sum(total(found[k] * g) for k, g in zip(active, seeds, strict=True))
+        return sum((total(found[k] * g) for k, g in zip(active, seeds, strict=True)), 0.0)
 
     found = compiler.Program(optimise(pulled)[0])(*given)
     traced = grad(slope, wanted)(*inputs)
