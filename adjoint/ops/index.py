@@ -7,12 +7,14 @@ index into this form.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import DtypeError, IndexingError, ShapeError
-from adjoint.core.spec import Spec, broadcast, shape_of
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
+from adjoint.core.spec import Spec, broadcast, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, register
 from adjoint.ops.families import Linear
@@ -87,6 +89,50 @@ class Gather(Linear):
 
 def ndim_of_broadcast(indices):
     return max(ndim(i) for i in indices)
+
+
+def index_array(indices: Any) -> Any:
+    if isinstance(indices, (Value, np.ndarray, int)):
+        return indices
+    array = np.asarray(indices)
+    return array if array.size else array.astype(int)  # an empty list is one of integers
+
+
+def grid_index(what: str, x: Any, indices: Any, axis: int, whole: bool = False) -> list[Any]:
+    """One index array for each axis: `indices` for this one, each position itself for the others.
+
+    The positions are those of `indices`, or with `whole` those of the input, against which `indices` broadcast.
+    """
+    shape = shape_of(x if whole else indices)
+    n = len(shape_of(indices))
+    if n != ndim(x):
+        raise ShapeError(f"{what}: the indices have {n} axes, the input {ndim(x)}{called_at()}")
+    return [
+        indices if a == axis else np.arange(shape[a]).reshape((1,) * a + (-1,) + (1,) * (n - a - 1)) for a in range(n)
+    ]
+
+
+def take_along_axis(input: Any, indices: Any, axis: int) -> Any:
+    """For each place of `indices`, the element at that position along the axis; the other axes broadcast.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.take_along_axis(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[1], [0]]), 1))
+    [[2.]
+     [3.]]
+    """
+    axis = normalize_axis("take_along_axis", axis, ndim(input))
+    return Gather()(input, *grid_index("take_along_axis", input, index_array(indices), axis, whole=True))
+
+
+def gather_elements(input: Any, dim: int, index: Any) -> Any:
+    """For each place of `index`, the element at that position along the axis; `index` may be smaller than the input.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gather_elements(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, Tensor([[1, 1]])))
+    [[2. 2.]]
+    """
+    axis = normalize_axis("gather_elements", dim, len(shape_of(input)))
+    return Gather()(input, *grid_index("gather_elements", input, index_array(index), axis))
 
 
 class Scatter(Op):

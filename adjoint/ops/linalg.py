@@ -27,8 +27,8 @@ from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, p
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import matmul, swap_last
 from adjoint.ops.families import Dense
+from adjoint.ops.joining import Concat
 from adjoint.ops.language import broadcast_to, permute, reshape, where, zeros_like
-from adjoint.ops.movement import Concat
 from adjoint.ops.slicing import GetItem
 
 WHOLE = (None, None, None)

@@ -1,19 +1,19 @@
-"""Cards that move elements about: reshape, transpose, broadcast, slice, concatenate, split, flip."""
+"""Reshaping, transposing and broadcasting: the cards, and beside each the functions that it is the whole of."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Shape, Spec, normalize_axis, promote, shape_of, spec_of
-from adjoint.ops import language as F
-from adjoint.ops.broadcast import batch_all, batch_first, batch_front, cast_like, sum_to
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.spec import Shape, Spec, normalize_axis, shape_of
+from adjoint.ops.broadcast import batch_first, batch_front, ndim, sum_to
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
 
@@ -50,6 +50,17 @@ class View(Movement):
     def is_apart(self, other, base):
         """Whether it is known to show other elements of `base` than another step."""
         return False
+
+
+def ints(values: Any) -> tuple[int, ...]:
+    """A shape or list of axes given as one sequence or as separate numbers."""
+    if len(values) == 1 and isinstance(values[0], (tuple, list, np.ndarray)):
+        values = values[0]
+    return tuple(int(v) for v in values)
+
+
+def without(shape: Shape, axis: int) -> Shape:
+    return shape[:axis] + shape[axis + 1 :]
 
 
 @register
@@ -98,6 +109,92 @@ class Reshape(View):
         yield cls((4,)), (Spec((3,)),), "do not fill the shape (4,)"
 
 
+def reshape(input: Any, *shape: Any) -> Any:
+    """The same elements in the same order under another shape; one size may be -1.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)))
+    [[1. 2.]
+     [3. 4.]]
+    """
+    want = ints(shape)
+    if -1 in want:
+        known = -prod(want)
+        total = prod(shape_of(input))
+        if want.count(-1) > 1 or (known and total % known):
+            raise ShapeError(f"reshape: {total} elements of shape {shape_of(input)} do not fill {want}{called_at()}")
+        want = tuple((total // known if known else 0) if n == -1 else n for n in want)
+    return card(Reshape, want)(input)
+
+
+def flatten(input: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
+    """All axes, or those from `start_dim` to `end_dim`, in one.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.flatten(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    [1. 2. 3. 4.]
+    """
+    if order not in ("C", "F"):
+        raise ArgumentError(f"flatten: order must be 'C' or 'F', not {order!r}{called_at()}")
+    if order == "F":
+        input = transpose(input)
+    shape = shape_of(input)
+    if not shape:
+        return views.alone(card(Reshape, (1,))(input))
+    a, b = (normalize_axis("flatten", d, len(shape)) for d in (start_dim, end_dim))
+    return views.alone(card(Reshape, (*shape[:a], prod(shape[a : b + 1]), *shape[b + 1 :]))(input))
+
+
+def ravel(input: Any, order: str = "C") -> Any:
+    """All axes in one; the same elements, not copies of them, where their order allows it.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.ravel(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    [1. 2. 3. 4.]
+    """
+    if order not in ("C", "F"):
+        raise ArgumentError(f"ravel: order must be 'C' or 'F', not {order!r}{called_at()}")
+    input = transpose(input) if order == "F" else input
+    line = card(Reshape, (prod(shape_of(input)),))(input)
+    return line if views.layout(input) is None else views.alone(line)
+
+
+def squeeze(input: Any, axis: Any = None) -> Any:
+    """Axes of size 1 dropped: all of them, or those named.
+
+    >>> from adjoint import ops
+    >>> ops.squeeze(ops.ones((1, 3, 1))).shape, ops.squeeze(ops.ones((1, 3, 1)), 0).shape
+    ((3,), (3, 1))
+    """
+    shape = shape_of(input)
+    if axis is None:
+        return card(Reshape, tuple(n for n in shape if n != 1))(input)
+    axes = [normalize_axis("squeeze", a, len(shape)) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))]
+    for a in axes:
+        if shape[a] != 1:
+            raise ShapeError(f"squeeze: axis {a} of shape {shape} has size {shape[a]}, not 1{called_at()}")
+    return card(Reshape, tuple(n for a, n in enumerate(shape) if a not in axes))(input)
+
+
+def expand_dims(input: Any, axis: Any) -> Any:
+    """New axes of size 1 at these places of the result.
+
+    >>> from adjoint import ops
+    >>> ops.expand_dims(ops.ones((2, 3)), 1).shape
+    (2, 1, 3)
+    """
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    n = ndim(input) + len(axes)
+    places = {normalize_axis("expand_dims", a, n) for a in axes}
+    if len(places) != len(axes):
+        raise ArgumentError(f"expand_dims: axis {axis} names an axis twice{called_at()}")
+    rest = iter(shape_of(input))
+    return card(Reshape, tuple(1 if a in places else next(rest) for a in range(n)))(input)
+
+
+unsqueeze = expand_dims
+
+
 @register
 @dataclass(frozen=True)
 class Transpose(View):
@@ -143,6 +240,75 @@ def inverse_permutation(perm: Shape) -> Shape:
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
+def transpose(input: Any, *axes: Any) -> Any:
+    """The axes in another order; reversed if none is given.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.transpose(Tensor([[1.0, 2.0], [3.0, 4.0]])))
+    [[1. 3.]
+     [2. 4.]]
+    """
+    n = ndim(input)
+    perm = tuple(reversed(range(n))) if not axes or axes == (None,) else ints(axes)
+    return card(Transpose, tuple(normalize_axis("transpose", a, n) for a in perm))(input)
+
+
+permute = transpose
+
+
+def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
+    """Two axes exchanged.
+
+    >>> from adjoint import ops, Tensor
+    >>> ops.swapaxes(ops.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    n = ndim(input)
+    perm = list(range(n))
+    a, b = normalize_axis("swapaxes", axis0, n), normalize_axis("swapaxes", axis1, n)
+    perm[a], perm[b] = b, a
+    return card(Transpose, tuple(perm))(input)
+
+
+swapdims = swapaxes
+
+
+def t(input: Any) -> Any:
+    """A matrix transposed; vectors and scalars stay.
+
+    >>> from adjoint import ops
+    >>> ops.t(ops.ones((2, 3))).shape
+    (3, 2)
+    """
+    if ndim(input) > 2:
+        raise ShapeError(f"t: a matrix is needed, not shape {shape_of(input)}; use transpose or swapaxes{called_at()}")
+    return transpose(input)
+
+
+def moveaxis(x: Any, source: Any, destination: Any) -> Any:
+    """Axes moved to other places, the rest kept in order.
+
+    >>> from adjoint import ops
+    >>> ops.moveaxis(ops.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    n = ndim(x)
+    sources = [normalize_axis("moveaxis", a, n) for a in (source if isinstance(source, (tuple, list)) else (source,))]
+    targets = [
+        normalize_axis("moveaxis", a, n)
+        for a in (destination if isinstance(destination, (tuple, list)) else (destination,))
+    ]
+    if len(sources) != len(targets):
+        raise ArgumentError(f"moveaxis: {len(sources)} axes for {len(targets)} places{called_at()}")
+    order = [a for a in range(n) if a not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return card(Transpose, tuple(order))(x)
+
+
+movedim = moveaxis
+
+
 @register
 @dataclass(frozen=True)
 class BroadcastTo(Movement):
@@ -180,129 +346,37 @@ class BroadcastTo(Movement):
         yield cls((2, 4)), (Spec((3,)),), "shape (3,) does not broadcast to (2, 4)"
 
 
-@register
-@dataclass(frozen=True)
-class Flip(View):
-    """The order of the elements reversed along `axes`."""
+def broadcast_to(input: Any, shape: Sequence[int]) -> Any:
+    """The input repeated along new axes and axes of size 1; -1 keeps a size.
 
-    axes: Shape
-
-    def put(self, x, y):
-        return self.show(y)
-
-    def infer(self, x):
-        for a in self.axes:
-            normalize_axis(self, a, x.ndim)
-        return Spec(x.shape, x.dtype)
-
-    def eval(self, xp, x):
-        return xp.flip(x, self.axes)
-
-    def vjp(self, g, y, x):
-        return (self(g),)
-
-    def vmap(self, dims, x):
-        return Flip(tuple(a + 1 for a in self.axes))(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls((0,)), (draw(4),)
-        yield cls((0, 1)), (draw(2, 3),)
-
-    @classmethod
-    def errors(cls):
-        yield cls((1,)), (Spec((3,)),), "outside the input's 1 axes"
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.broadcast_to(Tensor([1.0, 2.0]), (2, 2)))
+    [[1. 2.]
+     [1. 2.]]
+    """
+    want = tuple(int(n) for n in shape)
+    have = shape_of(input)
+    lead = len(want) - len(have)
+    want = tuple(have[a - lead] if n == -1 and a >= lead else n for a, n in enumerate(want))
+    return card(BroadcastTo, want)(input)
 
 
-def without(shape: Shape, axis: int) -> Shape:
-    return shape[:axis] + shape[axis + 1 :]
+def expand(input: Any, *size: Any) -> Any:
+    """`broadcast_to` with the sizes as separate arguments.
+
+    >>> from adjoint import ops, Tensor
+    >>> ops.expand(Tensor([[1.0], [2.0]]), 2, 3).shape
+    (2, 3)
+    """
+    return broadcast_to(input, ints(size))
 
 
-@register
-@dataclass(frozen=True)
-class Concat(Op):
-    """The inputs one after another along `axis`."""
+def broadcast_arrays(*inputs: Any) -> tuple[Any, ...]:
+    """All inputs, repeated to their common shape.
 
-    axis: int
-
-    complex, total = True, True
-
-    def infer(self, *xs):
-        axis = normalize_axis(self, self.axis, xs[0].ndim)
-        rests = {without(x.shape, axis) if x.ndim > axis else None for x in xs}
-        if len(rests) != 1:
-            shapes = ", ".join(str(x.shape) for x in xs)
-            raise ShapeError(f"Concat: shapes {shapes} differ on other axes than axis {axis}")
-        shape = list(xs[0].shape)
-        shape[axis] = sum(x.shape[axis] for x in xs)
-        return Spec(tuple(shape), promote(xs))
-
-    def eval(self, xp, *xs):
-        return xp.concatenate(xs, axis=self.axis)
-
-    def vjp(self, g, y, *xs):
-        parts = card(Split, tuple(shape_of(x)[self.axis] for x in xs), self.axis)(g)
-        return tuple(cast_like(p, x) for p, x in zip(parts, xs, strict=True))
-
-    def jvp(self, ts, y, *xs):
-        if all(t is ZERO for t in ts):
-            return ZERO
-        return self(*(F.zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
-
-    def vmap(self, dims, *xs):
-        return Concat(self.axis + 1)(*batch_all(dims, xs))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(0), (draw(2), draw(3))
-        yield cls(1), (draw(2, 1), draw(2, 3), draw(2, 0))
-
-    @classmethod
-    def errors(cls):
-        yield cls(0), (Spec((2, 3)), Spec((2, 4))), "differ on other axes than axis 0"
-
-
-@register
-@dataclass(frozen=True)
-class Split(Op):
-    """Pieces of the given `sizes` along `axis`; the transpose of Concat."""
-
-    sizes: Shape
-    axis: int
-
-    complex, total, view = True, True, True
-
-    def infer(self, x):
-        axis = normalize_axis(self, self.axis, x.ndim)
-        if sum(self.sizes) != x.shape[axis]:
-            raise ShapeError(f"Split: sizes {self.sizes} do not add up to the {x.shape[axis]} elements of axis {axis}")
-        return tuple(Spec((*x.shape[:axis], n, *x.shape[axis + 1 :]), x.dtype) for n in self.sizes)
-
-    def eval(self, xp, x):
-        if sum(self.sizes) != x.shape[self.axis]:
-            self.infer(spec_of(x))  # slices would cut the array short without a word
-        lead = (slice(None),) * self.axis
-        pieces, start = [], 0
-        for n in self.sizes:
-            part = (*lead, slice(start, start + n))
-            pieces.append(x[part])
-            start += n
-        return tuple(pieces)
-
-    def vjp(self, gs, ys, x):
-        return (card(Concat, self.axis)(*gs),)
-
-    def jvp(self, ts, ys, x):
-        return self(ts[0])
-
-    def vmap(self, dims, x):
-        return Split(self.sizes, self.axis + 1)(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls((1, 2), 0), (draw(3),)
-        yield cls((2, 0, 1), 1), (draw(2, 3),)
-
-    @classmethod
-    def errors(cls):
-        yield cls((1, 1), 0), (Spec((3,)),), "do not add up to the 3 elements"
+    >>> from adjoint import ops, Tensor
+    >>> [x.shape for x in ops.broadcast_arrays(Tensor([1.0]), Tensor([[1.0], [2.0]]))]
+    [(2, 1), (2, 1)]
+    """
+    shape = np.broadcast_shapes(*(shape_of(x) for x in inputs))
+    return tuple(x if shape_of(x) == shape else card(BroadcastTo, shape)(x) for x in inputs)

@@ -1,4 +1,4 @@
-"""Cards of parts with known places: slices and integers as indices, and padding."""
+"""Parts with known places (slices, integers as indices), padding and flipping."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from adjoint.core.absent import ZERO
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
-from adjoint.core.spec import Shape, Spec, dtype_of, number_of, promote, shape_of, spec_of
-from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match
+from adjoint.core.spec import Shape, Spec, dtype_of, normalize_axis, number_of, promote, shape_of, spec_of
+from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, zeros_like
@@ -140,6 +140,26 @@ class GetItem(Indexed, View):
         yield cls((0, 0)), (Spec((3,)),), "index [0, 0] does not fit the shape (3,)"
 
 
+def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
+    """x[..., start:stop, ...] along one non-negative axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.slice_axis(Tensor([1.0, 2.0, 3.0]), 0, 1, 3))
+    [2. 3.]
+    """
+    return card(GetItem, (*((None, None, None),) * axis, (start, stop, None)))(x)
+
+
+def show_parts(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parts of x, each of which shows its elements."""
+    if isinstance(x, Value):
+        before = ((None, None, None),) * axis
+        for place, part in zip(places, parts, strict=True):
+            if part.shape:
+                views.relate(part, x, card(GetItem, (*before, place)))
+    return parts
+
+
 @register
 @dataclass(frozen=True)
 class PutItem(Indexed, Linear):
@@ -223,6 +243,32 @@ class SetItem(Indexed):
         yield cls((0,)), (Spec((3,)), Spec((2,))), "does not broadcast"
 
 
+def with_room(x: Any, value: Any) -> Any:
+    """`x`, in a wider dtype of its kind if `value` has one: no digits are lost on the way in. Python numbers take x's dtype; what
+    is of another kind (a float for integers, a complex number for floats) is refused."""
+    old, new = dtype_of(x), dtype_of(value)
+    if isinstance(value, np.ndarray):
+        check_kind(value)
+    if old == new:
+        return x
+    have, want = (_KINDS[d.kind] for d in (old, new))
+    if want > have and (have or want > 1):
+        what = {2: "floats", 3: "complex values"}[want]
+        raise DtypeError(f"x[i] = v: {what} do not fit into a Tensor of {old}; cast one of them first{called_at()}")
+    if number_of(value) is not None:
+        if have == 1 and isinstance(value, int) and not np.iinfo(old).min <= value <= np.iinfo(old).max:
+            raise OverflowError(f"x[i] = v: {value} does not fit into a Tensor of {old}{called_at()}")
+        return x
+    if want != have and not (have == 3 and want == 2):  # integers become floats as they do anywhere
+        return x
+    wide = promote([Spec((), old), Spec((), new)])
+    return x if wide == old or (have == 1 and wide.kind == "f") else cast(x, wide)
+
+
+#: Truth values, integers, floats, complex numbers.
+_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+
+
 @register
 @dataclass(frozen=True)
 class Pad(Movement):
@@ -258,37 +304,47 @@ class Pad(Movement):
         yield cls(((1, 1),)), (Spec((3, 3)),), "1 pairs of widths for the input's 2 axes"
 
 
-def show_parts(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The parts of x, each of which shows its elements."""
-    if isinstance(x, Value):
-        before = ((None, None, None),) * axis
-        for place, part in zip(places, parts, strict=True):
-            if part.shape:
-                views.relate(part, x, card(GetItem, (*before, place)))
-    return parts
+@register
+@dataclass(frozen=True)
+class Flip(View):
+    """The order of the elements reversed along `axes`."""
+
+    axes: Shape
+
+    def put(self, x, y):
+        return self.show(y)
+
+    def infer(self, x):
+        for a in self.axes:
+            normalize_axis(self, a, x.ndim)
+        return Spec(x.shape, x.dtype)
+
+    def eval(self, xp, x):
+        return xp.flip(x, self.axes)
+
+    def vjp(self, g, y, x):
+        return (self(g),)
+
+    def vmap(self, dims, x):
+        return Flip(tuple(a + 1 for a in self.axes))(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls((0,)), (draw(4),)
+        yield cls((0, 1)), (draw(2, 3),)
+
+    @classmethod
+    def errors(cls):
+        yield cls((1,)), (Spec((3,)),), "outside the input's 1 axes"
 
 
-def with_room(x: Any, value: Any) -> Any:
-    """`x`, in a wider dtype of its kind if `value` has one: no digits are lost on the way in. Python numbers take x's dtype; what
-    is of another kind (a float for integers, a complex number for floats) is refused."""
-    old, new = dtype_of(x), dtype_of(value)
-    if isinstance(value, np.ndarray):
-        check_kind(value)
-    if old == new:
-        return x
-    have, want = (_KINDS[d.kind] for d in (old, new))
-    if want > have and (have or want > 1):
-        what = {2: "floats", 3: "complex values"}[want]
-        raise DtypeError(f"x[i] = v: {what} do not fit into a Tensor of {old}; cast one of them first{called_at()}")
-    if number_of(value) is not None:
-        if have == 1 and isinstance(value, int) and not np.iinfo(old).min <= value <= np.iinfo(old).max:
-            raise OverflowError(f"x[i] = v: {value} does not fit into a Tensor of {old}{called_at()}")
-        return x
-    if want != have and not (have == 3 and want == 2):  # integers become floats as they do anywhere
-        return x
-    wide = promote([Spec((), old), Spec((), new)])
-    return x if wide == old or (have == 1 and wide.kind == "f") else cast(x, wide)
+def flip(input: Any, axis: Any = None) -> Any:
+    """The order reversed along an axis, several axes, or all.
 
-
-#: Truth values, integers, floats, complex numbers.
-_KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.flip(Tensor([1.0, 2.0, 3.0])))
+    [3. 2. 1.]
+    """
+    n = ndim(input)
+    axes = range(n) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
+    return card(Flip, tuple(normalize_axis("flip", a, n) for a in axes))(input)

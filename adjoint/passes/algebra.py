@@ -32,9 +32,9 @@ from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Equal, NotEqual, Where
 from adjoint.ops.index import ScatterAdd
-from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
+from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
-from adjoint.ops.slicing import PutItem
+from adjoint.ops.slicing import Flip, PutItem
 from adjoint.ops.stacking import Stack, Unstack
 
 Law = Callable[..., "Node | None"]

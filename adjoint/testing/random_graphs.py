@@ -19,9 +19,9 @@ from adjoint.core.spec import Spec, bool_, float32, float64, int32, int64
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
+from adjoint.ops import joining, slicing
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
-from adjoint.ops import slicing
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
@@ -165,7 +165,7 @@ class GraphWriter(KernelSteps):
 
     def flip(self) -> Node | None:
         x = self.node()
-        return self.build(m.Flip(tuple(k for k in range(x.ndim) if self.chance(50))), x)
+        return self.build(slicing.Flip(tuple(k for k in range(x.ndim) if self.chance(50))), x)
 
     def reshape(self) -> Node | None:
         x = self.node()
@@ -216,7 +216,7 @@ class GraphWriter(KernelSteps):
         axis = self.random.randrange(x.ndim)
         others = [n for n in self.nodes if n.ndim == x.ndim and _same_but(n.shape, x.shape, axis)]
         parts = [x, *(self.choice(others) for _ in range(self.random.randrange(1, 3)) if others)]
-        return self.build(m.Concat(axis), *parts)
+        return self.build(joining.Concat(axis), *parts)
 
     def update(self) -> Node | None:
         x = self.node("fi")

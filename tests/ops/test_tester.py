@@ -11,7 +11,7 @@ from adjoint.ops.arithmetic import Add, Mul
 from adjoint.ops.broadcast import batch_front, cast_like, match
 from adjoint.ops.compare import Floor
 from adjoint.ops.contract import MatMul
-from adjoint.ops.movement import Split
+from adjoint.ops.joining import Split
 from adjoint.ops.transcendental import Exp
 from adjoint.ops.trigonometric import Tanh
 from adjoint.testing import check_op

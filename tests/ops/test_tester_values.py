@@ -9,8 +9,9 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, complex64, dtype_of, float16, float32, is_half
 from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Abs, Mul
-from adjoint.ops.movement import Flip, Split
+from adjoint.ops.joining import Split
 from adjoint.ops.reduce import CumSum, Sum
+from adjoint.ops.slicing import Flip
 from adjoint.ops.transcendental import Exp, Relu, Softplus, Sqrt
 from adjoint.ops.trigonometric import Tanh
 from adjoint.testing import check_op

@@ -55,6 +55,7 @@ from adjoint.ops.functional.creation import (  # fmt: skip
     one_hot,
     ones,
     ones_like,
+    ones_like_shape,
     tril_indices,
     triu_indices,
     zeros,
@@ -195,21 +196,8 @@ from adjoint.ops.functional.fourier import (  # fmt: skip
     rfftfreq,
     rfftn,
 )
-from adjoint.ops.functional.index import getitem, setitem
-from adjoint.ops.functional.joining import (  # fmt: skip
-    array_split,
-    cat,
-    chunk,
-    concat,
-    concatenate,
-    pad,
-    pad_widths,
-    repeat,
-    repeat_interleave,
-    roll,
-    split,
-    tile,
-)
+from adjoint.ops.functional.index import getitem, setitem, take
+from adjoint.ops.functional.joining import pad, pad_widths, repeat, repeat_interleave, roll, tile
 from adjoint.ops.functional.linalg import (  # fmt: skip
     cholesky,
     det,
@@ -252,29 +240,6 @@ from adjoint.ops.functional.margin import (  # fmt: skip
     multilabel_soft_margin_loss,
     soft_margin_loss,
     triplet_margin_loss,
-)
-from adjoint.ops.functional.movement import (  # fmt: skip
-    broadcast_arrays,
-    broadcast_to,
-    expand,
-    expand_dims,
-    flatten,
-    flip,
-    moveaxis,
-    movedim,
-    ones_like_shape,
-    permute,
-    ravel,
-    reshape,
-    slice_axis,
-    squeeze,
-    swapaxes,
-    swapdims,
-    t,
-    take,
-    take_along_axis,
-    transpose,
-    unsqueeze,
 )
 from adjoint.ops.functional.normalisation import (  # fmt: skip
     batch_norm,
@@ -360,11 +325,10 @@ from adjoint.ops.functional.reduction import (  # fmt: skip
     topk,
     var,
 )
-from adjoint.ops.functional.selection import (  # fmt: skip
+from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
     gather,
-    gather_elements,
     gather_nd,
     index_add,
     index_fill,
@@ -380,6 +344,27 @@ from adjoint.ops.functional.selection import (  # fmt: skip
     tensor_scatter_update,
     unique,
 )
+from adjoint.ops.index import gather_elements, take_along_axis
+from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
+from adjoint.ops.movement import (
+    broadcast_arrays,
+    broadcast_to,
+    expand,
+    expand_dims,
+    flatten,
+    moveaxis,
+    movedim,
+    permute,
+    ravel,
+    reshape,
+    squeeze,
+    swapaxes,
+    swapdims,
+    t,
+    transpose,
+    unsqueeze,
+)
+from adjoint.ops.slicing import flip, slice_axis
 from adjoint.ops.stacking import array, stack, unbind, unstack
 
 __all__ = [

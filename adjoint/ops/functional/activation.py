@@ -11,8 +11,8 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
-from adjoint.ops.functional.joining import split
 from adjoint.ops.functional.reduction import _exponentials, _in_single, axes_of, sum
+from adjoint.ops.joining import split
 from adjoint.ops.special import erf
 
 

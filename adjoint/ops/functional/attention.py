@@ -12,9 +12,10 @@ from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.compare import equal, greater, where
 from adjoint.ops.contract import matmul, swap_last
 from adjoint.ops.functional.activation import softmax
-from adjoint.ops.functional.movement import _index_array, take
+from adjoint.ops.functional.index import take
 from adjoint.ops.functional.random import dropout
 from adjoint.ops.functional.reduction import any
+from adjoint.ops.index import index_array
 from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, stop_gradient
 
 
@@ -67,7 +68,7 @@ def embedding(input: Any, weight: Any, padding_idx: int | None = None) -> Any:
     [[4. 5.]
      [0. 1.]]
     """
-    input = _index_array(input)
+    input = index_array(input)
     if dtype_of(input).kind not in "iu":
         raise DtypeError(f"embedding: the input must hold integers, not {dtype_of(input)}{called_at()}")
     if len(shape_of(weight)) != 2:

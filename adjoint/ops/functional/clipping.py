@@ -11,8 +11,8 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half
 from adjoint.core.tensor import as_tensor
 from adjoint.ops.functional.elementwise import cast, clamp, isfinite, maximum
-from adjoint.ops.functional.movement import ravel
 from adjoint.ops.functional.norms import vector_norm
+from adjoint.ops.movement import ravel
 from adjoint.ops.stacking import stack
 
 

@@ -171,3 +171,13 @@ def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
      [0 1 1]]
     """
     return wrap(np.stack(np.triu_indices(row, offset, col)))
+
+
+def ones_like_shape(x: Any, shape: tuple[int, ...]) -> Any:
+    """Plain ones of another shape, in the dtype of x.
+
+    >>> from adjoint import ops, Tensor
+    >>> ops.ones_like_shape(Tensor([1.0]), (2,))
+    array([1., 1.], dtype=float32)
+    """
+    return np.ones(shape, dtype_of(x))

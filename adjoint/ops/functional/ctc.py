@@ -17,12 +17,13 @@ from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import isinf, logical_and, maximum, not_equal
-from adjoint.ops.functional.index import getitem, setitem
-from adjoint.ops.functional.joining import concat
+from adjoint.ops.functional.index import getitem, setitem, take
 from adjoint.ops.functional.loss import reduced
-from adjoint.ops.functional.movement import broadcast_to, expand_dims, moveaxis, take, take_along_axis
 from adjoint.ops.functional.reduction import cumsum, logsumexp
+from adjoint.ops.index import take_along_axis
+from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape
+from adjoint.ops.movement import broadcast_to, expand_dims, moveaxis
 from adjoint.ops.stacking import array, stack
 
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import shape_of
+from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
-from adjoint.ops.functional.movement import _ndim, expand_dims, moveaxis
 from adjoint.ops.index import Gather
-from adjoint.ops.movement import BroadcastTo, Reshape
+from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis
 from adjoint.ops.slicing import Pad
 
 
@@ -65,9 +65,9 @@ def diag(input: Any, diagonal: int = 0) -> Any:
     [[1. 0.]
      [0. 2.]]
     """
-    if _ndim(input) == 1:
+    if ndim(input) == 1:
         return diag_embed(input, diagonal)
-    if _ndim(input) != 2:
+    if ndim(input) != 2:
         raise ShapeError(
             f"diag: a vector or matrix is needed, not shape {shape_of(input)}; see diag_embed{called_at()}"
         )
@@ -88,7 +88,7 @@ def diag_embed(input: Any, offset: int = 0) -> Any:
     """
     n = shape_of(input)[-1] + builtins.abs(offset)
     above, below = builtins.max(offset, 0), builtins.max(-offset, 0)
-    lead = [(0, 0)] * (_ndim(input) - 1)
+    lead = [(0, 0)] * (ndim(input) - 1)
     row = card(Pad, (*lead, (above, below)))(input)  # the element of each column, at its place in the row
     return where(np.eye(n, n, offset, dtype=bool), expand_dims(row, -2), 0)
 
@@ -116,6 +116,6 @@ def triu(input: Any, diagonal: int = 0) -> Any:
 
 
 def _matrix_shape(what: str, x: Any) -> tuple[int, int]:
-    if _ndim(x) < 2:
+    if ndim(x) < 2:
         raise ShapeError(f"{what}: a matrix is needed, not shape {shape_of(x)}{called_at()}")
     return shape_of(x)[-2:]  # type: ignore[return-value]

@@ -18,8 +18,7 @@ from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.fourier import SWAPPED, Fft, Irfft, Rfft
 from adjoint.ops.functional.joining import roll
-from adjoint.ops.functional.movement import slice_axis
-from adjoint.ops.slicing import Pad
+from adjoint.ops.slicing import Pad, slice_axis
 from adjoint.ops.stacking import array
 
 Sizes = Sequence[int] | None

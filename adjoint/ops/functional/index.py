@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,11 @@ from adjoint.core import tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import EAGER, Value, located
 from adjoint.core.errors import AdjointError, IndexingError, called_at
-from adjoint.core.spec import dtype_of, shape_of, spec_of
+from adjoint.core.spec import dtype_of, normalize_axis, shape_of, spec_of
+from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.functional.masks import pick, traced_mask
-from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.index import Gather, ScatterAdd, ScatterSet, index_array
 from adjoint.ops.language import permute, reshape
 from adjoint.ops.movement import inverse_permutation
 from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index, with_room
@@ -289,3 +291,16 @@ class _Advanced:
 
 def _permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else permute(x, order)
+
+
+def take(input: Any, indices: Any, axis: int | None = None) -> Any:
+    """The slices at these positions along an axis, or elements of the flattened input.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.take(Tensor([1.0, 2.0, 3.0]), [2, 0]))
+    [3. 1.]
+    """
+    if axis is None:
+        return getitem(reshape(input, (prod(shape_of(input)),)), (index_array(indices),))
+    axis = normalize_axis("take", axis, ndim(input))
+    return getitem(input, (*(slice(None),) * axis, index_array(indices)))

@@ -1,9 +1,8 @@
-"""Joining, splitting, repeating, rolling, padding."""
+"""Repeating, rolling, padding."""
 
 from __future__ import annotations
 
 import builtins
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,12 +12,14 @@ from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, shape_of
+from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
-from adjoint.ops.functional.movement import _ndim, reshape, slice_axis, take
+from adjoint.ops.functional.index import take
+from adjoint.ops.joining import concat
 from adjoint.ops.language import cast
-from adjoint.ops.movement import BroadcastTo, Concat, Reshape, Split
-from adjoint.ops.slicing import GetItem, Pad, show_parts
+from adjoint.ops.movement import BroadcastTo, Reshape, reshape
+from adjoint.ops.slicing import GetItem, Pad, slice_axis
 
 
 def tile(input: Any, reps: Any) -> Any:
@@ -46,7 +47,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None) -> Any:
     """
     if axis is None:
         input, axis = reshape(input, -1), 0
-    axis = normalize_axis("repeat", axis, _ndim(input))
+    axis = normalize_axis("repeat", axis, ndim(input))
     counts = repeats.asnumpy() if isinstance(repeats, Value) else np.asarray(repeats)
     return take(input, np.repeat(np.arange(shape_of(input)[axis]), counts), axis)
 
@@ -65,86 +66,12 @@ def roll(input: Any, shifts: Any, axis: Any = None) -> Any:
         return views.own(reshape(roll(reshape(input, -1), shifts, 0), shape_of(input)), input)
     given = input
     for step, along in np.broadcast(shifts, axis):
-        a = normalize_axis("roll", int(along), _ndim(input))
+        a = normalize_axis("roll", int(along), ndim(input))
         size = shape_of(input)[a]
         cut = int(-step) % size if size else 0
         if cut:
             input = concat([slice_axis(input, a, cut, size), slice_axis(input, a, 0, cut)], a)
     return views.own(input, given)
-
-
-def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
-    """Tensors one after another along an axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.concat([Tensor([1.0]), Tensor([2.0, 3.0])]))
-    [1. 2. 3.]
-    """
-    tensors = list(tensors)
-    if not tensors:
-        raise ArgumentError(f"concat: no tensors to join{called_at()}")
-    return card(Concat, normalize_axis("concat", axis, _ndim(tensors[0])))(*tensors)
-
-
-cat = concatenate = concat
-
-
-def _split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple[Any, ...]:
-    ends = list(itertools.accumulate(sizes))
-    places = [(end - n, end, None) for n, end in zip(sizes, ends, strict=True)]
-    return show_parts(x, axis, places, card(Split, sizes, axis)(x))
-
-
-def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
-    """Pieces of one size (the last may be smaller), or of the listed sizes, along an axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(*ops.split(Tensor([1.0, 2.0, 3.0]), 2))
-    [1. 2.] [3.]
-    """
-    axis = normalize_axis("split", axis, _ndim(tensor))
-    total = shape_of(tensor)[axis]
-    sizes = split_size_or_sections
-    if isinstance(sizes, (int, np.integer)):
-        if sizes < 1:
-            raise ArgumentError(f"split: pieces of size {sizes}; the size must be at least 1{called_at()}")
-        sizes = [builtins.min(sizes, total - k) for k in range(0, total, sizes)] or [0]
-    return _split(tensor, tuple(int(n) for n in sizes), axis)
-
-
-def chunk(input: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
-    """About `chunks` pieces of equal size along an axis; the last may be smaller.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(*ops.chunk(Tensor([1.0, 2.0, 3.0]), 2))
-    [1. 2.] [3.]
-    """
-    if chunks < 1:
-        raise ArgumentError(f"chunk: {chunks} pieces; there must be at least 1{called_at()}")
-    size = shape_of(input)[normalize_axis("chunk", axis, _ndim(input))]
-    return split(input, builtins.max(-(-size // chunks), 1), axis)
-
-
-def array_split(input: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
-    """NumPy's split: a number of nearly equal pieces, or the places to cut at.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(*ops.array_split(Tensor([1.0, 2.0, 3.0]), [1]))
-    [1.] [2. 3.]
-    """
-    axis = normalize_axis("array_split", axis, _ndim(input))
-    total = shape_of(input)[axis]
-    if isinstance(indices_or_sections, (int, np.integer)):
-        each, more = divmod(total, int(indices_or_sections))
-        sizes = [each + 1] * more + [each] * (int(indices_or_sections) - more)
-    else:
-        cuts = [
-            0,
-            *(builtins.min(builtins.max(c + total if c < 0 else c, 0), total) for c in indices_or_sections),
-            total,
-        ]
-        sizes = [builtins.max(b - a, 0) for a, b in itertools.pairwise(cuts)]
-    return _split(input, tuple(sizes), axis)
 
 
 def pad(input: Any, padding: Any, mode: str = "constant", value: Any = 0.0) -> Any:
@@ -157,11 +84,11 @@ def pad(input: Any, padding: Any, mode: str = "constant", value: Any = 0.0) -> A
     [0. 1. 2. 0. 0.]
     """
     pairs = [(int(a), int(b)) for a, b in zip(padding[::2], padding[1::2], strict=False)]
-    if len(padding) % 2 or len(pairs) > _ndim(input):
+    if len(padding) % 2 or len(pairs) > ndim(input):
         raise ArgumentError(
-            f"pad: {len(padding)} widths for an input of {_ndim(input)} axes; give a pair for each axis{called_at()}"
+            f"pad: {len(padding)} widths for an input of {ndim(input)} axes; give a pair for each axis{called_at()}"
         )
-    widths = [(0, 0)] * (_ndim(input) - len(pairs)) + pairs[::-1]
+    widths = [(0, 0)] * (ndim(input) - len(pairs)) + pairs[::-1]
     return pad_widths(input, widths, mode, value)
 
 

@@ -17,8 +17,6 @@ from adjoint.ops import determinant as _det
 from adjoint.ops import linalg as _l
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.joining import concat
-from adjoint.ops.functional.movement import slice_axis
 from adjoint.ops.functional.norms import cond, inexact, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
     bmm,
@@ -36,7 +34,9 @@ from adjoint.ops.functional.products import (
     trace,
     vdot,
 )
+from adjoint.ops.joining import concat
 from adjoint.ops.language import expand_last, less, log, squeeze_last, where
+from adjoint.ops.slicing import slice_axis
 from adjoint.ops.stacking import array
 
 __all__ = [

@@ -17,8 +17,9 @@ from adjoint.ops.compare import equal, greater, less, where
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp, xlogy
-from adjoint.ops.functional.movement import take, take_along_axis
+from adjoint.ops.functional.index import take
 from adjoint.ops.functional.reduction import mean, sum
+from adjoint.ops.index import take_along_axis
 from adjoint.ops.language import reshape, stop_gradient
 from adjoint.ops.stacking import array
 

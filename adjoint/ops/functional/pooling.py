@@ -14,10 +14,11 @@ from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.conv import Padding, covered
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
-from adjoint.ops.functional.joining import concat
-from adjoint.ops.functional.movement import slice_axis, take
+from adjoint.ops.functional.index import take
 from adjoint.ops.functional.reduction import _in_single, amax, mean
+from adjoint.ops.joining import concat
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, SumPool
+from adjoint.ops.slicing import slice_axis
 
 
 def _geometry(

@@ -16,8 +16,8 @@ from adjoint.ops import contract as _contract
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.functional.diagonals import diagonal
-from adjoint.ops.functional.movement import moveaxis
 from adjoint.ops.language import expand_last, mul, permute, reshape, sum_axes
+from adjoint.ops.movement import moveaxis
 from adjoint.ops.stacking import array, stack, unstack
 
 

@@ -21,7 +21,7 @@ from adjoint.core.random import PROGRAM, first_counter, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
-from adjoint.ops.functional.movement import take
+from adjoint.ops.functional.index import take
 from adjoint.ops.functional.reduction import argmax, argsort, cumsum
 from adjoint.ops.language import (
     bitwise_and,

@@ -18,10 +18,12 @@ from adjoint.ops import reduce as _r
 from adjoint.ops import transcendental as _t
 from adjoint.ops.card import card
 from adjoint.ops.compare import equal, isfinite, isnan, where
+from adjoint.ops.functional.creation import ones_like_shape
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.functional.joining import concat
-from adjoint.ops.functional.movement import ones_like_shape, slice_axis, take_along_axis
+from adjoint.ops.index import take_along_axis
+from adjoint.ops.joining import concat
 from adjoint.ops.language import bitwise_not, cast, conj, permute, real, reshape, stop_gradient
+from adjoint.ops.slicing import slice_axis
 from adjoint.ops.stacking import stack
 
 Axis = int | tuple[int, ...] | None

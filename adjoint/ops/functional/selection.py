@@ -10,11 +10,11 @@ from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.compare import less, less_equal, minimum, where
-from adjoint.ops.functional.index import getitem, index_put_add, setitem, with_room
+from adjoint.ops.functional.index import getitem, index_put_add, setitem, take, with_room
 from adjoint.ops.functional.masks import unknown_shape
-from adjoint.ops.functional.movement import _grid_index, _index_array, broadcast_to, reshape, take, take_along_axis
-from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.index import Gather, ScatterAdd, ScatterSet, grid_index, index_array, take_along_axis
 from adjoint.ops.language import bitwise_and
+from adjoint.ops.movement import broadcast_to, reshape
 
 
 def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
@@ -37,17 +37,6 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
     return take(input, index, axis)
 
 
-def gather_elements(input: Any, dim: int, index: Any) -> Any:
-    """For each place of `index`, the element at that position along the axis; `index` may be smaller than the input.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.gather_elements(Tensor([[1.0, 2.0], [3.0, 4.0]]), 1, Tensor([[1, 1]])))
-    [[2. 2.]]
-    """
-    axis = normalize_axis("gather_elements", dim, len(shape_of(input)))
-    return Gather()(input, *_grid_index("gather_elements", input, _index_array(index), axis))
-
-
 def gather_nd(input_x: Any, indices: Any) -> Any:
     """Elements or slices named by the rows of `indices`.
 
@@ -60,7 +49,7 @@ def gather_nd(input_x: Any, indices: Any) -> Any:
 
 
 def _columns(indices: Any) -> list[Any]:
-    indices = _index_array(indices)
+    indices = index_array(indices)
     return [getitem(indices, (..., k)) for k in range(shape_of(indices)[-1])]
 
 
@@ -109,7 +98,7 @@ def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
 
 def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
     axis = normalize_axis(what, dim, len(shape_of(x)))
-    index = _index_array(index)
+    index = index_array(index)
     if shape_of(src) and shape_of(src) != shape_of(index):
         # A larger source is cut to the index, as in PyTorch and MindSpore.
         if len(shape_of(src)) != len(shape_of(index)) or any(
@@ -117,7 +106,7 @@ def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
         ):
             raise ShapeError(f"{what}: src has shape {shape_of(src)}, the index {shape_of(index)}{called_at()}")
         src = getitem(src, tuple(slice(0, n) for n in shape_of(index)))
-    return op(with_room(x, src), src, *_grid_index(what, x, index, axis))
+    return op(with_room(x, src), src, *grid_index(what, x, index, axis))
 
 
 def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
@@ -128,7 +117,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
     [3. 0. 0.]
     """
     axis = normalize_axis("index_add", axis, len(shape_of(x)))
-    return index_put_add(x, (*(slice(None),) * axis, _index_array(indices)), y)
+    return index_put_add(x, (*(slice(None),) * axis, index_array(indices)), y)
 
 
 def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
@@ -139,7 +128,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     [7. 0. 7.]
     """
     axis = normalize_axis("index_fill", axis, len(shape_of(x)))
-    return setitem(x, (*(slice(None),) * axis, _index_array(index)), value)
+    return setitem(x, (*(slice(None),) * axis, index_array(index)), value)
 
 
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:

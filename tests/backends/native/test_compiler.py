@@ -128,7 +128,7 @@ def test_outputs_that_are_inputs_constants_views_or_the_same_twice() -> None:
     builder = Builder()
     x, unused = builder.param(Spec((2, 3), f8)), builder.param(Spec((4,), f8))
     table, number = builder.const(np.arange(3.0)), builder.const(2.5)
-    flipped = builder.build(m.Flip((1,)), [x])
+    flipped = builder.build(slicing.Flip((1,)), [x])
     total = builder.build(a.Add(), [x, table])
     inverse = builder.build(Inv(), [builder.build(slicing.GetItem(((None, 2, None), (None, 2, None))), [total])])
     for outputs in (

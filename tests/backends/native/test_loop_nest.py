@@ -89,7 +89,7 @@ def test_every_size_of_an_axis(dtype: np.dtype) -> None:
         for shape in ((n,), (3, n), (n, 3)) if dtype == f8 else ((3, n),):
             x = builder.param(Spec(shape, dtype))
             params.append(x)
-            flipped = builder.build(m.Flip((len(shape) - 1,)), [x])
+            flipped = builder.build(slicing.Flip((len(shape) - 1,)), [x])
             outputs += [flipped, builder.build(slicing.GetItem(((None, None, -2),)), [x])]
             outputs += [builder.build(m.Transpose(tuple(range(len(shape)))[::-1]), [x])]
             outputs += reductions(builder, x) if n in (1, 9, 17, 0) else reductions(builder, flipped)[:3]
@@ -112,7 +112,7 @@ def test_large_nests_are_the_same_for_any_number_of_threads(shape: tuple[int, ..
     """Exact on whole numbers; on others the same to the last bit, though sums are made in chunks."""
     builder = Builder()
     x, y = (builder.param(Spec(shape, d)) for d in (f8, f4))
-    flipped = builder.build(m.Flip((len(shape) - 1,)), [y])
+    flipped = builder.build(slicing.Flip((len(shape) - 1,)), [y])
     small = [n for n in reductions(builder, x) if not isinstance(n.op, r.Min)]
     outputs = [*small, *(n for n in reductions(builder, flipped) if isinstance(n.op, r.Sum))]
     outputs += [builder.build(a.Add(), [x, y]), builder.build(r.Sum((0,)), [builder.build(a.Mul(), [x, y])])]
@@ -141,7 +141,7 @@ def test_long_sums_in_single_precision_keep_their_digits() -> None:
     """A tenth, a million times: added up one by one in single precision it would be 1% off."""
     builder = Builder()
     x = builder.param(Spec((2, 1_000_003), f4))
-    back = builder.build(m.Flip((1,)), [x])
+    back = builder.build(slicing.Flip((1,)), [x])
     outputs = [builder.build(r.Sum(axes), [v]) for v in (x, back) for axes in ((1,), (0, 1))]
     values = np.full(x.shape, 0.1, f4)
     for node, found in zip(outputs, Program(Graph((x,), tuple(outputs)))(values), strict=True):

@@ -19,7 +19,7 @@ from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Node, Pick
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import Concat
+from adjoint.ops.joining import Concat
 from adjoint.ops.slicing import PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 

@@ -17,8 +17,8 @@ from adjoint.backends.native.emit.lanes import can_lower
 from adjoint.backends.native.rewrite.insert_slice import Place
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
-from adjoint.ops.movement import BroadcastTo, Flip, Reshape, Transpose
-from adjoint.ops.slicing import GetItem, written_out
+from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.slicing import Flip, GetItem, written_out
 
 #: A coordinate: a constant, and a factor for each index of the nest.
 Affine = tuple[int, tuple[int, ...]]

@@ -20,7 +20,8 @@ from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.entropy import BCEWithLogits
 from adjoint.ops.families import Elementwise, Reduction
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.movement import BroadcastTo, Reshape, Split
+from adjoint.ops.joining import Split
+from adjoint.ops.movement import BroadcastTo, Reshape
 from adjoint.ops.random import Bits
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import GetItem

@@ -9,7 +9,8 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
-from adjoint.ops.movement import Concat, Reshape, Transpose
+from adjoint.ops.joining import Concat
+from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Sum
 from adjoint.ops.slicing import GetItem
 

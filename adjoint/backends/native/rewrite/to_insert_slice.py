@@ -16,7 +16,8 @@ from adjoint.backends.native.rewrite.insert_slice import MOST, Place, pieces
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Node
 from adjoint.ops.card import card
-from adjoint.ops.movement import BroadcastTo, Concat, Reshape
+from adjoint.ops.joining import Concat
+from adjoint.ops.movement import BroadcastTo, Reshape
 from adjoint.ops.slicing import Pad, PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 
