@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -40,3 +41,12 @@ def test_an_axis_mixed_up_with_the_batch(caught: Any) -> None:
     """Under vmap the mean is taken over another axis than in a loop: both must be noticed."""
     mixed = lambda x: ops.mean(x, 0 if getattr(x, "tracked", False) else 1)
     assert caught("mean", mixed, lambda x: x.mean(1), (3, 3)) >= {"vmap"}
+
+
+def test_every_function_beside_a_card_has_a_row(rows: set[str]) -> None:
+    """Families that a file of their own tests, elsewhere in tests/ops, are left out."""
+    elsewhere: set[str] = set()
+    homes = {n: f.__module__.removeprefix("adjoint.ops.") for n, f in vars(ops).items() if inspect.isfunction(f)}
+    beside = {n for n, home in homes.items() if "." not in home and home not in elsewhere}
+    assert len(beside) > 20 and elsewhere <= set(homes.values())
+    assert beside - rows - {"register"} == set()
