@@ -158,3 +158,11 @@ def test_where_unused_parameters_are_allowed_there_are_some() -> None:
         path = str(ROOT / pattern.removesuffix("/**"))
         command = [sys.executable, "-m", "ruff", "check", "--isolated", "--no-cache", "--select", "ARG001", path]
         assert subprocess.run(command, capture_output=True).returncode == 1, f"{pattern} needs no exemption any more"
+
+
+def test_the_type_check_covers_the_whole_package() -> None:
+    project = (ROOT / "pyproject.toml").read_text()
+    settings = project.split("[tool.mypy]", 1)[1]
+    assert 'files = ["adjoint"]' in settings and "check_untyped_defs = true" in settings
+    assert "tool.mypy.overrides" not in settings and not re.search(r"^exclude", settings, re.MULTILINE)
+    assert not [p for p in PACKAGE.rglob("*.py") if re.search(r"^# *(type: *ignore|mypy:)", p.read_text(), re.MULTILINE)]

@@ -51,7 +51,7 @@ class Cond(Control):
 
     def vmap(self, dims, chosen, *xs):
         size = next(shape_of(x)[d] for x, d in zip((chosen, *xs), dims, strict=True) if d is not None)
-        xs = [x if d is None else batch_front(x, d) for x, d in zip(xs, dims[1:], strict=True)]
+        xs = tuple([x if d is None else batch_front(x, d) for x, d in zip(xs, dims[1:], strict=True)])
         batched = tuple(d is not None for d in dims[1:])
         sides = [vmap_graph(side, batched, size) for side in (self.true, self.false)]
         if dims[0] is None:

@@ -93,7 +93,7 @@ class Effect(Control):
         return ZERO
 
     def vmap(self, dims, *xs):
-        xs = [x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)]
+        xs = tuple([x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)])
         return Each(self, tuple(d is not None for d in dims))(*xs)
 
 

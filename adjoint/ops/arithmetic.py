@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -89,7 +90,7 @@ class MaskedMul(Elementwise):
     def eval(self, xp, x, y):
         z = x * y
         if xp is np:  # a finite norm means that nothing is infinite or NaN, and nothing needs a mask
-            size = np.vdot(z, z) if isinstance(z, np.ndarray) else z
+            size: Any = np.vdot(z, z) if isinstance(z, np.ndarray) else z
             if size - size == 0:
                 return z
         return xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
@@ -339,7 +340,7 @@ class Cast(Linear):
     elementwise, total, emits = True, True, "fib"
 
     @property
-    def differentiable(self):
+    def differentiable(self):  # type: ignore[override]
         return is_inexact(self.dtype)
 
     def infer(self, x):

@@ -58,11 +58,11 @@ class Op(abc.ABC):
     #: Whether automatic mixed precision computes it in half precision: much is gained and little lost.
     half_precision: ClassVar[bool] = False
 
-    def flops(self, y: Any, *xs: Any) -> int:
+    def flops(self, y: Any, /, *xs: Any) -> int:
         """An estimate of the operations on numbers that a call takes, from the Specs of result and inputs."""
         return 0
 
-    def may_fail(self, y: Any, *xs: Any) -> bool:
+    def may_fail(self, y: Any, /, *xs: Any) -> bool:
         """Whether a call with these Specs, of result and inputs, can fail at run time."""
         return not self.total
 
@@ -76,7 +76,7 @@ class Op(abc.ABC):
         """
         raise NotImplementedError(f"{type(self).__name__} has no code of its own")
 
-    def computes_in(self, y: Any, *xs: Any) -> list[np.dtype]:
+    def computes_in(self, y: Any, /, *xs: Any) -> list[np.dtype]:
         """The dtype in which `emit` is given each input, from the Specs of result and inputs."""
         return [y.dtype] * len(xs)
 
@@ -89,11 +89,11 @@ class Op(abc.ABC):
         """The kernel, in the array namespace `xp`: NumPy is the reference, others follow."""
 
     @abc.abstractmethod
-    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         """Pull the cotangent `g` back: for each input a cotangent, `ZERO`, or a function that computes it if wanted."""
 
     @abc.abstractmethod
-    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+    def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         """Push the input tangents `ts`, each of which may be `ZERO`, forward to the tangent of the result."""
 
     @abc.abstractmethod

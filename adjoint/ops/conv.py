@@ -304,7 +304,7 @@ class ConvFilter(Convolution):
         shape = self.infer(spec_of(x), spec_of(g)).shape
         count = g.shape[2:]
         x = padded(xp, self, x)
-        total = None
+        total: Any = None
         for batch in self.batches(x.shape[0], x.shape[1], self.window, count):
             columns = self.columns(xp, x[batch], self.window, count)
             part = xp.matmul(self.rows(g[batch]), columns.swapaxes(1, 2))

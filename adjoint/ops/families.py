@@ -70,10 +70,10 @@ class Elementwise(Op):
     singular: ClassVar[bool] = False  # whether a partial can be infinite: then 0 * inf is 0, not NaN
 
     @abc.abstractmethod
-    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def partials(self, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         """dy/dx for each input, or functions that compute it."""
 
-    def flops(self, y: Any, *xs: Any) -> int:
+    def flops(self, y: Any, /, *xs: Any) -> int:
         return self.work * elements(y)
 
     def infer(self, *specs: Spec) -> Spec:
@@ -86,7 +86,7 @@ class Elementwise(Op):
             dtypes = " and ".join(str(s.dtype) for s in specs)
             raise DtypeError(f"{self}: not defined for {dtypes}; cast the input first, with ops.cast") from None
 
-    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         ps = self.partials(y, *xs)
         if len(xs) == 1:
             return (self._pull(g, ps[0], xs[0]),)
@@ -97,7 +97,7 @@ class Elementwise(Op):
         masked = self.singular and type(p) not in (int, float)  # np.float64 is a float, but may be infinite
         return match(F.masked_mul(g, p) if masked else g * p, x)
 
-    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+    def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         total: Any = ZERO
         for p, t in zip(self.partials(y, *xs), ts, strict=True):
             if t is not ZERO:
@@ -132,13 +132,13 @@ class Discrete(Elementwise):
 
     differentiable = False
 
-    def partials(self, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def partials(self, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         return (ZERO,) * len(xs)
 
-    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         return (ZERO,) * len(xs)
 
-    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+    def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         return ZERO
 
 
@@ -147,17 +147,17 @@ class NotDifferentiable(Op):
 
     differentiable = False
 
-    def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
+    def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         return (ZERO,) * len(xs)
 
-    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+    def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         return ZERO
 
 
 class Linear(Op):
     """Ops linear in their first input, the others being indices: the tangent goes through the op itself."""
 
-    def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
+    def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         return ZERO if ts[0] is ZERO else self(ts[0], *xs[1:])
 
 
@@ -167,7 +167,7 @@ class Dense(Op):
     work: ClassVar[int] = 2
     dense, expensive = True, True
 
-    def flops(self, y: Any, *xs: Any) -> int:
+    def flops(self, y: Any, /, *xs: Any) -> int:
         return self.work * elements(xs[0]) * (xs[0].shape or (1,))[-1]
 
 
@@ -180,10 +180,10 @@ class Reduction(Op):
 
     saved = True
 
-    def flops(self, y: Any, *xs: Any) -> int:
+    def flops(self, y: Any, /, *xs: Any) -> int:
         return elements(xs[0])
 
-    def may_fail(self, y: Any, *xs: Any) -> bool:
+    def may_fail(self, y: Any, /, *xs: Any) -> bool:
         return not self.total and any(0 in x.shape for x in xs)  # there is no largest of no elements
 
     def infer(self, x):

@@ -62,7 +62,8 @@ def triangle(x, lower, strict=False):
 
 def triangle_mask(shape, lower, strict):
     """Where the triangle is; plain booleans."""
-    below = np.tri(*shape, -1 if lower == strict else 0, dtype=bool)
+    rows, columns = shape
+    below = np.tri(rows, columns, -1 if lower == strict else 0, dtype=bool)
     return below if lower else ~below
 
 

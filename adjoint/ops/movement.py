@@ -71,7 +71,8 @@ class Reshape(View):
     shape: Shape
 
     def put(self, x, y):
-        return card(Reshape, shape_of(x)).show(y)
+        back: Any = card(Reshape, shape_of(x))
+        return back.show(y)
 
     def is_view(self, steps, base):
         whole = part = base
@@ -203,7 +204,8 @@ class Transpose(View):
     perm: Shape
 
     def put(self, x, y):
-        return card(Transpose, inverse_permutation(self.perm)).show(y)
+        back: Any = card(Transpose, inverse_permutation(self.perm))
+        return back.show(y)
 
     def infer(self, x):
         if sorted(self.perm) != list(range(x.ndim)):

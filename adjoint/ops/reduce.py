@@ -151,6 +151,7 @@ class ArgMin(Position):
         return xp.argmin(x, axis=self.axis)
 
 
+@dataclass(frozen=True)
 class AlongAxis:
     """Ops along one `axis` that keep the shape."""
 

@@ -36,7 +36,7 @@ class Stack(Op):
 
     def eval(self, xp, *xs):
         if not all(hasattr(x, "dtype") for x in xs):  # a Python number must not raise the precision
-            xs = [xp.asarray(x, xp.result_type(*xs)) for x in xs]
+            xs = tuple([xp.asarray(x, xp.result_type(*xs)) for x in xs])
         return xp.stack(xs, axis=self.axis)
 
     def vjp(self, g, y, *xs):
