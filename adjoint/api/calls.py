@@ -22,11 +22,11 @@ from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.frontend.calls import call, followed
 from adjoint.frontend.files import is_users
 from adjoint.frontend.reads import recorder
 from adjoint.graph.ruled import Ruled, outside
+from adjoint.graph.steps import steps
 from adjoint.graph.trace import NeedsNumberError, Tracer, trace
 from adjoint.ops.card import Op, innermost
 from adjoint.ops.language import cast, moveaxis, sum_axes, zeros_like
@@ -162,7 +162,7 @@ def check_linear(what: str, function: Callable[..., Any], likes: Sequence[Any], 
         raise NoRuleError(what, "transpose", f"It takes numbers out of Tensors: {error}\n{_ADVICE}") from None
     draw = np.random.default_rng(0)
     others = [_probe(draw, spec_of(x), 0.7) for x in captured]
-    run = verbs.steps(graph)
+    run = steps(graph)
     for a, b in _PROBES:
         left, right = ([_probe(draw, s, scale) for s in specs] for scale in (a, b))
         both = [x + y for x, y in zip(left, right, strict=True)]

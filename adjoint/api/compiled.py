@@ -16,7 +16,6 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.random import Draws, InGraph
 from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, spec_of
-from adjoint.core.verbs import verbs
 from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
 from adjoint.frontend.reads import Reads, Source
 from adjoint.graph.control import UNKNOWN
@@ -35,9 +34,6 @@ def executable(graph: Graph, backend: str) -> Any:
     """The compiled form of a graph, made once and let go with it."""
     flat = without_rules(graph)  # they have done their work: what is left is to compute
     return backends.load(backend).compile(flat if flat in optimised else optimise(flat)[0])
-
-
-verbs.executable, verbs.optimise = executable, optimise
 
 
 @dataclass(frozen=True)

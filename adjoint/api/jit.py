@@ -22,23 +22,21 @@ from adjoint.api.compiled import (
     taken_over,
 )
 from adjoint.api.donate import give_up, set_free
+from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.methods import Methods
 from adjoint.api.quick import bound_quick, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import write_back
-from adjoint.backends import interpreter as interpreter  # fills the verb `steps`
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at, warn_user
 from adjoint.core.parameter import resolve
 from adjoint.core.spec import spec_of
-from adjoint.core.verbs import verbs
 from adjoint.frontend import loops
 from adjoint.frontend.guards import Guard
 from adjoint.frontend.reads import Source, recorder
-from adjoint.graph.call import GraphCall
 from adjoint.graph.indices import indices
 from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
@@ -396,13 +394,3 @@ def jit(
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(names)
-
-
-def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
-    """The graph of a function for such inputs, before any pass."""
-    _, entry, size = jit(fn, passes_off=[name for name, _ in PASSES])._prepared(tuple(inputs), {})
-    graph = entry.at(size)
-    return replace(graph, outputs=graph.outputs[len(entry.written) :]) if entry.written else graph
-
-
-verbs.trace_function = trace_function

@@ -3,35 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from adjoint import backends
 from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.verbs import verbs
 from adjoint.graph.trace import is_graph_value
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
-
-
-def _when_first_used(verb: str) -> Callable[..., Any]:
-    """A verb of static mode, which loads that mode when it is first spoken."""
-
-    def load(*args: Any) -> Any:
-        import_module("adjoint.api.jit")
-        return getattr(verbs, verb)(*args)
-
-    return load
-
-
-for _verb in (
-    "trace_function",
-    "optimise",
-    "executable",
-    "steps",
-):
-    setattr(verbs, _verb, _when_first_used(_verb))
 
 
 def set_context(*, mode: int | None = None, backend: str | None = None) -> None:

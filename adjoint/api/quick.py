@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.compiled import Entry
+from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
@@ -16,7 +17,6 @@ from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.guards import MISSING, AttributeOf, Equal, Free, Global, Guard, Same, compiled
 from adjoint.frontend.reads import recorder
-from adjoint.graph.call import GraphCall
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Graph
 from adjoint.passes.schedule import total

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from adjoint.core import dispatch, views
+from adjoint.core.autograd import autograd
 from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
 from adjoint.core.language import language
-from adjoint.core.verbs import verbs
 
 
 class InPlace:
@@ -25,7 +25,7 @@ class InPlace:
         """Replace elements: differentiable, and seen in every Tensor that shows them, as in NumPy."""
         self._refuse_leaf("x[i] = v", "y = x.copy(); y[i] = v")
         new = dispatch.wrap(language.setitem(self, index, value))
-        if self.tracked and verbs.is_leaf(self):
+        if self.tracked and autograd.is_leaf(self):
             views.write(self, new, language.place(index))
         elif getattr(self, "_kin", None) is None:
             self._rebind(new)
@@ -35,18 +35,18 @@ class InPlace:
     def _take(self, new: Any) -> None:
         """Hold what a write to a part of this Tensor has made of it."""
         self._refuse_leaf("a write to a part of x", "y = x.copy(), and a part of y")
-        if self.tracked and verbs.is_leaf(self):
+        if self.tracked and autograd.is_leaf(self):
             if not np.can_cast(new.dtype, self.dtype, "same_kind"):
                 raise DtypeError(
                     f"a Tensor of {self.dtype} with requires_grad=True cannot take values of {new.dtype}: "
                     f"cast them to {self.dtype} first{called_at()}"
                 )
-            verbs.set_leaf(self, new)
+            autograd.set_leaf(self, new)
         else:
             self._rebind(new)
 
     def _refuse_leaf(self, what: str, instead: str) -> None:
-        if self.tracked and verbs.is_leaf(self) and not verbs.is_muted():
+        if self.tracked and autograd.is_leaf(self) and not autograd.is_muted():
             raise AdjointError(
                 f"{what} on a Tensor with requires_grad=True would change a leaf that backward() must reach. "
                 f"Write to a copy: {instead}; or under ad.no_grad(){called_at()}"

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
+from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import EAGER, HALF, Trace, make, snapshot
 from adjoint.core.errors import (
     AdjointError,
@@ -22,7 +23,6 @@ from adjoint.core.errors import (
 )
 from adjoint.core.spec import is_half
 from adjoint.core.tensor import Tensor, accumulated
-from adjoint.core.verbs import verbs
 
 _unnamed = count().__next__
 
@@ -204,7 +204,7 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     if tape is not None:
         return tape.leaf(p)
     if for_backward and bound is None and p._trainable:
-        return verbs.ambient_leaf(p)
+        return autograd.parameter_leaf(p)
     return plain(p)
 
 

@@ -9,13 +9,13 @@ import numpy as np
 
 from adjoint.core import dispatch, tree, views
 from adjoint.core.arrays import check_kind
+from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.inplace import InPlace
 from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
-from adjoint.core.verbs import verbs
 
 
 class Tensor(InPlace, Operators, Value):
@@ -200,7 +200,7 @@ class Tensor(InPlace, Operators, Value):
         return np.asarray(self._plain()).__dlpack_device__()
 
     def __reduce__(self) -> Any:
-        leaf = self.tracked and verbs.is_leaf(self)
+        leaf = self.tracked and autograd.is_leaf(self)
         if self.tracked and not leaf:
             raise CutGradientError(
                 f"a Tensor that is being differentiated, batched or traced cannot be pickled: what it was computed from would be "
@@ -263,13 +263,13 @@ class Tensor(InPlace, Operators, Value):
 
     def copy(self) -> Any:
         """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
-        return snapshot(self) if not verbs.is_leaf(self) else self + 0
+        return snapshot(self) if not autograd.is_leaf(self) else self + 0
 
     def __copy__(self) -> Any:
         return self.copy()
 
     def __deepcopy__(self, memo: dict) -> Any:
-        leaf = verbs.is_leaf(self)
+        leaf = autograd.is_leaf(self)
         memo[id(self)] = fresh = _revive(Tensor, self.asnumpy(), True, accumulated(self)) if leaf else snapshot(self)
         return fresh
 
@@ -278,11 +278,11 @@ class Tensor(InPlace, Operators, Value):
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this Tensor are recorded for `backward()`."""
-        return verbs.requires_grad(self)
+        return autograd.requires_grad(self)
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
-        verbs.set_requires_grad(self, bool(wanted))
+        autograd.set_requires_grad(self, bool(wanted))
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Set `requires_grad` and return this Tensor."""
@@ -292,11 +292,11 @@ class Tensor(InPlace, Operators, Value):
     @property
     def grad(self) -> Any:
         """What `backward()` has accumulated here; None before the first time."""
-        return verbs.get_accumulated(self)
+        return autograd.get_accumulated(self)
 
     @grad.setter
     def grad(self, value: Any) -> None:
-        verbs.set_accumulated(self, value)
+        autograd.set_accumulated(self, value)
 
     def backward(self, gradient: Any = None, retain_graph: bool = False) -> None:
         """Add the derivative of this Tensor to the `.grad` of every Tensor with `requires_grad` that it came from.
@@ -307,11 +307,11 @@ class Tensor(InPlace, Operators, Value):
         >>> print(x.grad)
         [6.]
         """
-        verbs.backward(self, gradient, retain_graph)
+        autograd.backward(self, gradient, retain_graph)
 
     def register_hook(self, hook: Callable[[Any], Any]) -> Any:
         """Call `hook(gradient)` when this Tensor's gradient is known; what it returns replaces the gradient."""
-        return verbs.register_hook(self, hook)
+        return autograd.register_hook(self, hook)
 
     def detach(self) -> Any:
         """The same values, tracked by no transform."""
@@ -383,7 +383,7 @@ def _described(x: Tensor, error: AdjointError) -> str:
 
 def accumulated(x: Any) -> Any:
     """What backward() has added up for a leaf, as an array."""
-    grad = verbs.get_accumulated(x)
+    grad = autograd.get_accumulated(x)
     return None if grad is None else grad.asnumpy()
 
 

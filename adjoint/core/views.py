@@ -13,8 +13,8 @@ from weakref import ref
 
 import numpy as np
 
+from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import Value, make
-from adjoint.core.verbs import verbs
 
 
 class Family:
@@ -121,7 +121,7 @@ def write(x: Any, new: Any, place: Any = None) -> None:
     root = family.root()
     others = family.others(x)
     if (
-        root is not None and root.tracked and verbs.is_leaf(root)
+        root is not None and root.tracked and autograd.is_leaf(root)
     ):  # what was recorded keeps the values it was computed with
         others = [y for y in others if not y.tracked]
     if not others and (root is None or root is x):

@@ -1,6 +1,7 @@
 """What a program is made of: frozen, interned nodes, and the one way to make them.
 
-The functions here are the public way from a Python function to its graph, its derivative graph and the optimised one.
+The public functions on graphs compose stages above this one: they stand in `adjoint.api.graphs`, and `adjoint/__init__.py`
+puts them here, as `ad.graph.trace_function` and so on.
 """
 
 from __future__ import annotations
@@ -8,54 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from adjoint.core.verbs import verbs
-
 if TYPE_CHECKING:
     from adjoint.graph.node import Graph
 
-
-def build_computational_graph(fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Graph, Graph]:
-    """The graph of a function for such inputs, and the graph of its gradient by them.
-
-    >>> import adjoint as ad
-    >>> forward, gradient = ad.graph.build_computational_graph(lambda x: ad.ops.sin(x), [2.0])
-    >>> [type(n.op).__name__ for n in gradient.calls]
-    ['Cos']
-    """
-    forward = trace_function(fn, inputs)
-    return forward, optimize_grad_graph(generate_grad_graph(forward))
-
-
-def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
-    """The graph of a function for such inputs.
-
-    >>> import adjoint as ad
-    >>> len(ad.graph.trace_function(lambda x: ad.ops.sin(x) * 2.0, [2.0]).calls)
-    2
-    """
-    return verbs.trace_function(fn, inputs)
-
-
-def generate_grad_graph(forward_graph: Graph) -> Graph:
-    """The graph from the inputs of a graph to the gradient of the sum of its results.
-
-    >>> import adjoint as ad
-    >>> forward = ad.graph.trace_function(lambda x, y: x * y, [2.0, 3.0])
-    >>> from adjoint.graph.walk import replay
-    >>> [float(g) for g in replay(ad.graph.generate_grad_graph(forward), [2.0, 3.0])]
-    [3.0, 2.0]
-    """
-    from adjoint.graph.derivatives import grad_graph
-
-    return grad_graph(forward_graph)
-
-
-def optimize_grad_graph(graph: Graph) -> Graph:
-    """The graph after all passes.
-
-    >>> import adjoint as ad
-    >>> graph = ad.graph.trace_function(lambda x: x * 1.0 + ad.ops.exp(x), [ad.Tensor([2.0])])
-    >>> len(graph.calls), len(ad.graph.optimize_grad_graph(graph).calls)
-    (3, 2)
-    """
-    return verbs.optimise(graph)[0]
+build_computational_graph: Callable[[Callable[..., Any], Sequence[Any]], tuple[Graph, Graph]]
+trace_function: Callable[[Callable[..., Any], Sequence[Any]], Graph]
+generate_grad_graph: Callable[[Graph], Graph]
+optimize_grad_graph: Callable[[Graph], Graph]

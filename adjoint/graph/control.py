@@ -12,11 +12,11 @@ from typing import Any
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, shape_of
-from adjoint.core.verbs import verbs
 from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
 from adjoint.graph.loop_rules import loop_jvp, loop_vjp, loop_vmap
 from adjoint.graph.nested import Control, float_positions, select, spread
 from adjoint.graph.node import Graph
+from adjoint.graph.steps import steps
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
 
@@ -27,6 +27,8 @@ UNKNOWN = -1
 class Cond(Control):
     """One of two graphs, by a truth value: `Cond(true, false)(chosen, *inputs)`. Always returns a tuple."""
 
+    total = True  # it fails only where a step inside does
+
     true: Graph
     false: Graph
 
@@ -34,7 +36,7 @@ class Cond(Control):
         return tuple(Spec(a.shape, a.dtype) for a in self.true.specs)
 
     def eval(self, xp, chosen, *xs):
-        return tuple(verbs.steps(self.true if chosen else self.false)(*xs))
+        return tuple(steps(self.true if chosen else self.false)(*xs))
 
     def vjp(self, gs, ys, chosen, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
@@ -72,6 +74,8 @@ class Loop(Control):
     leaves the carry as it is and puts out zeros.
     """
 
+    total = True  # it fails only where a step inside does
+
     body: Graph
     carried: int
     stacked: int
@@ -104,7 +108,7 @@ class Loop(Control):
         carry = [xp.asarray(c, s.dtype) for c, s in zip(carry, self.body.specs, strict=False)]
         results: list[list[Any]] = [[] for _ in self.body.outputs[self.carried :]]
         n, k = self.iterations(stacked), 0
-        step, test = verbs.steps(self.body), None if self.test is None else verbs.steps(self.test)
+        step, test = steps(self.body), None if self.test is None else steps(self.test)
         while k < n or (test is not None and test(*carry, *constants)[0]):
             at = n - 1 - k if self.backwards else k
             k += 1

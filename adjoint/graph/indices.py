@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.rules import kept
-from adjoint.core.verbs import verbs
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph, Node
+from adjoint.graph.steps import steps
 from adjoint.ops.index import Gather, Scatter
 
 
@@ -27,7 +27,7 @@ class Indices:
         """Whether all of them are, for these inputs."""
         if not self.sizes:
             return True
-        found = verbs.steps(self.graph)(*inputs)
+        found = steps(self.graph)(*inputs)
         return all(
             np.min(i, initial=0) >= -n and np.max(i, initial=-1) < n for i, n in zip(found, self.sizes, strict=True)
         )

@@ -10,10 +10,10 @@ from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import CutGradientError, called_at
 from adjoint.core.spec import shape_of
-from adjoint.core.verbs import verbs
 from adjoint.graph.derivatives import vmap_graph
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node, Pick
+from adjoint.graph.steps import steps
 from adjoint.ops.broadcast import batch_front
 
 
@@ -36,7 +36,7 @@ class Ruled(Control):
         return self.inner.specs
 
     def eval(self, xp, *xs):
-        return tuple(verbs.steps(self.inner)(*xs))
+        return tuple(steps(self.inner)(*xs))
 
     def vjp(self, gs, ys, *xs):
         gs, ys = (tuple(gs), ys) if len(ys) > 1 else (gs[0], ys[0])

@@ -10,8 +10,7 @@ from dataclasses import replace
 from math import prod
 from typing import Any
 
-from adjoint.graph.call import GraphCall
-from adjoint.graph.control import Cond, Control, Loop
+from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.movement import BroadcastTo
@@ -91,7 +90,7 @@ def _safe(node: Node) -> bool:
         return False
     if isinstance(op, Control):
         endless = isinstance(op, Loop) and op.test is not None
-        if op.effect or endless or not isinstance(op, (Cond, Loop, GraphCall)):
+        if op.effect or endless or not op.total:
             return False
         return all(_safe(n) for inner in op.graphs().values() for n in inner.calls)
     return isinstance(op, Pick) or not (op.effect or op.may_fail(node.spec, *(i.spec for i in node.inputs)))

@@ -1,8 +1,7 @@
-"""GradientTape: record everything in a `with` block, then ask for gradients; and PyTorch's `backward()`."""
+"""GradientTape: record everything in a `with` block, then ask for gradients."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextvars import Token
 from typing import Any
 
@@ -11,15 +10,14 @@ import numpy as np
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
-from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
+from adjoint.core.dispatch import EAGER, Value, lift, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import PARAMETERS, Parameter, plain
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
-from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
 from adjoint.ops.language import reshape
 from adjoint.transforms.batch import Batch
-from adjoint.transforms.tape import AMBIENT, Leaf, Record, Tape, sweep
+from adjoint.transforms.seeds import checked, unit
+from adjoint.transforms.tape import Record, Tape, sweep
 
 
 class GradientTape(Tape):
@@ -118,9 +116,9 @@ class GradientTape(Tape):
         targets = list(map(self._unwrapped, tree.leaves(target)))
         given = [output_gradients] if tree.is_leaf(target) else tree.leaves_like(output_gradients, target)
         if output_gradients is None:
-            seeds = [_ones(y) for y in targets]
+            seeds = [unit(y) for y in targets]
         elif len(given) == len(targets):
-            seeds = [_seed("gradient: output_gradients", g, y) for g, y in zip(given, targets, strict=True)]
+            seeds = [checked("gradient: output_gradients", g, y) for g, y in zip(given, targets, strict=True)]
         else:
             raise ArgumentError(f"gradient: {len(given)} output_gradients for {len(targets)} targets{called_at()}")
         keep = {n for n in nodes if n is not None}
@@ -196,147 +194,3 @@ class GradientTape(Tape):
         return rebuild([
             wrap(np.zeros(lead + shape_of(x), dtype_of(x)) if g is ZERO else g) for x, g in zip(xs, gradients, strict=True)
         ])  # fmt: skip
-
-
-def _ones(y: Any) -> Any:
-    return lift(np.ones(shape_of(y), dtype_of(y)))
-
-
-def _seed(what: str, g: Any, y: Any) -> Any:
-    """A user's gradient of `y`, one level below and of its shape and dtype."""
-    if isinstance(g, Parameter):
-        g = plain(g)
-    given = Tensor(g, dtype_of(y))
-    if given.shape != shape_of(y):
-        raise ArgumentError(f"{what} has shape {given.shape}, its value {shape_of(y)}{called_at()}")
-    return lift(given)
-
-
-# ---------------------------------------------------------------- backward()
-
-
-class Handle:
-    """Removes a hook."""
-
-    def __init__(self, hooks: list[Any], hook: Any) -> None:
-        self._hooks, self._hook = hooks, hook
-
-    def remove(self) -> None:
-        """Take the hook off; a second time does nothing."""
-        if self._hook in self._hooks:
-            self._hooks.remove(self._hook)
-
-
-def _leaf_node(x: Any) -> Any:
-    if isinstance(x, Parameter):
-        if x._extra is None:
-            x._extra = Leaf(None)
-        return x._extra
-    return x._extra if x._trace is AMBIENT else None
-
-
-def ambient_leaf(p: Parameter) -> Any:
-    """A Parameter as an input of the tape that serves backward()."""
-    if context.muted_below.get() > AMBIENT.level:
-        return plain(p)
-    return make(lift(p._value), AMBIENT, _leaf_node(p))
-
-
-def requires_grad(x: Any) -> bool:
-    return isinstance(x._extra, Record)
-
-
-def set_requires_grad(x: Tensor, wanted: bool) -> None:
-    if wanted == requires_grad(x):
-        return
-    if not wanted:
-        if not verbs.is_leaf(x):
-            raise ArgumentError(f"requires_grad=False on a computed Tensor; use x.detach(){called_at()}")
-        x._rebind(wrap(x._value))
-        return
-    if x.tracked:
-        raise ArgumentError(f"requires_grad=True inside a transform, which tracks its inputs anyway{called_at()}")
-    if not is_inexact(x.dtype):
-        raise NotDifferentiableError(f"requires_grad needs floating-point values, not {x.dtype}{called_at()}")
-    value = x._value if x._trace is EAGER else make(x._value, HALF)
-    x._value, x._trace, x._extra = value, AMBIENT, Leaf(value)
-
-
-def get_accumulated(x: Any) -> Any:
-    """The same Tensor each time, so that what is written to it is kept."""
-    node = _leaf_node(x)
-    accumulated = getattr(node, "grad", None)
-    if accumulated is not None and not isinstance(accumulated, Value):
-        node.grad = accumulated = wrap(accumulated)
-    return accumulated
-
-
-def set_accumulated(x: Any, value: Any) -> None:
-    node = _leaf_node(x)
-    if not isinstance(node, Leaf):
-        raise ArgumentError(f"only a Tensor with requires_grad=True has a .grad to set{called_at()}")
-    if value is None or value is not node.grad:  # `x.grad *= 2` sets what it has written to
-        node.grad = None if value is None else _seed("the .grad to set", value, x)
-
-
-def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
-    if y._trace is not AMBIENT:
-        raise ArgumentError(
-            "backward() on a Tensor that was not computed from one with requires_grad=True. Set it on the inputs, or "
-            f"use ad.grad(fn){called_at()}"
-        )
-    if gradient is None and y.size != 1:
-        raise ArgumentError(
-            f"backward() needs a scalar, this Tensor has shape {y.shape}: sum it, or pass the gradient of its elements"
-            f"{called_at()}"
-        )
-    node = y._extra
-    if node.op is None and node.parents == () and node.xs is None:
-        raise EndedTransformError(
-            f"backward() a second time through the same computation: pass retain_graph=True the first time{called_at()}"
-        )
-    seed = _ones(y) if gradient is None else _seed("backward: the gradient", gradient, y)
-    for leaf, g in sweep([(node, seed)]).items():
-        assert isinstance(leaf, Leaf)
-        if isinstance(g, Value):  # one Tensor may be the gradient of several leaves
-            g = make(g._value, g._trace, g._extra)
-        old = leaf.grad
-        old = old._value if isinstance(old, Value) and old._trace is EAGER else old
-        leaf.grad = g if old is None else old + g
-    if not retain_graph and node.parents:
-        node.op, node.parents, node.xs = None, (), None
-
-
-def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
-    node = _leaf_node(x) if isinstance(x, Parameter) else x._extra
-    if not isinstance(node, Record):
-        raise ArgumentError(
-            f"register_hook: no gradient will reach this Tensor; set requires_grad=True or use it inside ad.grad{called_at()}"
-        )
-    if node.hooks is None:
-        node.hooks = []
-    node.hooks.append(hook)
-    return Handle(node.hooks, hook)
-
-
-def is_muted() -> bool:
-    """Whether backward() records nothing just now."""
-    return context.muted_below.get() > AMBIENT.level
-
-
-def set_leaf(x: Tensor, new: Any) -> None:
-    """Give a Tensor with requires_grad another value, as `w -= rate * w.grad` under no_grad does."""
-    x._value = x._extra.y = lift(new)
-
-
-vars(verbs).update(
-    is_muted=is_muted,
-    set_leaf=set_leaf,
-    ambient_leaf=ambient_leaf,
-    requires_grad=requires_grad,
-    set_requires_grad=set_requires_grad,
-    get_accumulated=get_accumulated,
-    set_accumulated=set_accumulated,
-    backward=backward,
-    register_hook=register_hook,
-)

@@ -21,7 +21,6 @@ from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable,
 from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
-from adjoint.core.verbs import verbs
 from adjoint.ops.slicing import GetItem
 
 _next_order = count().__next__
@@ -291,8 +290,3 @@ class Ambient(Tape):
 
 
 AMBIENT = Ambient()
-
-
-verbs.is_leaf = lambda x: (
-    isinstance(x._extra, Record) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
-)

@@ -7,8 +7,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
+from adjoint.api.graph_call import GraphCall
 from adjoint.core.spec import Spec
-from adjoint.graph.call import GraphCall
 from adjoint.graph.flow import MismatchError, cond, for_loop, while_loop
 from adjoint.graph.trace import NeedsNumberError, trace
 from adjoint.graph.verify import problem

@@ -8,10 +8,10 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
+from adjoint.api.graph_call import GraphCall
 from adjoint.backends import interpreter
 from adjoint.core import tree
 from adjoint.core.spec import Spec
-from adjoint.graph.call import GraphCall
 from adjoint.graph.control import Loop
 from adjoint.graph.flow import while_loop
 from adjoint.graph.node import Builder, Graph

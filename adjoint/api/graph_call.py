@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjoint.api.compiled import executable
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import shape_of
-from adjoint.core.verbs import verbs
 from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
 from adjoint.graph.nested import Control, float_positions, spread
 from adjoint.graph.node import Graph
@@ -16,6 +16,8 @@ from adjoint.ops.broadcast import batch_front
 @dataclass(frozen=True, repr=False)
 class GraphCall(Control):
     """The results of a graph. Its derivatives are calls of the derivative graphs."""
+
+    total = True  # it fails only where a step inside does
 
     graph: Graph
     backend: str = "interpreter"
@@ -27,7 +29,7 @@ class GraphCall(Control):
         return self.graph.specs
 
     def eval(self, xp, *xs):
-        return tuple(verbs.executable(self.graph, self.backend)(*xs))
+        return tuple(executable(self.graph, self.backend)(*xs))
 
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
