@@ -5,10 +5,8 @@ with all its rules.
 """
 
 from adjoint.core.language import bind as _bind
-from adjoint.core.verbs import verbs as _verbs
 from adjoint.ops import language as language
 from adjoint.ops import operators as _operators
-from adjoint.ops import stacking as _stacking
 from adjoint.ops.card import REGISTRY as REGISTRY
 from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register
@@ -17,10 +15,4 @@ from adjoint.ops.functional import methods as _methods
 
 globals().update(REGISTRY)
 _bind(_operators)
-vars(_verbs).update(
-    {name: getattr(language, name) for name in language.__all__},
-    **{name: getattr(_operators, name) for name in _operators.__all__},
-    stack=_stacking.stack,
-    unstack=_stacking.rows,
-)
 _methods.attach()
