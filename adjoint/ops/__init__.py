@@ -13,6 +13,5 @@ from adjoint.ops.card import register as register
 from adjoint.ops.functional import *  # noqa: F403
 from adjoint.ops.functional import methods as _methods
 
-globals().update(REGISTRY)
 _bind(_operators)
 _methods.attach()

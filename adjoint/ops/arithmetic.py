@@ -1,4 +1,4 @@
-"""Cards of arithmetic: add, multiply, divide, power, and the complex parts."""
+"""Cards of arithmetic: add, multiply, divide, power, and the cast to another dtype."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.spec import Spec, dtype_of, is_complex, is_inexact
+from adjoint.core.spec import Spec, dtype_of, is_inexact
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
-from adjoint.ops.card import Op, register
+from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, Linear, python
 
 
-@register
+@register(function="add", method=True, ufunc=np.add, example="add(Tensor([1.0, 2.0]), 3) -> [4. 5.]")
 @dataclass(frozen=True)
 class Add(Elementwise):
     """x + y, with broadcasting."""
@@ -39,7 +39,13 @@ class Add(Elementwise):
         return t if t is ZERO else spread(t, z)
 
 
-@register
+@register(
+    function="sub",
+    aliases=("subtract",),
+    method=("sub", "subtract"),
+    ufunc=np.subtract,
+    example="sub(Tensor([1.0, 2.0]), 3) -> [-2. -1.]",
+)
 @dataclass(frozen=True)
 class Sub(Elementwise):
     """x - y, with broadcasting."""
@@ -59,7 +65,13 @@ class Sub(Elementwise):
         return lambda: match(g, x), lambda: match(-g, y)
 
 
-@register
+@register(
+    function="mul",
+    aliases=("multiply",),
+    method=("mul", "multiply"),
+    ufunc=np.multiply,
+    example="mul(Tensor([1.0, 2.0]), 3) -> [3. 6.]",
+)
 @dataclass(frozen=True)
 class Mul(Elementwise):
     """x * y, with broadcasting."""
@@ -110,7 +122,13 @@ class MaskedMul(Elementwise):
         return t if t is ZERO else spread(t, z)
 
 
-@register
+@register(
+    function="div",
+    aliases=("divide", "true_divide"),
+    method=("div", "divide", "true_divide"),
+    ufunc=np.divide,
+    example="div(Tensor([1.0, 2.0]), 2) -> [0.5 1. ]",
+)
 @dataclass(frozen=True)
 class Div(Elementwise):
     """x / y, with broadcasting."""
@@ -133,7 +151,9 @@ class Div(Elementwise):
         return super().vjp(g, z, x, y)
 
 
-@register
+@register(
+    function="pow", aliases=("power",), method=True, ufunc=np.power, example="pow(Tensor([1.0, 2.0]), 3) -> [1. 8.]"
+)
 @dataclass(frozen=True)
 class Pow(Elementwise):
     """x ** y, with broadcasting. The derivative in the exponent is 0 where x is 0."""
@@ -168,7 +188,13 @@ def _pow_exponent(z, x):
     return F.where(zero, 0, z * F.log(F.where(zero, 1, x)))
 
 
-@register
+@register(
+    function="floor_divide",
+    aliases=("floor_div",),
+    method=True,
+    ufunc=np.floor_divide,
+    example="floor_divide(Tensor([7.0, -7.0]), 2) -> [ 3. -4.]",
+)
 @dataclass(frozen=True)
 class FloorDiv(Discrete):
     """The largest integer not above x / y."""
@@ -182,7 +208,13 @@ class FloorDiv(Discrete):
         return b.floor_div(x, y)
 
 
-@register
+@register(
+    function="mod",
+    aliases=("floor_mod", "remainder", "floormod"),
+    method=("mod", "remainder"),
+    ufunc=np.remainder,
+    example="mod(Tensor([7.0, -7.0]), 4) -> [3. 1.]",
+)
 @dataclass(frozen=True)
 class Mod(Elementwise):
     """x - y * floor(x / y): Python's remainder, with the sign of y."""
@@ -199,7 +231,13 @@ class Mod(Elementwise):
         return 1.0, lambda: -floor_div(x, y)
 
 
-@register
+@register(
+    function="neg",
+    aliases=("negative",),
+    method=("neg", "negative"),
+    ufunc=np.negative,
+    example="neg(Tensor([1.0, -2.0])) -> [-1.  2.]",
+)
 @dataclass(frozen=True)
 class Neg(Elementwise):
     """-x."""
@@ -222,7 +260,13 @@ class Neg(Elementwise):
         return -ts[0]
 
 
-@register
+@register(
+    function="abs",
+    aliases=("absolute",),
+    method=("abs", "absolute"),
+    ufunc=np.absolute,
+    example="abs(Tensor([1.0, -2.0])) -> [1. 2.]",
+)
 @dataclass(frozen=True)
 class Abs(Elementwise):
     """|x|. The derivative at 0 is 0; that of |z| is z/|z|."""
@@ -242,10 +286,10 @@ class Abs(Elementwise):
         return (match(g * F.sgn(x), x),)
 
     def jvp(self, ts, y, x):
-        return real(conj(F.sgn(x)) * ts[0])
+        return F.real(conj(F.sgn(x)) * ts[0])
 
 
-@register
+@register(function="sign", method=True, example="sign(Tensor([3.0, -2.0, 0.0])) -> [ 1. -1.  0.]")
 @dataclass(frozen=True)
 class Sign(Discrete):
     """-1, 0 or 1."""
@@ -259,75 +303,6 @@ class Sign(Discrete):
         up, down = b.compare("gt", x, 0), b.compare("lt", x, 0)
         rest = b.select(b.compare("eq", x, 0), 0, x)  # NaN stays NaN
         return b.select(up, 1, b.select(down, -1, rest))
-
-
-class _ComplexPart(Op):
-    """Ops between complex and real numbers: linear over the reals."""
-
-    complex, elementwise, total, emits = True, True, True, "fib"
-
-    def vmap(self, dims, x):
-        return self(batch_front(x, dims[0]))
-
-    def jvp(self, ts, y, x):
-        return self(ts[0])
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(), (draw(),)
-        yield cls(), (draw(2, 3),)
-        yield cls(), (draw(0),)
-
-
-@register
-@dataclass(frozen=True)
-class Real(_ComplexPart):
-    """The real part; a real input is returned as it is."""
-
-    def infer(self, x):
-        return Spec(x.shape, np.zeros((), x.dtype).real.dtype)
-
-    def eval(self, xp, x):
-        return xp.real(x)
-
-    def emit(self, b, x):
-        return x  # compiled code has no complex numbers
-
-    def vjp(self, g, y, x):
-        return (cast_like(g, x),)
-
-
-@register
-@dataclass(frozen=True)
-class Imag(_ComplexPart):
-    """The imaginary part; zero for a real input."""
-
-    def infer(self, x):
-        return Spec(x.shape, np.zeros((), x.dtype).imag.dtype)
-
-    def eval(self, xp, x):
-        return xp.imag(x)
-
-    def vjp(self, g, y, x):
-        return (1j * g if is_complex(x) else ZERO,)
-
-
-@register
-@dataclass(frozen=True)
-class Conj(_ComplexPart):
-    """The complex conjugate."""
-
-    def infer(self, x):
-        return Spec(x.shape, x.dtype)
-
-    def eval(self, xp, x):
-        return xp.conj(x) if is_complex(x) else x
-
-    def emit(self, b, x):
-        return x  # as above
-
-    def vjp(self, g, y, x):
-        return (conj(g),)
 
 
 @register
@@ -384,4 +359,4 @@ class StopGradient(Discrete):
 
 add, sub, mul, div, pow_, neg = Add(), Sub(), Mul(), Div(), Pow(), Neg()
 masked_mul, floor_div, mod, abs_, sign = MaskedMul(), FloorDiv(), Mod(), Abs(), Sign()
-real, imag, conj_, stop = Real(), Imag(), Conj(), StopGradient()
+stop = StopGradient()

@@ -10,7 +10,7 @@ from adjoint.ops.card import register
 from adjoint.ops.families import Discrete
 
 
-@register
+@register(function="bitwise_and", method=True, ufunc=np.bitwise_and, example="bitwise_and(Tensor([6]), 3) -> [2]")
 @dataclass(frozen=True)
 class BitwiseAnd(Discrete):
     """Bits set in both; logical `and` of booleans."""
@@ -29,7 +29,7 @@ class BitwiseAnd(Discrete):
         yield cls(), (draw(3, dtype="bool"), draw(3, dtype="bool"))
 
 
-@register
+@register(function="bitwise_or", method=True, ufunc=np.bitwise_or, example="bitwise_or(Tensor([6]), 3) -> [7]")
 @dataclass(frozen=True)
 class BitwiseOr(Discrete):
     """Bits set in either; logical `or` of booleans."""
@@ -43,7 +43,7 @@ class BitwiseOr(Discrete):
         return b.bitwise_or(x, y)
 
 
-@register
+@register(function="bitwise_xor", method=True, ufunc=np.bitwise_xor, example="bitwise_xor(Tensor([6]), 3) -> [5]")
 @dataclass(frozen=True)
 class BitwiseXor(Discrete):
     """Bits set in one of the two; exclusive `or` of booleans."""
@@ -57,7 +57,7 @@ class BitwiseXor(Discrete):
         return b.bitwise_xor(x, y)
 
 
-@register
+@register(function="bitwise_not", ufunc=np.invert, example="bitwise_not(Tensor([6])) -> [-7]")
 @dataclass(frozen=True)
 class BitwiseNot(Discrete):
     """Every bit flipped; logical `not` of booleans."""
@@ -76,7 +76,7 @@ class BitwiseNot(Discrete):
         yield cls(), (draw(3, dtype="bool"),)
 
 
-@register
+@register(function="bitwise_left_shift", ufunc=np.left_shift, example="bitwise_left_shift(Tensor([3]), 2) -> [12]")
 @dataclass(frozen=True)
 class LeftShift(Discrete):
     """x * 2**y for integers."""
@@ -94,7 +94,7 @@ class LeftShift(Discrete):
         yield cls(), (draw(2, 3, dtype="int64"), np.array([0, 1, 2]))
 
 
-@register
+@register(function="bitwise_right_shift", ufunc=np.right_shift, example="bitwise_right_shift(Tensor([12]), 2) -> [3]")
 @dataclass(frozen=True)
 class RightShift(Discrete):
     """x // 2**y for integers."""

@@ -7,9 +7,10 @@ Rules are written with other ops, so that one rule serves the tape, the graph an
 from __future__ import annotations
 
 import abc
+import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
-from typing import Any, ClassVar
+from functools import lru_cache, partial
+from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
@@ -19,10 +20,12 @@ from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
+from adjoint.ops.publish import Methods, function_of, publish
 
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
 _ARRAY = np.ndarray
+Card = TypeVar("Card", bound="type[Op]")
 REGISTRY: dict[str, type[Op]] = {}
 
 
@@ -132,8 +135,36 @@ def innermost(xs: Sequence[Any]) -> Trace | None:
     return branch if trace is not None and branch is not None and branch.level > trace.level > 1 else trace
 
 
-def register(cls: type[Op]) -> type[Op]:
+@overload
+def register(cls: Card, /) -> Card: ...
+
+
+@overload
+def register(
+    *,
+    function: str,
+    aliases: tuple[str, ...] = ...,
+    method: Methods = ...,
+    ufunc: np.ufunc | None = ...,
+    example: str = ...,
+) -> Callable[[Card], Card]: ...
+
+
+def register(
+    cls: Any = None,
+    /,
+    *,
+    function: str = "",
+    aliases: tuple[str, ...] = (),
+    method: Methods = False,
+    ufunc: np.ufunc | None = None,
+    example: str = "",
+) -> Any:
     """Enter a final op in the registry, refusing an unfinished or a doubled one.
+
+    With the name of a `function`, also make its public function `ops.name`, for a card without fields: `aliases` are further
+    names, `method` says whether (or under which names) it is a method of Tensor, `ufunc` is the function of NumPy or SciPy
+    that means it on Tensors, and `example` is a line for its documentation, `call -> what it prints`.
 
     >>> @register
     ... class Cube(Op):
@@ -141,11 +172,18 @@ def register(cls: type[Op]) -> type[Op]:
     Traceback (most recent call last):
     adjoint.core.errors.ArgumentTypeError: op Cube lacks eval, infer, jvp, samples, vjp, vmap
     """
+    if cls is None:
+        return partial(register, function=function, aliases=aliases, method=method, ufunc=ufunc, example=example)
+    name = cls.__name__
     if missing := sorted(cls.__abstractmethods__):
-        raise ArgumentTypeError(f"op {cls.__name__} lacks {', '.join(missing)}")
-    if cls.__name__ in REGISTRY:
-        raise ArgumentTypeError(f"op {cls.__name__} is registered twice")
-    REGISTRY[cls.__name__] = cls
+        raise ArgumentTypeError(f"op {name} lacks {', '.join(missing)}")
+    if name in REGISTRY:
+        raise ArgumentTypeError(f"op {name} is registered twice")
+    if function:
+        op = cls()
+        publish(function_of(op, function, example), (function, *aliases), method, ufunc, op)
+    REGISTRY[name] = cls
+    setattr(sys.modules["adjoint.ops"], name, cls)
     return cls
 
 

@@ -29,7 +29,13 @@ class Comparison(Test):
     arity = 2
 
 
-@register
+@register(
+    function="less",
+    aliases=("lt",),
+    method=("less", "lt"),
+    ufunc=np.less,
+    example="less(Tensor([1.0, 3.0]), 2) -> [ True False]",
+)
 @dataclass(frozen=True)
 class Less(Comparison):
     """x < y."""
@@ -41,7 +47,13 @@ class Less(Comparison):
         return b.compare("lt", x, y)
 
 
-@register
+@register(
+    function="less_equal",
+    aliases=("le",),
+    method=("less_equal", "le"),
+    ufunc=np.less_equal,
+    example="less_equal(Tensor([1.0, 2.0]), 2) -> [ True  True]",
+)
 @dataclass(frozen=True)
 class LessEqual(Comparison):
     """x <= y."""
@@ -53,7 +65,13 @@ class LessEqual(Comparison):
         return b.compare("le", x, y)
 
 
-@register
+@register(
+    function="greater",
+    aliases=("gt",),
+    method=("greater", "gt"),
+    ufunc=np.greater,
+    example="greater(Tensor([1.0, 3.0]), 2) -> [False  True]",
+)
 @dataclass(frozen=True)
 class Greater(Comparison):
     """x > y."""
@@ -65,7 +83,13 @@ class Greater(Comparison):
         return b.compare("gt", x, y)
 
 
-@register
+@register(
+    function="greater_equal",
+    aliases=("ge",),
+    method=("greater_equal", "ge"),
+    ufunc=np.greater_equal,
+    example="greater_equal(Tensor([1.0, 2.0]), 2) -> [False  True]",
+)
 @dataclass(frozen=True)
 class GreaterEqual(Comparison):
     """x >= y."""
@@ -77,7 +101,13 @@ class GreaterEqual(Comparison):
         return b.compare("ge", x, y)
 
 
-@register
+@register(
+    function="equal",
+    aliases=("eq",),
+    method=("equal", "eq"),
+    ufunc=np.equal,
+    example="equal(Tensor([1.0, 2.0]), 2) -> [False  True]",
+)
 @dataclass(frozen=True)
 class Equal(Comparison):
     """x == y."""
@@ -89,7 +119,13 @@ class Equal(Comparison):
         return b.compare("eq", x, y)
 
 
-@register
+@register(
+    function="not_equal",
+    aliases=("ne",),
+    method=("not_equal", "ne"),
+    ufunc=np.not_equal,
+    example="not_equal(Tensor([1.0, 2.0]), 2) -> [ True False]",
+)
 @dataclass(frozen=True)
 class NotEqual(Comparison):
     """x != y."""
@@ -101,7 +137,12 @@ class NotEqual(Comparison):
         return b.compare("ne", x, y)
 
 
-@register
+@register(
+    function="isfinite",
+    method=True,
+    ufunc=np.isfinite,
+    example='isfinite(Tensor([1.0, float("inf")])) -> [ True False]',
+)
 @dataclass(frozen=True)
 class IsFinite(Test):
     """Neither infinite nor NaN."""
@@ -115,7 +156,7 @@ class IsFinite(Test):
         return b.compare("lt", b.abs(x), np.inf) if b.is_float(x) else b.constant(True, bool_)
 
 
-@register
+@register(function="isnan", method=True, ufunc=np.isnan, example='isnan(Tensor([1.0, float("nan")])) -> [False  True]')
 @dataclass(frozen=True)
 class IsNan(Test):
     """Not a number."""
@@ -135,7 +176,7 @@ class Rounding(Discrete):
     edges, emits = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30), "fib"
 
 
-@register
+@register(function="floor", method=True, ufunc=np.floor, example="floor(Tensor([1.7, -1.2])) -> [ 1. -2.]")
 @dataclass(frozen=True)
 class Floor(Rounding):
     """The largest integer not above x."""
@@ -147,7 +188,7 @@ class Floor(Rounding):
         return b.floor(x)
 
 
-@register
+@register(function="ceil", method=True, ufunc=np.ceil, example="ceil(Tensor([1.2, -1.7])) -> [ 2. -1.]")
 @dataclass(frozen=True)
 class Ceil(Rounding):
     """The smallest integer not below x."""
@@ -159,7 +200,7 @@ class Ceil(Rounding):
         return b.ceil(x)
 
 
-@register
+@register(function="trunc", method=True, ufunc=np.trunc, example="trunc(Tensor([1.7, -1.7])) -> [ 1. -1.]")
 @dataclass(frozen=True)
 class Trunc(Rounding):
     """The whole part, towards zero."""
@@ -197,7 +238,7 @@ def _share(x, y, z):
     return where(equal(x, y), 0.5, where(equal(x, z), 1.0, 0.0))
 
 
-@register
+@register(function="maximum", method=True, ufunc=np.maximum, example="maximum(Tensor([1.0, 3.0]), 2) -> [2. 3.]")
 @dataclass(frozen=True)
 class Maximum(Extremum):
     """The larger of x and y."""
@@ -209,7 +250,7 @@ class Maximum(Extremum):
         return b.maximum(x, y)
 
 
-@register
+@register(function="minimum", method=True, ufunc=np.minimum, example="minimum(Tensor([1.0, 3.0]), 2) -> [1. 2.]")
 @dataclass(frozen=True)
 class Minimum(Extremum):
     """The smaller of x and y."""

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, broadcast, elements, promote, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
+from adjoint.ops.publish import UFUNCS
 
 
 def swap_last(x):
@@ -186,3 +189,4 @@ class Einsum(Op):
 
 
 matmul = MatMul()
+UFUNCS[np.matmul] = matmul

@@ -8,9 +8,9 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, is_complex, promote
-from adjoint.ops.arithmetic import imag
 from adjoint.ops.broadcast import batch_all, conj, match, ndim, push
 from adjoint.ops.card import card, register
+from adjoint.ops.complex_parts import imag
 from adjoint.ops.contract import swap_last
 from adjoint.ops.families import Dense
 from adjoint.ops.language import expand_last, sum_axes

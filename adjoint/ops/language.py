@@ -12,20 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.ops.arithmetic import (
-    Cast,
-    add,
-    div,
-    masked_mul,
-    mod,
-    mul,
-    neg,
-    real,
-    sign,
-    sub,
-)
+from adjoint.ops.arithmetic import Cast, add, div, masked_mul, mod, mul, neg, sign, sub
 from adjoint.ops.arithmetic import abs_ as abs
-from adjoint.ops.arithmetic import conj_ as conj
 from adjoint.ops.arithmetic import floor_div as floor_divide
 from adjoint.ops.arithmetic import pow_ as pow
 from adjoint.ops.arithmetic import stop as stop_gradient
@@ -43,6 +31,8 @@ from adjoint.ops.compare import (
     trunc,
     where,
 )
+from adjoint.ops.complex_parts import conj_ as conj
+from adjoint.ops.complex_parts import real
 from adjoint.ops.contract import matmul
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Any as AnyTrue

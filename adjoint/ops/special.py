@@ -17,7 +17,7 @@ class SpecialFunction(Elementwise):
     work, expensive = 40, True
 
 
-@register
+@register(function="erf", method=True, example="erf(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Erf(SpecialFunction):
     """The error function."""
@@ -35,7 +35,7 @@ class Erf(SpecialFunction):
         return (lambda: (2.0 / math.sqrt(math.pi)) * exp(-x * x),)
 
 
-@register
+@register(function="erfc", method=True, example="erfc(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
 class Erfc(SpecialFunction):
     """1 - erf(x), exact for large x."""
@@ -53,7 +53,7 @@ class Erfc(SpecialFunction):
         return (lambda: (-2.0 / math.sqrt(math.pi)) * exp(-x * x),)
 
 
-@register
+@register(function="erfinv", method=True, example="erfinv(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Erfinv(SpecialFunction):
     """The inverse of erf, between -1 and 1."""
@@ -68,7 +68,7 @@ class Erfinv(SpecialFunction):
         return (lambda: (0.5 * math.sqrt(math.pi)) * exp(y * y),)
 
 
-@register
+@register(function="lgamma", aliases=("gammaln",), method=True, example="lgamma(Tensor([1.0])) -> [0.]")
 @dataclass(frozen=True)
 class Lgamma(SpecialFunction):
     """The logarithm of the absolute value of the gamma function."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from adjoint.core.arrays import special
 from adjoint.core.spec import dtype_of
 from adjoint.ops import language as F
@@ -20,7 +22,7 @@ class Function(Elementwise):
     work, expensive = 15, True
 
 
-@register
+@register(function="exp", method=True, ufunc=np.exp, example="exp(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
 class Exp(Function):
     """e ** x."""
@@ -37,7 +39,7 @@ class Exp(Function):
         return (y,)
 
 
-@register
+@register(function="expm1", method=True, ufunc=np.expm1, example="expm1(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Expm1(Function):
     """e ** x - 1, exact near 0."""
@@ -54,7 +56,7 @@ class Expm1(Function):
         return (y + 1.0,)
 
 
-@register
+@register(function="log", method=True, ufunc=np.log, example="log(Tensor([1.0])) -> [0.]")
 @dataclass(frozen=True)
 class Log(Function):
     """Natural logarithm."""
@@ -71,7 +73,7 @@ class Log(Function):
         return (lambda: F.div(1.0, x),)
 
 
-@register
+@register(function="log1p", method=True, ufunc=np.log1p, example="log1p(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Log1p(Function):
     """log(1 + x), exact near 0."""
@@ -88,7 +90,7 @@ class Log1p(Function):
         return (lambda: F.div(1.0, 1.0 + x),)
 
 
-@register
+@register(function="log2", method=True, ufunc=np.log2, example="log2(Tensor([8.0])) -> [3.]")
 @dataclass(frozen=True)
 class Log2(Function):
     """Logarithm to base 2, exact for powers of 2."""
@@ -105,7 +107,7 @@ class Log2(Function):
         return (lambda: F.div(1.0 / math.log(2.0), x),)
 
 
-@register
+@register(function="log10", method=True, ufunc=np.log10, example="log10(Tensor([1000.0])).round(4) -> [3.]")
 @dataclass(frozen=True)
 class Log10(Function):
     """Logarithm to base 10, exact for powers of 10."""
@@ -122,7 +124,7 @@ class Log10(Function):
         return (lambda: F.div(1.0 / math.log(10.0), x),)
 
 
-@register
+@register(function="sqrt", method=True, ufunc=np.sqrt, example="sqrt(Tensor([9.0])) -> [3.]")
 @dataclass(frozen=True)
 class Sqrt(Function):
     """Square root."""
@@ -139,7 +141,7 @@ class Sqrt(Function):
         return (lambda: 0.5 / y,)
 
 
-@register
+@register(function="cbrt", ufunc=np.cbrt, example="cbrt(Tensor([-8.0])) -> [-2.]")
 @dataclass(frozen=True)
 class Cbrt(Function):
     """Cube root, real for negative numbers too."""
@@ -156,7 +158,7 @@ class Cbrt(Function):
         return (lambda: (1.0 / 3.0) / (y * y),)
 
 
-@register
+@register(function="logaddexp", method=True, ufunc=np.logaddexp, example="logaddexp(Tensor([1000.0]), 0.0) -> [1000.]")
 @dataclass(frozen=True)
 class LogAddExp(Function):
     """log(exp(x) + exp(y)) without overflow."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from adjoint.ops import language as F
 from adjoint.ops.card import register
 from adjoint.ops.transcendental import FAR, Function, sqrt
 
 
-@register
+@register(function="sin", method=True, ufunc=np.sin, example="sin(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Sin(Function):
     """Sine."""
@@ -26,7 +28,7 @@ class Sin(Function):
         return (cos(x),)
 
 
-@register
+@register(function="cos", method=True, ufunc=np.cos, example="cos(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
 class Cos(Function):
     """Cosine."""
@@ -43,7 +45,7 @@ class Cos(Function):
         return (-sin(x),)
 
 
-@register
+@register(function="tan", method=True, ufunc=np.tan, example="tan(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Tan(Function):
     """Tangent."""
@@ -60,7 +62,13 @@ class Tan(Function):
         return (1.0 + y * y,)
 
 
-@register
+@register(
+    function="asin",
+    aliases=("arcsin",),
+    method=("asin", "arcsin"),
+    ufunc=np.arcsin,
+    example="asin(Tensor([0.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Asin(Function):
     """Inverse sine."""
@@ -77,7 +85,13 @@ class Asin(Function):
         return (lambda: 1.0 / sqrt((1.0 - x) * (1.0 + x)),)
 
 
-@register
+@register(
+    function="acos",
+    aliases=("arccos",),
+    method=("acos", "arccos"),
+    ufunc=np.arccos,
+    example="acos(Tensor([1.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Acos(Function):
     """Inverse cosine."""
@@ -94,7 +108,13 @@ class Acos(Function):
         return (lambda: -1.0 / sqrt((1.0 - x) * (1.0 + x)),)
 
 
-@register
+@register(
+    function="atan",
+    aliases=("arctan",),
+    method=("atan", "arctan"),
+    ufunc=np.arctan,
+    example="atan(Tensor([0.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Atan(Function):
     """Inverse tangent."""
@@ -111,7 +131,7 @@ class Atan(Function):
         return (lambda: 1.0 / (1.0 + x * x),)
 
 
-@register
+@register(function="sinh", method=True, ufunc=np.sinh, example="sinh(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Sinh(Function):
     """Hyperbolic sine."""
@@ -128,7 +148,7 @@ class Sinh(Function):
         return (cosh(x),)
 
 
-@register
+@register(function="cosh", method=True, ufunc=np.cosh, example="cosh(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
 class Cosh(Function):
     """Hyperbolic cosine."""
@@ -145,7 +165,7 @@ class Cosh(Function):
         return (sinh(x),)
 
 
-@register
+@register(function="tanh", method=True, ufunc=np.tanh, example="tanh(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Tanh(Function):
     """Hyperbolic tangent."""
@@ -162,7 +182,13 @@ class Tanh(Function):
         return (1.0 - y * y,)
 
 
-@register
+@register(
+    function="asinh",
+    aliases=("arcsinh",),
+    method=("asinh", "arcsinh"),
+    ufunc=np.arcsinh,
+    example="asinh(Tensor([0.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Asinh(Function):
     """Inverse hyperbolic sine."""
@@ -179,7 +205,13 @@ class Asinh(Function):
         return (lambda: 1.0 / sqrt(1.0 + x * x),)
 
 
-@register
+@register(
+    function="acosh",
+    aliases=("arccosh",),
+    method=("acosh", "arccosh"),
+    ufunc=np.arccosh,
+    example="acosh(Tensor([1.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Acosh(Function):
     """Inverse hyperbolic cosine."""
@@ -196,7 +228,13 @@ class Acosh(Function):
         return (lambda: 1.0 / (sqrt(x - 1.0) * sqrt(x + 1.0)),)
 
 
-@register
+@register(
+    function="atanh",
+    aliases=("arctanh",),
+    method=("atanh", "arctanh"),
+    ufunc=np.arctanh,
+    example="atanh(Tensor([0.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Atanh(Function):
     """Inverse hyperbolic tangent."""
@@ -213,7 +251,13 @@ class Atanh(Function):
         return (lambda: F.div(1.0, (1.0 - x) * (1.0 + x)),)
 
 
-@register
+@register(
+    function="atan2",
+    aliases=("arctan2",),
+    method=("atan2", "arctan2"),
+    ufunc=np.arctan2,
+    example="atan2(Tensor([0.0]), Tensor([1.0])) -> [0.]",
+)
 @dataclass(frozen=True)
 class Atan2(Function):
     """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""

@@ -16,21 +16,11 @@ from adjoint.core.errors import DtypeError
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick, inferred
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import (
-    Add,
-    Cast,
-    Conj,
-    Div,
-    MaskedMul,
-    Mul,
-    Neg,
-    Pow,
-    Real,
-    Sub,
-)
+from adjoint.ops.arithmetic import Add, Cast, Div, MaskedMul, Mul, Neg, Pow, Sub
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
 from adjoint.ops.card import Op, card
 from adjoint.ops.compare import Equal, NotEqual, Where
+from adjoint.ops.complex_parts import Conj, Real
 from adjoint.ops.index import ScatterAdd
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum

@@ -11,109 +11,100 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, promote, spec_of
 from adjoint.ops import arithmetic as _a
-from adjoint.ops import bitwise as _b
 from adjoint.ops import compare as _c
+from adjoint.ops import complex_parts as _complex
 from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
-from adjoint.ops.card import Op, card
-from adjoint.ops.stacking import array
+from adjoint.ops.card import card
+from adjoint.ops.publish import FUNCTIONS
 
-
-def _listed(x: Any) -> Any:
-    """A list stands for an array: Python's own `+` would lengthen it."""
-    return array(x) if isinstance(x, (list, tuple)) else x
-
-
-def _named(op: Op, name: str, example: str) -> Any:
-    """A public function for a card: its documentation is the card's, with an example."""
-
-    def unary(input: Any) -> Any:
-        return op(_listed(input))
-
-    def binary(input: Any, other: Any) -> Any:
-        return op(_listed(input), _listed(other))
-
-    function: Any = binary if getattr(op, "arity", 1) == 2 else unary
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{type(op).__doc__}\n\n    >>> from adjoint import ops, Tensor\n    >>> {example}\n    "
-    return function
-
-
-add = _named(_a.add, "add", "print(ops.add(Tensor([1.0, 2.0]), 3))\n    [4. 5.]")
-sub = _named(_a.sub, "sub", "print(ops.sub(Tensor([1.0, 2.0]), 3))\n    [-2. -1.]")
-mul = _named(_a.mul, "mul", "print(ops.mul(Tensor([1.0, 2.0]), 3))\n    [3. 6.]")
-div = _named(_a.div, "div", "print(ops.div(Tensor([1.0, 2.0]), 2))\n    [0.5 1. ]")
-pow = _named(_a.pow_, "pow", "print(ops.pow(Tensor([1.0, 2.0]), 3))\n    [1. 8.]")
-floor_divide = _named(_a.floor_div, "floor_divide", "print(ops.floor_divide(Tensor([7.0, -7.0]), 2))\n    [ 3. -4.]")
-mod = _named(_a.mod, "mod", "print(ops.mod(Tensor([7.0, -7.0]), 4))\n    [3. 1.]")
-neg = _named(_a.neg, "neg", "print(ops.neg(Tensor([1.0, -2.0])))\n    [-1.  2.]")
-abs = _named(_a.abs_, "abs", "print(ops.abs(Tensor([1.0, -2.0])))\n    [1. 2.]")
-sign = _named(_a.sign, "sign", "print(ops.sign(Tensor([3.0, -2.0, 0.0])))\n    [ 1. -1.  0.]")
-real = _named(_a.real, "real", "print(ops.real(Tensor([1 + 2j])))\n    [1.]")
-imag = _named(_a.imag, "imag", "print(ops.imag(Tensor([1 + 2j])))\n    [2.]")
-conj = _named(_a.conj_, "conj", "print(ops.conj(Tensor([1 + 2j])))\n    [1.-2.j]")
-bitwise_and = _named(_b.BitwiseAnd(), "bitwise_and", "print(ops.bitwise_and(Tensor([6]), 3))\n    [2]")
-bitwise_or = _named(_b.BitwiseOr(), "bitwise_or", "print(ops.bitwise_or(Tensor([6]), 3))\n    [7]")
-bitwise_xor = _named(_b.BitwiseXor(), "bitwise_xor", "print(ops.bitwise_xor(Tensor([6]), 3))\n    [5]")
-bitwise_not = _named(_b.BitwiseNot(), "bitwise_not", "print(ops.bitwise_not(Tensor([6])))\n    [-7]")
-bitwise_left_shift = _named(
-    _b.LeftShift(), "bitwise_left_shift", "print(ops.bitwise_left_shift(Tensor([3]), 2))\n    [12]"
-)
-bitwise_right_shift = _named(
-    _b.RightShift(), "bitwise_right_shift", "print(ops.bitwise_right_shift(Tensor([12]), 2))\n    [3]"
-)
-
-exp = _named(_t.exp, "exp", "print(ops.exp(Tensor([0.0])))\n    [1.]")
-expm1 = _named(_t.expm1, "expm1", "print(ops.expm1(Tensor([0.0])))\n    [0.]")
-log = _named(_t.log, "log", "print(ops.log(Tensor([1.0])))\n    [0.]")
-log1p = _named(_t.log1p, "log1p", "print(ops.log1p(Tensor([0.0])))\n    [0.]")
-log2 = _named(_t.log2, "log2", "print(ops.log2(Tensor([8.0])))\n    [3.]")
-log10 = _named(_t.log10, "log10", "print(ops.log10(Tensor([1000.0])).round(4))\n    [3.]")
-sqrt = _named(_t.sqrt, "sqrt", "print(ops.sqrt(Tensor([9.0])))\n    [3.]")
-cbrt = _named(_t.cbrt, "cbrt", "print(ops.cbrt(Tensor([-8.0])))\n    [-2.]")
-sin = _named(_g.sin, "sin", "print(ops.sin(Tensor([0.0])))\n    [0.]")
-cos = _named(_g.cos, "cos", "print(ops.cos(Tensor([0.0])))\n    [1.]")
-tan = _named(_g.tan, "tan", "print(ops.tan(Tensor([0.0])))\n    [0.]")
-asin = _named(_g.asin, "asin", "print(ops.asin(Tensor([0.0])))\n    [0.]")
-acos = _named(_g.acos, "acos", "print(ops.acos(Tensor([1.0])))\n    [0.]")
-atan = _named(_g.atan, "atan", "print(ops.atan(Tensor([0.0])))\n    [0.]")
-atan2 = _named(_g.atan2, "atan2", "print(ops.atan2(Tensor([0.0]), Tensor([1.0])))\n    [0.]")
-sinh = _named(_g.sinh, "sinh", "print(ops.sinh(Tensor([0.0])))\n    [0.]")
-cosh = _named(_g.cosh, "cosh", "print(ops.cosh(Tensor([0.0])))\n    [1.]")
-tanh = _named(_g.tanh, "tanh", "print(ops.tanh(Tensor([0.0])))\n    [0.]")
-asinh = _named(_g.asinh, "asinh", "print(ops.asinh(Tensor([0.0])))\n    [0.]")
-acosh = _named(_g.acosh, "acosh", "print(ops.acosh(Tensor([1.0])))\n    [0.]")
-atanh = _named(_g.atanh, "atanh", "print(ops.atanh(Tensor([0.0])))\n    [0.]")
-logaddexp = _named(_t.logaddexp, "logaddexp", "print(ops.logaddexp(Tensor([1000.0]), 0.0))\n    [1000.]")
-erf = _named(_s.erf, "erf", "print(ops.erf(Tensor([0.0])))\n    [0.]")
-erfc = _named(_s.erfc, "erfc", "print(ops.erfc(Tensor([0.0])))\n    [1.]")
-erfinv = _named(_s.erfinv, "erfinv", "print(ops.erfinv(Tensor([0.0])))\n    [0.]")
-lgamma = _named(_s.lgamma, "lgamma", "print(ops.lgamma(Tensor([1.0])))\n    [0.]")
-
-less = _named(_c.less, "less", "print(ops.less(Tensor([1.0, 3.0]), 2))\n    [ True False]")
-less_equal = _named(_c.less_equal, "less_equal", "print(ops.less_equal(Tensor([1.0, 2.0]), 2))\n    [ True  True]")
-greater = _named(_c.greater, "greater", "print(ops.greater(Tensor([1.0, 3.0]), 2))\n    [False  True]")
-greater_equal = _named(
-    _c.greater_equal, "greater_equal", "print(ops.greater_equal(Tensor([1.0, 2.0]), 2))\n    [False  True]"
-)
-equal = _named(_c.equal, "equal", "print(ops.equal(Tensor([1.0, 2.0]), 2))\n    [False  True]")
-not_equal = _named(_c.not_equal, "not_equal", "print(ops.not_equal(Tensor([1.0, 2.0]), 2))\n    [ True False]")
-isfinite = _named(_c.isfinite, "isfinite", 'print(ops.isfinite(Tensor([1.0, float("inf")])))\n    [ True False]')
-isnan = _named(_c.isnan, "isnan", 'print(ops.isnan(Tensor([1.0, float("nan")])))\n    [False  True]')
-floor = _named(_c.floor, "floor", "print(ops.floor(Tensor([1.7, -1.2])))\n    [ 1. -2.]")
-ceil = _named(_c.ceil, "ceil", "print(ops.ceil(Tensor([1.2, -1.7])))\n    [ 2. -1.]")
-trunc = _named(_c.trunc, "trunc", "print(ops.trunc(Tensor([1.7, -1.7])))\n    [ 1. -1.]")
-maximum = _named(_c.maximum, "maximum", "print(ops.maximum(Tensor([1.0, 3.0]), 2))\n    [2. 3.]")
-minimum = _named(_c.minimum, "minimum", "print(ops.minimum(Tensor([1.0, 3.0]), 2))\n    [1. 2.]")
-
-# Other names that MindSpore, NumPy or PyTorch have for the same thing.
-negative, subtract, multiply, divide, true_divide, absolute, power = neg, sub, mul, div, div, abs, pow
-arcsin, arccos, arctan, arctan2, arcsinh, arccosh, arctanh = asin, acos, atan, atan2, asinh, acosh, atanh
-floor_div, floor_mod, remainder, floormod = floor_divide, mod, mod, mod
-lt, le, gt, ge, eq, ne = less, less_equal, greater, greater_equal, equal, not_equal
-gammaln = lgamma
+#: Functions of one card each, which stand beside their cards: see `ops.publish`.
+abs: Any
+absolute: Any
+acos: Any
+acosh: Any
+add: Any
+arccos: Any
+arccosh: Any
+arcsin: Any
+arcsinh: Any
+arctan: Any
+arctan2: Any
+arctanh: Any
+asin: Any
+asinh: Any
+atan: Any
+atan2: Any
+atanh: Any
+bitwise_and: Any
+bitwise_left_shift: Any
+bitwise_not: Any
+bitwise_or: Any
+bitwise_right_shift: Any
+bitwise_xor: Any
+cbrt: Any
+ceil: Any
+conj: Any
+cos: Any
+cosh: Any
+div: Any
+divide: Any
+eq: Any
+equal: Any
+erf: Any
+erfc: Any
+erfinv: Any
+exp: Any
+expm1: Any
+floor: Any
+floor_div: Any
+floor_divide: Any
+floor_mod: Any
+floormod: Any
+gammaln: Any
+ge: Any
+greater: Any
+greater_equal: Any
+gt: Any
+imag: Any
+isfinite: Any
+isnan: Any
+le: Any
+less: Any
+less_equal: Any
+lgamma: Any
+log: Any
+log10: Any
+log1p: Any
+log2: Any
+logaddexp: Any
+lt: Any
+maximum: Any
+minimum: Any
+mod: Any
+mul: Any
+multiply: Any
+ne: Any
+neg: Any
+negative: Any
+not_equal: Any
+pow: Any
+power: Any
+real: Any
+remainder: Any
+sign: Any
+sin: Any
+sinh: Any
+sqrt: Any
+sub: Any
+subtract: Any
+tan: Any
+tanh: Any
+true_divide: Any
+trunc: Any
+globals().update(FUNCTIONS)
 
 
 def _together(*xs: Any) -> tuple[Any, ...]:
@@ -309,7 +300,7 @@ def angle(input: Any) -> Any:
     >>> print(ops.angle(Tensor([-1.0, 1.0])).round(2))
     [3.14 0.  ]
     """
-    return _g.atan2(_a.imag(input), _a.real(input))
+    return _g.atan2(_complex.imag(input), _complex.real(input))
 
 
 def complex(real: Any, imag: Any) -> Any:

@@ -37,7 +37,8 @@ from adjoint.ops.numpylike.common import (
     tensor,
     values_in,
 )
-from adjoint.ops.numpylike.ufuncs import CARDS, meaning
+from adjoint.ops.numpylike.ufuncs import meaning
+from adjoint.ops.publish import UFUNCS
 
 _NUMBERS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 _LAYOUT = {"order", "subok"}  # about memory and subclasses: without meaning for Tensors
@@ -47,7 +48,7 @@ _NO_VALUE = np._NoValue  # type: ignore[attr-defined]
 def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> Any:
     """What `Tensor.__array_ufunc__` does."""
     if not options and method == "__call__":
-        op = CARDS.get(ufunc)
+        op = UFUNCS.get(ufunc)
         if op is not None:
             for x in inputs:
                 if not isinstance(x, Value):

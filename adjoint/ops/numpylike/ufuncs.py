@@ -12,7 +12,7 @@ from adjoint.core import views
 from adjoint.core.spec import is_inexact
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
-from adjoint.ops import contract, functional
+from adjoint.ops import functional
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import special as _s
@@ -20,35 +20,16 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.language import (
     bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
     equal,
     greater,
     greater_equal,
-    left_shift,
     less,
-    right_shift,
     sgn,
     stop_gradient,
 )
 from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, cast, tensor
-
-#: Ufuncs that are one card: `ndarray * Tensor` comes here, so the way is short.
-CARDS: dict[np.ufunc, Any] = {
-    np.add: _a.add, np.subtract: _a.sub, np.multiply: _a.mul, np.divide: _a.div, np.power: _a.pow_,
-    np.floor_divide: _a.floor_div, np.remainder: _a.mod, np.negative: _a.neg, np.absolute: _a.abs_, np.conjugate: _a.conj_,
-    np.matmul: contract.matmul, np.maximum: _c.maximum, np.minimum: _c.minimum, np.less: _c.less,
-    np.less_equal: _c.less_equal, np.greater: _c.greater, np.greater_equal: _c.greater_equal, np.equal: _c.equal,
-    np.not_equal: _c.not_equal, np.isfinite: _c.isfinite, np.isnan: _c.isnan, np.floor: _c.floor, np.ceil: _c.ceil,
-    np.trunc: _c.trunc, np.exp: _t.exp, np.expm1: _t.expm1, np.log: _t.log, np.log1p: _t.log1p,
-    np.log2: _t.log2, np.log10: _t.log10, np.sqrt: _t.sqrt, np.cbrt: _t.cbrt, np.sin: _g.sin, np.cos: _g.cos, np.tan: _g.tan,
-    np.arcsin: _g.asin, np.arccos: _g.acos, np.arctan: _g.atan, np.arctan2: _g.atan2, np.sinh: _g.sinh, np.cosh: _g.cosh,
-    np.tanh: _g.tanh, np.arcsinh: _g.asinh, np.arccosh: _g.acosh, np.arctanh: _g.atanh, np.logaddexp: _t.logaddexp,
-    np.bitwise_and: bitwise_and, np.bitwise_or: bitwise_or, np.bitwise_xor: bitwise_xor,
-    np.invert: bitwise_not, np.left_shift: left_shift, np.right_shift: right_shift,
-}  # fmt: skip
+from adjoint.ops.publish import UFUNCS
 
 LN2 = math.log(2.0)
 
@@ -218,4 +199,4 @@ SPECIAL: dict[str, Callable[..., Any]] = {
 
 def meaning(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function on Tensors that a ufunc stands for; None if there is none."""
-    return CARDS.get(ufunc) or COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)
+    return UFUNCS.get(ufunc) or COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)

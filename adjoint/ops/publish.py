@@ -1,0 +1,96 @@
+"""The public face of an op: a function in `ops`, a method of Tensor, and the ufunc of NumPy or SciPy that it answers to.
+
+`register(function=...)` makes them for a card without fields; `public` does so for a function that is written out.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentTypeError
+from adjoint.core.language import language
+from adjoint.core.tensor import Tensor
+
+#: The public functions that stand beside their cards, by name.
+FUNCTIONS: dict[str, Callable[..., Any]] = {}
+#: What ufuncs mean for Tensors: a card each. `ndarray * Tensor` looks here, so the way is short.
+UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+
+Methods = bool | tuple[str, ...]
+
+
+def listed(x: Any) -> Any:
+    """A list stands for an array: Python's own `+` would lengthen it."""
+    return language.array(x) if isinstance(x, (list, tuple)) else x
+
+
+def function_of(op: Any, name: str, example: str) -> Callable[..., Any]:
+    """A public function for a card: its documentation is the card's, with an example `call -> what it prints`."""
+
+    def unary(input: Any) -> Any:
+        return op(listed(input))
+
+    def binary(input: Any, other: Any) -> Any:
+        return op(listed(input), listed(other))
+
+    def several(*inputs: Any) -> Any:
+        return op(*map(listed, inputs))
+
+    function: Any = {1: unary, 2: binary}.get(getattr(op, "arity", 1), several)
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = "adjoint.ops"
+    function.__doc__ = type(op).__doc__
+    if example:
+        call, printed = example.split(" -> ")
+        function.__doc__ += (
+            f"\n\n    >>> from adjoint import ops, Tensor\n    >>> print(ops.{call})\n    {printed}\n    "
+        )
+    return function
+
+
+def publish(
+    function: Callable[..., Any], names: tuple[str, ...], method: Methods, ufunc: np.ufunc | None, meaning: Any
+) -> None:
+    """Enter a function under its names; with a method of Tensor, and as what a ufunc means, if they are given."""
+    methods = method if isinstance(method, tuple) else names[:1] * method
+    ops = sys.modules["adjoint.ops"]
+    taken = [f"ops.{n}" for n in names if n in FUNCTIONS or hasattr(ops, n)]
+    taken += [f"Tensor.{n}" for n in methods if hasattr(Tensor, n)]
+    if ufunc is not None and ufunc in UFUNCS:
+        taken.append(f"the ufunc {ufunc.__name__}")
+    if taken:
+        raise ArgumentTypeError(f"{names[0]}: there is {taken[0]} already")
+    for name in names:
+        FUNCTIONS[name] = function
+        setattr(ops, name, function)
+    for name in methods:
+        setattr(Tensor, name, function)
+    if ufunc is not None:
+        UFUNCS[ufunc] = meaning
+
+
+def public(
+    *, aliases: tuple[str, ...] = (), method: Methods = False, ufunc: np.ufunc | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: the function is one of `ops`, by its name and its aliases.
+
+    `method=True` makes it a method of Tensor too (or a tuple of names, several), and `ufunc` is NumPy's or SciPy's function
+    that it is the meaning of.
+
+    >>> import adjoint as ad
+    >>> @public(method=True)
+    ... def half(x):
+    ...     return 0.5 * x
+    >>> print(ad.ops.half(3.0), ad.Tensor(3.0).half())
+    1.5 1.5
+    """
+
+    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
+        publish(function, (function.__name__, *aliases), method, ufunc, function)
+        return function
+
+    return enter
