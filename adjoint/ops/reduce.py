@@ -1,16 +1,48 @@
-"""Cards of reductions and running sums."""
+"""Reductions along axes: sums, means, extremes and where they stand, truth of some or all elements."""
 
 from __future__ import annotations
 
+import builtins
+import operator
+import typing
 from dataclasses import dataclass
-from math import log2, prod
+from math import prod
 
-from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, elements, int64, normalize_axis, shape_of, uint64
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.spec import Spec, elements, int64, normalize_axis, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable, Reduction
+
+Axis = int | tuple[int, ...] | None
+
+
+def axes_of(what: str, x: typing.Any, axis: typing.Any) -> tuple[int, ...]:
+    """The axes as sorted non-negative numbers; None or () means all of them."""
+    ndim = len(shape_of(x))
+    if axis is None or (isinstance(axis, tuple) and not axis):
+        return tuple(range(ndim))
+    if isinstance(axis, (tuple, list)):
+        axes = tuple(sorted(normalize_axis(what, operator.index(a), ndim) for a in axis))
+        if len(set(axes)) != len(axes):
+            raise ArgumentError(f"{what}: axis {axis} names an axis twice{called_at()}")
+        return axes
+    return (normalize_axis(what, operator.index(axis), ndim),)
+
+
+def keep(keepdims: typing.Any, keep_dims: typing.Any = False) -> bool:
+    """Whether reduced axes are kept, by the two names that the argument has."""
+    wanted = keep_dims if keepdims is False or keepdims is None else keepdims
+    if wanted is True or wanted is False:
+        return wanted
+    if wanted is None or isinstance(wanted, (int, np.integer, np.bool_)):
+        return bool(wanted)
+    raise ArgumentError(
+        f"keepdims must be True or False, not {wanted!r}. A dtype or out= goes to NumPy's function: np.mean(x, axis, dtype){called_at()}"
+    )
 
 
 @register
@@ -33,6 +65,19 @@ class Sum(Reduction, Linear):
         yield cls((1,)), (draw(0, 3),)
 
 
+def sum(
+    input: typing.Any, axis: Axis = None, dtype: typing.Any = None, keepdims: bool = False, keep_dims: bool = False
+) -> typing.Any:
+    """The sum along an axis, several axes, or all.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
+    [4. 6.]
+    """
+    x = input if dtype is None else F.cast(input, dtype)
+    return card(Sum, axes_of("sum", x, axis), keep(keepdims, keep_dims))(x)
+
+
 @register
 @dataclass(frozen=True)
 class Mean(Reduction, Linear):
@@ -45,7 +90,17 @@ class Mean(Reduction, Linear):
         return x.sum(axis=self.axes, keepdims=self.keepdims) / prod(x.shape[a] for a in self.axes)
 
     def vjp(self, g, y, x):
-        return (self.spread(g / max(prod(shape_of(x)[a] for a in self.axes), 1), x),)
+        return (self.spread(g / builtins.max(prod(shape_of(x)[a] for a in self.axes), 1), x),)
+
+
+def mean(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
+    """The average along an axis, several axes, or all.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.mean(Tensor([1.0, 3.0])))
+    2.0
+    """
+    return card(Mean, axes_of("mean", input, axis), keep(keepdims, keep_dims))(input)
 
 
 class Peak(Reduction):
@@ -85,26 +140,53 @@ class Min(Peak):
         return xp.asarray(x).min(axis=self.axes, keepdims=self.keepdims)
 
 
-@register
-@dataclass(frozen=True)
-class Any(Reduction, NotDifferentiable):
-    """Whether some element along `axes` is true."""
+def _extreme(
+    kind: typing.Any, position: typing.Any, x: typing.Any, axis: typing.Any, keepdims: bool, return_indices: bool
+) -> typing.Any:
+    values = card(kind, axes_of(kind.__name__.lower(), x, axis), keepdims)(x)
+    if not return_indices:
+        return values
+    if not isinstance(axis, (int, np.integer)):
+        raise ArgumentError(f"return_indices needs one axis, an int{called_at()}")
+    where_ = position(x, axis)
+    return values, (F.reshape(where_, shape_of(values)) if keepdims else where_)
 
-    total, reduction = True, "any"
 
-    def eval(self, xp, x):
-        return xp.asarray(x).any(axis=self.axes, keepdims=self.keepdims)
+def max(
+    input: typing.Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    keep_dims: bool = False,
+    return_indices: bool = False,
+) -> typing.Any:
+    """The largest element along an axis, several axes, or all; equal ones share the derivative evenly.
+
+    >>> import adjoint as ad
+    >>> print(ad.grad(ad.ops.max)(ad.Tensor([1.0, 3.0, 3.0])))
+    [0.  0.5 0.5]
+    """
+    return _extreme(Max, argmax, input, axis, keep(keepdims, keep_dims), return_indices)
 
 
-@register
-@dataclass(frozen=True)
-class All(Reduction, NotDifferentiable):
-    """Whether every element along `axes` is true."""
+def min(
+    input: typing.Any,
+    axis: Axis = None,
+    keepdims: bool = False,
+    *,
+    keep_dims: bool = False,
+    return_indices: bool = False,
+) -> typing.Any:
+    """The smallest element along an axis, several axes, or all; equal ones share the derivative evenly.
 
-    total, reduction = True, "all"
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.min(Tensor([3.0, 1.0, 2.0])))
+    1.0
+    """
+    return _extreme(Min, argmin, input, axis, keep(keepdims, keep_dims), return_indices)
 
-    def eval(self, xp, x):
-        return xp.asarray(x).all(axis=self.axes, keepdims=self.keepdims)
+
+amax, amin = max, min
 
 
 @dataclass(frozen=True)
@@ -151,135 +233,73 @@ class ArgMin(Position):
         return xp.argmin(x, axis=self.axis)
 
 
-@dataclass(frozen=True)
-class AlongAxis:
-    """Ops along one `axis` that keep the shape."""
-
-    axis: int
-
-    def flops(self, y, x):
-        return elements(y)
-
-    def infer(self, x):
-        normalize_axis(self, self.axis, x.ndim)
-        return Spec(x.shape, x.dtype)
-
-    @classmethod
-    def errors(cls):
-        yield cls(2), (Spec((3, 3)),), "outside the input's 2 axes"
+def _position(kind: typing.Any, x: typing.Any, axis: int | None, keepdims: bool) -> typing.Any:
+    keepdims = keep(keepdims)
+    if axis is None:
+        flat = card(kind, 0)(F.reshape(x, (int(np.prod(shape_of(x))),)))
+        return F.reshape(flat, (1,) * len(shape_of(x))) if keepdims else flat
+    a = normalize_axis(kind.__name__.lower(), axis, len(shape_of(x)))
+    found = card(kind, a)(x)
+    return F.reshape(found, (*shape_of(x)[:a], 1, *shape_of(x)[a + 1 :])) if keepdims else found
 
 
-@register
-@dataclass(frozen=True)
-class ArgSort(AlongAxis, NotDifferentiable):
-    """The permutation that sorts `axis`; equal elements keep their order."""
+def argmax(input: typing.Any, axis: int | None = None, keepdims: bool = False) -> typing.Any:
+    """The position of the first largest element, along an axis or in the flattened input.
 
-    axis: int
-    descending: bool = False
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.argmax(Tensor([1.0, 3.0, 2.0])))
+    1
+    """
+    return _position(ArgMax, input, axis, keepdims)
 
-    def flops(self, y, x):
-        n = elements(x)
-        return int(2 * n * log2(max(n, 2)))
 
-    def infer(self, x):
-        return Spec(super().infer(x).shape, int64)
+def argmin(input: typing.Any, axis: int | None = None, keepdims: bool = False) -> typing.Any:
+    """The position of the first smallest element, along an axis or in the flattened input.
 
-    def eval(self, xp, x):
-        if not self.descending:
-            return xp.argsort(x, axis=self.axis, stable=True)
-        # Sorting the reversed array and counting from its end keeps the order of equal elements.
-        size = x.shape[self.axis]
-        order = xp.argsort(xp.flip(x, self.axis), axis=self.axis, stable=True)
-        return size - 1 - xp.flip(order, self.axis)
-
-    def vmap(self, dims, x):
-        return ArgSort(self.axis + 1, self.descending)(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(0), (draw(5),)
-        yield cls(1, True), (draw(2, 4),)
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.argmin(Tensor([3.0, 1.0, 2.0])))
+    1
+    """
+    return _position(ArgMin, input, axis, keepdims)
 
 
 @register
 @dataclass(frozen=True)
-class ArgPartition(AlongAxis, NotDifferentiable):
-    """A permutation that puts the elements of `kth` along `axis` where sorting would, smaller ones before them."""
+class Any(Reduction, NotDifferentiable):
+    """Whether some element along `axes` is true."""
 
-    axis: int
-    kth: tuple[int, ...] = (0,)
-
-    def infer(self, x):
-        size = super().infer(x).shape[self.axis]
-        if any(not -size <= k < size for k in self.kth):
-            raise ShapeError(f"{self}: kth is outside the {size} elements of axis {self.axis}")
-        return Spec(x.shape, int64)
+    total, reduction = True, "any"
 
     def eval(self, xp, x):
-        return xp.argpartition(x, self.kth if len(self.kth) > 1 else self.kth[0], axis=self.axis)
+        return xp.asarray(x).any(axis=self.axes, keepdims=self.keepdims)
 
-    def vmap(self, dims, x):
-        return ArgPartition(self.axis + 1, self.kth)(batch_front(x, dims[0]))
 
-    @classmethod
-    def samples(cls, draw):
-        yield cls(0, (2,)), (draw(5),)
-        yield cls(1, (0, 2)), (draw(2, 4),)
+def any(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
+    """Whether some element is true or not zero.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.any(Tensor([False, True])))
+    True
+    """
+    return card(Any, axes_of("any", input, axis), keep(keepdims, keep_dims))(input)
 
 
 @register
 @dataclass(frozen=True)
-class CumArgMax(AlongAxis, NotDifferentiable):
-    """Where the largest element so far stands, along `axis`; of equal ones the last."""
+class All(Reduction, NotDifferentiable):
+    """Whether every element along `axes` is true."""
 
-    axis: int
-
-    def infer(self, x):
-        return Spec(super().infer(x).shape, int64)
+    total, reduction = True, "all"
 
     def eval(self, xp, x):
-        peaks = xp.maximum.accumulate(x, axis=self.axis)
-        shape = [1] * x.ndim
-        shape[self.axis] = -1
-        here = xp.arange(x.shape[self.axis]).reshape(shape)
-        found = xp.where((x == peaks) | (x != x), here, 0)
-        return xp.maximum.accumulate(found, axis=self.axis)
-
-    def vmap(self, dims, x):
-        return CumArgMax(self.axis + 1)(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(0), (draw(5),)
-        yield cls(1), (draw(2, 4),)
+        return xp.asarray(x).all(axis=self.axes, keepdims=self.keepdims)
 
 
-@register
-@dataclass(frozen=True)
-class CumSum(AlongAxis, Linear):
-    """Running sum along `axis`, from the end if `reverse`."""
+def all(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
+    """Whether every element is true or not zero.
 
-    axis: int
-    reverse: bool = False
-
-    complex, total = True, True
-
-    def infer(self, x):
-        return Spec(super().infer(x).shape, {"b": int64, "i": int64, "u": uint64}.get(x.dtype.kind, x.dtype))
-
-    def eval(self, xp, x):
-        if self.reverse:
-            return xp.flip(xp.cumsum(xp.flip(x, self.axis), axis=self.axis), self.axis)
-        return xp.cumsum(x, axis=self.axis)
-
-    def vjp(self, g, y, x):
-        return (CumSum(self.axis, not self.reverse)(g),)  # the transpose sums the other way
-
-    def vmap(self, dims, x):
-        return CumSum(self.axis + 1, self.reverse)(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(0), (draw(4),)
-        yield cls(1, True), (draw(2, 3),)
-        yield cls(0), (draw(0, 2),)
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.all(Tensor([False, True])))
+    False
+    """
+    return card(All, axes_of("all", input, axis), keep(keepdims, keep_dims))(input)

@@ -17,9 +17,9 @@ import numpy as np
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, bool_, float32, float64, int32, int64
 from adjoint.graph.node import Builder, Graph, Node
+from adjoint.ops import along_axis, joining, slicing
 from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
-from adjoint.ops import joining, slicing
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
 from adjoint.ops.contract import MatMul
@@ -107,7 +107,7 @@ class GraphWriter(KernelSteps):
     def build(self, op: Any, *inputs: Node) -> Node:
         """The node, held to small numbers."""
         node = self.builder.build(op, inputs)
-        grows = isinstance(op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, r.CumSum, MatMul, ScatterAdd))
+        grows = isinstance(op, (a.Mul, a.Add, a.Sub, a.MaskedMul, r.Sum, along_axis.CumSum, MatMul, ScatterAdd))
         return self.held(node) if grows else node
 
     def held(self, node: Node) -> Node:
@@ -247,8 +247,8 @@ class GraphWriter(KernelSteps):
         if not prod(x.shape) or not x.ndim:
             return None
         axis = self.random.randrange(x.ndim)
-        ops: tuple[Any, ...] = (r.CumSum(axis), r.CumSum(axis, True))
-        ops += () if self.real else (r.ArgMax(axis), r.ArgMin(axis), r.CumArgMax(axis))
+        ops: tuple[Any, ...] = (along_axis.CumSum(axis), along_axis.CumSum(axis, True))
+        ops += () if self.real else (r.ArgMax(axis), r.ArgMin(axis), along_axis.CumArgMax(axis))
         return self.build(self.choice(ops), x)
 
     def lookup(self) -> Node | None:

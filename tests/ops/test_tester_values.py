@@ -8,9 +8,10 @@ import pytest
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, complex64, dtype_of, float16, float32, is_half
 from adjoint.ops import language as F
+from adjoint.ops.along_axis import CumSum
 from adjoint.ops.arithmetic import Abs, Mul
 from adjoint.ops.joining import Split
-from adjoint.ops.reduce import CumSum, Sum
+from adjoint.ops.reduce import Sum
 from adjoint.ops.slicing import Flip
 from adjoint.ops.transcendental import Exp, Relu, Softplus, Sqrt
 from adjoint.ops.trigonometric import Tanh

@@ -1,5 +1,6 @@
 """The public functions, MindSpore's names first, composed of the cards. One file a family."""
 
+from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
 from adjoint.ops.functional.activation import (  # fmt: skip
     celu,
     elu,
@@ -298,33 +299,7 @@ from adjoint.ops.functional.random import (  # fmt: skip
     shuffle,
     uniform,
 )
-from adjoint.ops.functional.reduction import (  # fmt: skip
-    all,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    argsort,
-    count_nonzero,
-    cummax,
-    cummin,
-    cumprod,
-    cumsum,
-    logsumexp,
-    max,
-    mean,
-    median,
-    min,
-    prod,
-    ptp,
-    quantile,
-    sort,
-    std,
-    sum,
-    topk,
-    var,
-)
+from adjoint.ops.functional.reduction import count_nonzero, cumprod, logsumexp, median, prod, ptp, quantile, std, var
 from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
@@ -364,6 +339,7 @@ from adjoint.ops.movement import (
     transpose,
     unsqueeze,
 )
+from adjoint.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, sum
 from adjoint.ops.slicing import flip, slice_axis
 from adjoint.ops.stacking import array, stack, unbind, unstack
 

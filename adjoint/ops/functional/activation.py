@@ -11,8 +11,9 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
-from adjoint.ops.functional.reduction import _exponentials, _in_single, axes_of, sum
+from adjoint.ops.functional.reduction import exponentials, in_single
 from adjoint.ops.joining import split
+from adjoint.ops.reduce import axes_of, sum
 from adjoint.ops.special import erf
 
 
@@ -223,7 +224,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, 0))
 
 
-@_in_single
+@in_single
 def softmax(input: Any, axis: int = -1) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow.
 
@@ -231,11 +232,11 @@ def softmax(input: Any, axis: int = -1) -> Any:
     >>> print(ops.softmax(Tensor([1000.0, 1000.0])))
     [0.5 0.5]
     """
-    _, _, powers, total = _exponentials(input, axes_of("softmax", input, axis))
+    _, _, powers, total = exponentials(input, axes_of("softmax", input, axis))
     return powers / total
 
 
-@_in_single
+@in_single
 def log_softmax(input: Any, axis: int = -1) -> Any:
     """log(softmax(x)) along an axis, without overflow.
 
@@ -243,7 +244,7 @@ def log_softmax(input: Any, axis: int = -1) -> Any:
     >>> print(ops.log_softmax(Tensor([0.0, -1000.0])))
     [    0. -1000.]
     """
-    _, below, _, total = _exponentials(input, axes_of("log_softmax", input, axis))
+    _, below, _, total = exponentials(input, axes_of("log_softmax", input, axis))
     return below - _t.log(total)
 
 
@@ -271,7 +272,7 @@ def glu(x: Any, axis: int = -1) -> Any:
     return a * _t.sigmoid(b)
 
 
-@_in_single
+@in_single
 def normalize(input: Any, axis: int = -1, eps: float = 1e-12) -> Any:
     """The input divided by its 2-norm along an axis, which counts as at least `eps`.
 

@@ -14,9 +14,9 @@ from adjoint.ops.contract import matmul, swap_last
 from adjoint.ops.functional.activation import softmax
 from adjoint.ops.functional.index import take
 from adjoint.ops.functional.random import dropout
-from adjoint.ops.functional.reduction import any
 from adjoint.ops.index import index_array
 from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, stop_gradient
+from adjoint.ops.reduce import any
 
 
 def scaled_dot_product_attention(

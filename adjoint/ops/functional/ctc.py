@@ -15,11 +15,12 @@ from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
+from adjoint.ops.along_axis import cumsum
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import isinf, logical_and, maximum, not_equal
 from adjoint.ops.functional.index import getitem, setitem, take
 from adjoint.ops.functional.loss import reduced
-from adjoint.ops.functional.reduction import cumsum, logsumexp
+from adjoint.ops.functional.reduction import logsumexp
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape

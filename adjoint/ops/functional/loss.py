@@ -18,9 +18,9 @@ from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp, xlogy
 from adjoint.ops.functional.index import take
-from adjoint.ops.functional.reduction import mean, sum
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.language import reshape, stop_gradient
+from adjoint.ops.reduce import mean, sum
 from adjoint.ops.stacking import array
 
 REGISTRY = "__warningregistry__"  # where Python keeps the warnings that a module has been given

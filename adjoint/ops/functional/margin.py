@@ -14,8 +14,8 @@ from adjoint.ops.functional.elementwise import maximum, minimum
 from adjoint.ops.functional.index import take
 from adjoint.ops.functional.loss import binary_cross_entropy_with_logits, reduced, same_shape
 from adjoint.ops.functional.norms import vector_norm
-from adjoint.ops.functional.reduction import mean, sum
 from adjoint.ops.movement import expand_dims
+from adjoint.ops.reduce import mean, sum
 
 
 def hinge_embedding_loss(inputs: Any, targets: Any, margin: float = 1.0, reduction: str = "mean") -> Any:

@@ -8,8 +8,9 @@ from typing import Any
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, shape_of
 from adjoint.ops import transcendental as _t
-from adjoint.ops.functional.reduction import _in_single, mean
+from adjoint.ops.functional.reduction import in_single
 from adjoint.ops.language import cast, reshape
+from adjoint.ops.reduce import mean
 
 
 def _moments(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
@@ -43,7 +44,7 @@ def _channel_shape(what: str, x: Any, **vectors: Any) -> tuple[int, ...]:
     return (shape[1], *(1,) * (len(shape) - 2))
 
 
-@_in_single
+@in_single
 def layer_norm(
     input: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -65,7 +66,7 @@ def layer_norm(
     return _scaled(_standard(input, *_moments(input, axes), eps), weight, bias, inner)
 
 
-@_in_single
+@in_single
 def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """An input (N, C, ...) normalised for each sample over groups of its channels; weight and bias are by channel.
 
@@ -82,7 +83,7 @@ def group_norm(input: Any, num_groups: int, weight: Any = None, bias: Any = None
     return _scaled(reshape(x, (n, channels, *space)), weight, bias, across)
 
 
-@_in_single
+@in_single
 def instance_norm(input: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> Any:
     """An input (N, C, *space) normalised for each sample and channel over the axes in space.
 
@@ -111,7 +112,7 @@ def rms_norm(x: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
     if not inner or first < 0 or shape[first:] != inner:
         raise ShapeError(f"rms_norm: the shape {shape} does not end in that of gamma, {inner}{called_at()}")
 
-    @_in_single
+    @in_single
     def normalised(x: Any) -> Any:
         square = mean(x * x, tuple(range(first, len(shape))), keepdims=True)
         return x / _t.sqrt(square + epsilon) * gamma
@@ -161,7 +162,7 @@ def batch_norm(
             f"batch_norm: outside of training running_mean and running_var are needed; or say training=True{called_at()}"
         )
 
-    @_in_single
+    @in_single
     def normalised(x: Any) -> Any:
         centre, variance = (reshape(v, across) for v in (running_mean, running_var))
         return _scaled(_standard(x, centre, variance, eps), weight, bias, across)

@@ -14,12 +14,11 @@ from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.decompose import SVDVals
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.functional.reduction import axes_of
 from adjoint.ops.language import cast, div, equal, expand_last, greater, mul, not_equal, real, reshape, sum_axes, where
 from adjoint.ops.linalg import Inv, epsilon, real_dtype
 from adjoint.ops.movement import moveaxis
 from adjoint.ops.reduce import Any as AnyTrue
-from adjoint.ops.reduce import Max, Min, Sum
+from adjoint.ops.reduce import Max, Min, Sum, axes_of
 from adjoint.ops.stacking import array
 
 Axis = int | tuple[int, ...] | None

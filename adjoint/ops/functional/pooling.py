@@ -15,9 +15,10 @@ from adjoint.ops.card import card
 from adjoint.ops.conv import Padding, covered
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
 from adjoint.ops.functional.index import take
-from adjoint.ops.functional.reduction import _in_single, amax, mean
+from adjoint.ops.functional.reduction import in_single
 from adjoint.ops.joining import concat
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, SumPool
+from adjoint.ops.reduce import amax, mean
 from adjoint.ops.slicing import slice_axis
 
 
@@ -109,7 +110,7 @@ def max_pool3d(
 # ---------------------------------------------------------------- averages
 
 
-@_in_single
+@in_single
 def _average(
     x: Any, what: str, rank: int, window: Any, stride: Any, padding: Any, ceil_mode: bool, include: bool, divisor: Any
 ) -> Any:
@@ -216,7 +217,7 @@ def adaptive_avg_pool1d(input: Any, output_size: Any) -> Any:
     >>> print(ops.adaptive_avg_pool1d(Tensor([[[1.0, 2.0, 6.0]]]), 2))
     [[[1.5 4. ]]]
     """
-    return _in_single(lambda x: _adaptive("adaptive_avg_pool1d", 1, x, output_size, mean))(input)
+    return in_single(lambda x: _adaptive("adaptive_avg_pool1d", 1, x, output_size, mean))(input)
 
 
 def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
@@ -226,7 +227,7 @@ def adaptive_avg_pool2d(input: Any, output_size: Any) -> Any:
     >>> ops.adaptive_avg_pool2d(ops.ones((1, 3, 7, 5)), (2, None)).shape
     (1, 3, 2, 5)
     """
-    return _in_single(lambda x: _adaptive("adaptive_avg_pool2d", 2, x, output_size, mean))(input)
+    return in_single(lambda x: _adaptive("adaptive_avg_pool2d", 2, x, output_size, mean))(input)
 
 
 def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
@@ -236,7 +237,7 @@ def adaptive_avg_pool3d(input: Any, output_size: Any) -> Any:
     >>> ops.adaptive_avg_pool3d(ops.ones((1, 3, 4, 4, 4)), 2).shape
     (1, 3, 2, 2, 2)
     """
-    return _in_single(lambda x: _adaptive("adaptive_avg_pool3d", 3, x, output_size, mean))(input)
+    return in_single(lambda x: _adaptive("adaptive_avg_pool3d", 3, x, output_size, mean))(input)
 
 
 def adaptive_max_pool1d(input: Any, output_size: Any) -> Any:
@@ -304,7 +305,7 @@ def interpolate(
         size = [int(n * s) for n, s in zip(space, scales, strict=True)]
     sizes = sizes_of("interpolate", "size", size, len(space))
     if mode == "area":
-        return _in_single(lambda x: _adaptive("interpolate", len(space), x, sizes, mean))(input)
+        return in_single(lambda x: _adaptive("interpolate", len(space), x, sizes, mean))(input)
     for axis, (n, m, scale) in enumerate(zip(space, sizes, scales, strict=True), 2):
         if mode == "nearest":
             at = (np.arange(m) / scale).astype(int) if scale else np.arange(m) * n // m

@@ -19,10 +19,10 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.random import PROGRAM, first_counter, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
+from adjoint.ops.along_axis import argsort, cumsum
 from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
 from adjoint.ops.functional.index import take
-from adjoint.ops.functional.reduction import argmax, argsort, cumsum
 from adjoint.ops.language import (
     bitwise_and,
     cast,
@@ -36,6 +36,7 @@ from adjoint.ops.language import (
     where,
 )
 from adjoint.ops.random import Bits
+from adjoint.ops.reduce import argmax
 from adjoint.ops.trigonometric import cos
 
 #: Bits of a number below 1 in each dtype; in others the sample is made in float32.

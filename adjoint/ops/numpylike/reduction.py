@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
+from adjoint.ops import along_axis
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import reduce as _r
@@ -178,7 +179,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """As numpy.cumsum."""
     x, axis = one_axis("cumsum", _widened(tensor(a), dtype), axis)
-    return stored(out, card(_r.CumSum, axis, False)(x))
+    return stored(out, card(along_axis.CumSum, axis, False)(x))
 
 
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

@@ -14,6 +14,7 @@ from adjoint.core.spec import normalize_axis
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
+from adjoint.ops.along_axis import ArgPartition
 from adjoint.ops.card import card
 from adjoint.ops.functional.index import getitem, setitem
 from adjoint.ops.language import (
@@ -39,7 +40,6 @@ from adjoint.ops.numpylike.common import (
     tensor,
     tensors,
 )
-from adjoint.ops.reduce import ArgPartition
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:

@@ -16,10 +16,10 @@ from adjoint.backends.native.compiler import Program
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph, Node
+from adjoint.ops import along_axis, slicing
 from adjoint.ops import arithmetic as a
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
-from adjoint.ops import slicing
 from adjoint.ops import transcendental as t
 from adjoint.testing.random_graphs import random_graph
 
@@ -163,8 +163,10 @@ def test_positions_and_running_sums() -> None:
     params = [builder.param(Spec((4, 5, 3), d)) for d in (f8, i4, b1)]
     outputs = []
     for x in params:
-        outputs += [builder.build(op(axis), [x]) for op in (r.ArgMax, r.ArgMin, r.CumSum) for axis in (0, 1, -1)]
-        outputs += [builder.build(r.CumSum(1, True), [x])]
+        outputs += [
+            builder.build(op(axis), [x]) for op in (r.ArgMax, r.ArgMin, along_axis.CumSum) for axis in (0, 1, -1)
+        ]
+        outputs += [builder.build(along_axis.CumSum(1, True), [x])]
         outputs += [builder.build(r.ArgMax(0), [builder.build(m.Reshape((60,)), [x])])]
     values = [whole_numbers((4, 5, 3), p.dtype) for p in params]
     values[0][1, 2], values[0][2, 2, 1], values[0][3, 0, 0], values[0][0, 0, 0] = np.nan, np.inf, -np.inf, -0.0

@@ -9,7 +9,8 @@ from typing import Any
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.core.spec import bool_, int64
 from adjoint.graph.node import Node
-from adjoint.ops.reduce import ArgMax, ArgMin, CumSum
+from adjoint.ops.along_axis import CumSum
+from adjoint.ops.reduce import ArgMax, ArgMin
 
 
 def _each_line(frame: Any, x: Node, axis: int, write: Callable[[Any, Any], None]) -> None:

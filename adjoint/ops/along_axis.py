@@ -1,0 +1,232 @@
+"""Ops along one axis that keep its length: sorted and running values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.spec import Spec, dtype_of, elements, int64, normalize_axis, shape_of, uint64
+from adjoint.ops.broadcast import batch_front
+from adjoint.ops.card import card, register
+from adjoint.ops.families import Linear, NotDifferentiable
+from adjoint.ops.index import take_along_axis
+from adjoint.ops.language import bitwise_not, cast, reshape
+from adjoint.ops.slicing import slice_axis
+
+
+@dataclass(frozen=True)
+class AlongAxis:
+    """Ops along one `axis` that keep the shape."""
+
+    axis: int
+
+    def flops(self, y, x):
+        return elements(y)
+
+    def infer(self, x):
+        normalize_axis(self, self.axis, x.ndim)
+        return Spec(x.shape, x.dtype)
+
+    @classmethod
+    def errors(cls):
+        yield cls(2), (Spec((3, 3)),), "outside the input's 2 axes"
+
+
+@register
+@dataclass(frozen=True)
+class ArgSort(AlongAxis, NotDifferentiable):
+    """The permutation that sorts `axis`; equal elements keep their order."""
+
+    axis: int
+    descending: bool = False
+
+    def flops(self, y, x):
+        n = elements(x)
+        return int(2 * n * log2(max(n, 2)))
+
+    def infer(self, x):
+        return Spec(super().infer(x).shape, int64)
+
+    def eval(self, xp, x):
+        if not self.descending:
+            return xp.argsort(x, axis=self.axis, stable=True)
+        # Sorting the reversed array and counting from its end keeps the order of equal elements.
+        size = x.shape[self.axis]
+        order = xp.argsort(xp.flip(x, self.axis), axis=self.axis, stable=True)
+        return size - 1 - xp.flip(order, self.axis)
+
+    def vmap(self, dims, x):
+        return ArgSort(self.axis + 1, self.descending)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0), (draw(5),)
+        yield cls(1, True), (draw(2, 4),)
+
+
+def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
+    """The permutation that sorts an axis; equal elements keep their order.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.argsort(Tensor([3.0, 1.0, 2.0])))
+    [1 2 0]
+    """
+    return card(ArgSort, normalize_axis("argsort", axis, len(shape_of(input))), descending)(input)
+
+
+def sort(input: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
+    """The elements of an axis in order, and where each came from.
+
+    >>> from adjoint import ops, Tensor
+    >>> values, positions = ops.sort(Tensor([3.0, 1.0, 2.0]))
+    >>> print(values, positions)
+    [1. 2. 3.] [1 2 0]
+    """
+    order = argsort(input, axis, descending)
+    return take_along_axis(input, order, axis), order
+
+
+def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+    """The k largest (or smallest) elements of an axis, by default the last, in order, and their positions.
+
+    >>> from adjoint import ops, Tensor
+    >>> values, positions = ops.topk(Tensor([3.0, 1.0, 2.0]), 2)
+    >>> print(values, positions)
+    [3. 2.] [0 2]
+    """
+    axis = normalize_axis("topk", -1 if dim is None else dim, len(shape_of(input)))
+    if not 0 <= k <= shape_of(input)[axis]:
+        raise ArgumentError(f"topk: k={k} of an axis with {shape_of(input)[axis]} elements{called_at()}")
+    order = slice_axis(argsort(input, axis, largest), axis, 0, k)
+    return take_along_axis(input, order, axis), order
+
+
+@register
+@dataclass(frozen=True)
+class ArgPartition(AlongAxis, NotDifferentiable):
+    """A permutation that puts the elements of `kth` along `axis` where sorting would, smaller ones before them."""
+
+    axis: int
+    kth: tuple[int, ...] = (0,)
+
+    def infer(self, x):
+        size = super().infer(x).shape[self.axis]
+        if any(not -size <= k < size for k in self.kth):
+            raise ShapeError(f"{self}: kth is outside the {size} elements of axis {self.axis}")
+        return Spec(x.shape, int64)
+
+    def eval(self, xp, x):
+        return xp.argpartition(x, self.kth if len(self.kth) > 1 else self.kth[0], axis=self.axis)
+
+    def vmap(self, dims, x):
+        return ArgPartition(self.axis + 1, self.kth)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0, (2,)), (draw(5),)
+        yield cls(1, (0, 2)), (draw(2, 4),)
+
+
+@register
+@dataclass(frozen=True)
+class CumSum(AlongAxis, Linear):
+    """Running sum along `axis`, from the end if `reverse`."""
+
+    axis: int
+    reverse: bool = False
+
+    complex, total = True, True
+
+    def infer(self, x):
+        return Spec(super().infer(x).shape, {"b": int64, "i": int64, "u": uint64}.get(x.dtype.kind, x.dtype))
+
+    def eval(self, xp, x):
+        if self.reverse:
+            return xp.flip(xp.cumsum(xp.flip(x, self.axis), axis=self.axis), self.axis)
+        return xp.cumsum(x, axis=self.axis)
+
+    def vjp(self, g, y, x):
+        return (CumSum(self.axis, not self.reverse)(g),)  # the transpose sums the other way
+
+    def vmap(self, dims, x):
+        return CumSum(self.axis + 1, self.reverse)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0), (draw(4),)
+        yield cls(1, True), (draw(2, 3),)
+        yield cls(0), (draw(0, 2),)
+
+
+def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
+    """Running sum along an axis, or of the flattened input.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.cumsum(Tensor([1.0, 2.0, 3.0]), 0))
+    [1. 3. 6.]
+    """
+    x = x if dtype is None else cast(x, dtype)
+    x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumsum", axis, len(shape_of(x))))
+    return card(CumSum, axis, False)(x)
+
+
+def flatten_all(x: Any) -> Any:
+    """All axes in one."""
+    return reshape(x, (int(np.prod(shape_of(x))),))
+
+
+@register
+@dataclass(frozen=True)
+class CumArgMax(AlongAxis, NotDifferentiable):
+    """Where the largest element so far stands, along `axis`; of equal ones the last."""
+
+    axis: int
+
+    def infer(self, x):
+        return Spec(super().infer(x).shape, int64)
+
+    def eval(self, xp, x):
+        peaks = xp.maximum.accumulate(x, axis=self.axis)
+        shape = [1] * x.ndim
+        shape[self.axis] = -1
+        here = xp.arange(x.shape[self.axis]).reshape(shape)
+        found = xp.where((x == peaks) | (x != x), here, 0)
+        return xp.maximum.accumulate(found, axis=self.axis)
+
+    def vmap(self, dims, x):
+        return CumArgMax(self.axis + 1)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0), (draw(5),)
+        yield cls(1), (draw(2, 4),)
+
+
+def cummax(input: Any, axis: int) -> tuple[Any, Any]:
+    """The largest element so far along an axis, and its position.
+
+    >>> from adjoint import ops, Tensor
+    >>> values, positions = ops.cummax(Tensor([1.0, 3.0, 2.0]), 0)
+    >>> print(values, positions)
+    [1. 3. 3.] [0 1 1]
+    """
+    axis = normalize_axis("cummax", axis, len(shape_of(input)))
+    positions = card(CumArgMax, axis)(input)
+    return take_along_axis(input, positions, axis), positions
+
+
+def cummin(input: Any, axis: int) -> tuple[Any, Any]:
+    """The smallest element so far along an axis, and its position.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.cummin(Tensor([2.0, 3.0, 1.0]), 0)[0])
+    [2. 2. 1.]
+    """
+    axis = normalize_axis("cummin", axis, len(shape_of(input)))
+    opposite = bitwise_not(input) if dtype_of(input).kind in "biu" else -input
+    positions = card(CumArgMax, axis)(opposite)
+    return take_along_axis(input, positions, axis), positions
