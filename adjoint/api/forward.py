@@ -28,7 +28,8 @@ from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.transforms.dual import Dual
-from adjoint.transforms.tape import Tape, sweep_forward
+from adjoint.transforms.dual import push as push_recorded
+from adjoint.transforms.tape import Tape
 
 
 def _paired(what: str, inputs: Any, tangents: Any) -> tuple[list[Input], list[list[Any]]]:
@@ -124,7 +125,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
         ys, rebuild = tree.flatten(out)
         roots = [y._extra for y in ys if isinstance(y, Value) and y._trace is tape]
         seeds = dict(zip(nodes, (t for ts in vectors for t in ts), strict=True))
-        found = sweep_forward(seeds, roots)
+        found = push_recorded(seeds, roots)
         mine = [found.get(y._extra, ZERO) if isinstance(y, Value) and y._trace is tape else ZERO for y in ys]
         return rebuild([finished(t, y) for t, y in zip(mine, ys, strict=True)])
 

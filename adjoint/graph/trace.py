@@ -152,7 +152,10 @@ def traced(
     tracer.inner, tracer.replays = True, replayed
     inputs = [tracer.param(s, "", m) for s, m in zip_longest(specs, numbers)]
     try:
-        with context.setting(context.branch, tracer if branch else context.branch.get()):
+        with (
+            context.setting(context.branch, tracer if branch else context.branch.get()),
+            context.setting(context.tracer, tracer if replayed else context.tracer.get()),
+        ):
             results = fn(*inputs)
             outputs = [tracer.node(y) for y in results]
     finally:

@@ -1,7 +1,9 @@
-"""Forward mode: dual numbers. A tangent rides along with each value."""
+"""Forward mode: dual numbers carry a tangent beside each value; `push` takes tangents through what a tape has recorded."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.transforms.tape import Record, ResultRecord
 
 
 class Dual(Trace):
@@ -56,3 +59,32 @@ class Dual(Trace):
             parts = t if type(t) is tuple else (ZERO,) * len(y)
             return tuple(make(v, self, s) if s is not ZERO else wrap(v) for v, s in zip(y, parts, strict=True))
         return wrap(y) if t is ZERO else make(y, self, t)
+
+
+def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]:
+    """Tangents of the roots, given those of some inputs: what a tape has recorded, read in the order it was made."""
+    tangents: dict[Record, Any] = dict(seeds)
+    with np.errstate(all="ignore"):
+        for record in _reachable(roots):
+            if isinstance(record, ResultRecord):
+                t = tangents.get(record.call, ZERO)
+                tangents[record] = ZERO if t is ZERO else t[record.index]
+            elif record.op is not None:
+                ts = [ZERO if p is None else tangents.get(p, ZERO) for p in record.parents]
+                active = any(t is not ZERO for t in ts)
+                tangents[record] = record.op.jvp(ts, record.y, *record.xs) if active else ZERO
+    return tangents
+
+
+def _reachable(roots: Iterable[Record]) -> list[Record]:
+    """The roots and all they depend on, in the order they were made."""
+    found: set[Record] = set()
+    stack = list(roots)
+    while stack:
+        record = stack.pop()
+        if record not in found:
+            found.add(record)
+            for parent in record.parents:
+                if parent is not None:
+                    stack.append(parent)
+    return sorted(found, key=attrgetter("order"))

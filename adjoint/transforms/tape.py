@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from itertools import count
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
 
 _next_order = count().__next__
-_by_order = attrgetter("order")
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
 _new = Tensor.__new__
@@ -106,22 +104,22 @@ class Tape(Trace):
         values: list[Any] = []
         plain = True
         for x in xs:
-            node = None
+            record = None
             if isinstance(x, Value):
                 trace = x._trace
                 if trace is self:
-                    node, x = x._extra, x._value
+                    record, x = x._extra, x._value
                 elif trace is base:
                     x = x._value
                 if isinstance(x, Value):
                     plain = False
-                    if node is None:  # the user's own Tensor: `x[i] = v` may change it before the sweep
+                    if record is None:  # the user's own Tensor: `x[i] = v` may change it before the sweep
                         x = snapshot(x)
             elif isinstance(x, np.ndarray):
                 if x.dtype.hasobject:
                     return op(*gathered(xs))
                 x = kept(x)  # the user may write to it before the sweep
-            parents.append(node)
+            parents.append(record)
             values.append(x)
         if plain:
             try:
@@ -142,36 +140,22 @@ class Tape(Trace):
         return result
 
 
-def reachable(roots: Iterable[Record]) -> list[Record]:
-    """The roots and all they depend on, in the order they were made."""
-    found: set[Record] = set()
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node not in found:
-            found.add(node)
-            for parent in node.parents:
-                if parent is not None:
-                    stack.append(parent)
-    return sorted(found, key=_by_order)
-
-
 def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> dict[Record, Any]:
-    """Cotangents of the tape's inputs (and of the nodes to `keep`), given those of some results.
+    """Cotangents of the tape's inputs (and of the records to `keep`), given those of some results.
 
-    Nodes are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
+    Records are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
     freed as the sweep goes on, if nothing else holds it. `seeds` is emptied for the same reason.
     """
     grads: dict[int, Any] = {}
-    nodes: dict[int, Record] = {}
+    records: dict[int, Record] = {}
     heap: list[int] = []
     results: dict[Record, Any] = {}
 
-    def add(node: Record, g: Any) -> None:
-        key = node.order
+    def add(record: Record, g: Any) -> None:
+        key = record.order
         held = grads.get(key)
         if held is None:
-            grads[key], nodes[key] = g, node
+            grads[key], records[key] = g, record
             heappush(heap, -key)
         else:
             grads[key] = g + held if type(g) is Scattered else held + g
@@ -181,33 +165,33 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
     with np.errstate(all="ignore"):
         while heap:
             key = -heappop(heap)
-            node, g = nodes.pop(key), grads.pop(key)
+            record, g = records.pop(key), grads.pop(key)
             if type(g) is Scattered:
                 g = g.dense()
-            if node.hooks:
-                g = _hooked(node, g)
-            if keep is not None and node in keep:
-                results[node] = g
-            if type(node.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
-                (source,) = node.parents
+            if record.hooks:
+                g = _hooked(record, g)
+            if keep is not None and record in keep:
+                results[record] = g
+            if type(record.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
+                (source,) = record.parents
                 if source is not None:
-                    add(source, Scattered(node.xs[0], node.op.key, g))
-            elif node.op is not None:
-                g = _filled(g, node.y) if type(node.y) is tuple and not node.op.takes_zero else g
-                for parent, c in zip(node.parents, node.op.vjp(g, node.y, *node.xs), strict=True):
+                    add(source, Scattered(record.xs[0], record.op.key, g))
+            elif record.op is not None:
+                g = _filled(g, record.y) if type(record.y) is tuple and not record.op.takes_zero else g
+                for parent, c in zip(record.parents, record.op.vjp(g, record.y, *record.xs), strict=True):
                     if parent is not None:  # only the cotangents that are wanted
                         if callable(c):
                             c = c()
                         if c is not ZERO:
                             add(parent, c)
-            elif isinstance(node, ResultRecord):
-                call, i = node.call, node.index
+            elif isinstance(record, ResultRecord):
+                call, i = record.call, record.index
                 if call.order not in grads:
                     add(call, [ZERO] * len(call.y))
                 parts = grads[call.order]
                 parts[i] = g if parts[i] is ZERO else parts[i] + g
             else:
-                results[node] = g
+                results[record] = g
     return results
 
 
@@ -249,8 +233,8 @@ def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(map(instantiate, parts, ys))
 
 
-def _hooked(node: Record, g: Any) -> Any:
-    for hook in list(node.hooks or ()):
+def _hooked(record: Record, g: Any) -> Any:
+    for hook in list(record.hooks or ()):
         new = hook(wrap(g))
         if new is not None:
             if shape_of(new) != shape_of(g):
@@ -259,21 +243,6 @@ def _hooked(node: Record, g: Any) -> Any:
                 )
             g = new._value if isinstance(new, Value) and new._trace is EAGER else kept(new)
     return g
-
-
-def sweep_forward(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]:
-    """Tangents of the roots, given those of some inputs: the same record, read in the order it was made."""
-    tangents: dict[Record, Any] = dict(seeds)
-    with np.errstate(all="ignore"):
-        for node in reachable(roots):
-            if isinstance(node, ResultRecord):
-                t = tangents.get(node.call, ZERO)
-                tangents[node] = ZERO if t is ZERO else t[node.index]
-            elif node.op is not None:
-                ts = [ZERO if p is None else tangents.get(p, ZERO) for p in node.parents]
-                known = any(t is not ZERO for t in ts)
-                tangents[node] = node.op.jvp(ts, node.y, *node.xs) if known else ZERO
-    return tangents
 
 
 class Ambient(Tape):

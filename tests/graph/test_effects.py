@@ -66,3 +66,49 @@ def test_effects_survive_the_passes_in_their_order(capsys: Any) -> None:
     assert len(better.effects) == 3
     assert replay(better, [np.float64(5.0)])[0] == 10.0
     assert capsys.readouterr().out == "0 0.0\n1 5.0\n2 10.0\n"
+
+
+# ---------------------------------------------------------------- effects without graph values, in derivative graphs
+
+
+@ad.custom_vjp
+def squared(x):
+    return x * x
+
+
+@squared.defvjp
+def squared_vjp(x, out, dout):
+    print("rule")
+    return (2 * x * dout,)
+
+
+def in_a_loop(x, n):
+    for _ in range(n):
+        x = squared(x) * 0.5
+    return x
+
+
+@pytest.mark.parametrize(
+    "static", [lambda f: ad.jit(ad.grad(f)), lambda f: ad.grad(ad.jit(f))], ids=["jit(grad)", "grad(jit)"]
+)
+def test_a_rule_prints_in_each_iteration_of_each_run(static: Any, capsys: Any) -> None:
+    expected = ad.grad(in_a_loop)(1.5, 3)
+    told = capsys.readouterr().out
+    run = static(in_a_loop)
+    for _ in range(3):
+        np.testing.assert_allclose(float(run(1.5, np.int64(3))), float(expected))
+        assert capsys.readouterr().out == told == "rule\n" * 3
+
+
+def test_a_batch_prints_in_each_run(capsys: Any) -> None:
+    def told(x):
+        print("here")
+        return x * 2.0
+
+    x = ad.ops.ones(3)
+    ad.vmap(told)(x)
+    expected = capsys.readouterr().out
+    for run in (ad.vmap(ad.jit(told)), ad.jit(ad.vmap(told)), ad.jit(ad.vmap(ad.jit(told)))):
+        for _ in range(3):
+            run(x)
+            assert capsys.readouterr().out == expected == "here\n"
