@@ -77,7 +77,7 @@ if _TYPE_CHECKING:
     from adjoint.api.symbolic import NotSymbolicError as NotSymbolicError
     from adjoint.api.tracing import UnreadableError as UnreadableError
     from adjoint.backends.native.runtime.checked_build import BoundsError as BoundsError
-    from adjoint.data.files import FileFormatError as FileFormatError
+    from adjoint.data.idx_files import FileFormatError as FileFormatError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
     from adjoint.frontend.errors import SourceError as SourceError

@@ -166,3 +166,37 @@ def test_the_type_check_covers_the_whole_package() -> None:
     assert 'files = ["adjoint"]' in settings and "check_untyped_defs = true" in settings
     assert "tool.mypy.overrides" not in settings and not re.search(r"^exclude", settings, re.MULTILINE)
     assert not [p for p in PACKAGE.rglob("*.py") if re.search(r"^# *(type: *ignore|mypy:)", p.read_text(), re.MULTILINE)]
+
+
+#: Names that two or more classes have, each with the reason. Whoever makes one of them unique takes it off.
+DOUBLE_CLASSES = {
+    # a layer of `nn` and the op, or the first value, that is the same thing
+    "Identity", "Pad", "Sigmoid", "Softplus", "Tanh",
+    # inside one folder each, and never imported together
+    "AttributeOf", "Code", "Contents", "Control", "Dense", "Epilogue", "Equal", "Fold", "Frame", "Function", "Held", "Items",
+    "Linear", "Number", "Place", "Pool", "Round", "Row", "Source", "Trace", "Value",
+}  # fmt: skip
+#: Names that two or more modules have.
+DOUBLE_MODULES = {
+    # one family of ops at each level: the cards, the functions, the layers, NumPy's names
+    "activation", "conv", "creation", "fft", "fourier", "index", "joining", "linalg", "loss", "margin", "movement", "operators",
+    "pool", "products", "random", "reduction", "selection", "trigonometric", "ufuncs",
+    # one thing as the front end sees it, and as the graph or the core does
+    "control", "effects", "errors", "language", "numbers",
+}  # fmt: skip
+
+
+def doubles(names: list[str]) -> set[str]:
+    return {name for name in names if names.count(name) > 1}
+
+
+def test_names_are_unique() -> None:
+    """A class or a module that is found by its name is the one that was meant."""
+    files = [*PACKAGE.rglob("*.py")]
+    classes = [n.name for p in files for n in ast.walk(ast.parse(p.read_text())) if isinstance(n, ast.ClassDef)]
+    found = doubles(classes)
+    assert found - DOUBLE_CLASSES == set(), "give one of the classes another name"
+    assert DOUBLE_CLASSES - found == set(), "unique by now: take them off the list"
+    found = doubles([p.stem for p in files if p.stem != "__init__"])
+    assert found - DOUBLE_MODULES == set(), "give one of the modules another name"
+    assert DOUBLE_MODULES - found == set(), "unique by now: take them off the list"

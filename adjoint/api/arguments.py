@@ -33,7 +33,7 @@ class Key:
 
 
 @dataclass(frozen=True, eq=False)
-class Call:
+class CallArguments:
     """The arguments of one call, the numbers taken out."""
 
     whole: tuple[tuple[Any, ...], dict[str, Any]]
@@ -75,7 +75,9 @@ class Signature:
                     f"jit: {what} names {sorted(missing)}, which {self.name} does not take{called_at()}"
                 )
 
-    def split(self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[str], in_order: bool) -> Call:
+    def split(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], static: frozenset[str], in_order: bool
+    ) -> CallArguments:
         """The numbers of a call and what is static; with `in_order`, arguments are put in the order of the signature."""
         if in_order and self.parameters is not None:
             bound = self.parameters.bind(*args, **kwargs)
@@ -88,7 +90,7 @@ class Signature:
             numeric = [yes and not self.belongs(p, static) for yes, p in zip(numeric, paths, strict=True)]
         numbers = [_value(x) for x, yes in zip(leaves, numeric, strict=True) if yes]
         statics = [x for x, yes in zip(leaves, numeric, strict=True) if not yes]
-        return Call(whole, rebuild, numeric, numbers, statics)
+        return CallArguments(whole, rebuild, numeric, numbers, statics)
 
     def belongs(self, path: str, names: frozenset[str]) -> bool:
         """Whether a path leads into one of the named arguments."""
@@ -106,7 +108,7 @@ class Signature:
         name = self.names[int(index)] if int(index) < len(self.names) else f"argument {index}"
         return f"`{name}{tail}`"
 
-    def reason(self, call: Call, key: Key, last: Key | None) -> str:
+    def reason(self, call: CallArguments, key: Key, last: Key | None) -> str:
         """Why the graph made last does not fit a call."""
         if last is None:
             return "first call"

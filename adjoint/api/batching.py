@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import binding, check_function, held, name_of, whole
-from adjoint.core import context, random, tree
+from adjoint.core import context, random_counters, tree
 from adjoint.core.dispatch import Value, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
@@ -60,9 +60,9 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
             else batch.track(held(x), a % len(shape_of(x)))
             for x, a in zip(leaves, axes, strict=True)
         ]
-        around = random.batches.get()
+        around = random_counters.batches.get()
         try:
-            with binding({}), context.setting(random.batches, (*around, batch) if own_draws else around):
+            with binding({}), context.setting(random_counters.batches, (*around, batch) if own_draws else around):
                 out = whole(context.readable(fn)(*rebuild(tracked), **kwargs))
             ys, regroup = tree.flatten(out)
             if not ys:

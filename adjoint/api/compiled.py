@@ -10,14 +10,14 @@ from typing import Any
 from weakref import WeakSet
 
 from adjoint import backends
-from adjoint.api.symbolic import Template
+from adjoint.api.symbolic import GraphTemplate
 from adjoint.core import context
 from adjoint.core.parameter import Parameter
-from adjoint.core.random import Draws, InGraph
+from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
-from adjoint.frontend.reads import Reads, Source
+from adjoint.frontend.reads import PlaceInput, Reads
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import without_rules
@@ -77,7 +77,7 @@ class Entry:
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
     guards: tuple[Guard, ...] = ()  # what it was built on besides
     check: Callable[[], bool] = bool  # whether they hold
-    template: Template | None = None  # for other batch sizes
+    template: GraphTemplate | None = None  # for other batch sizes
     plain: list[Graph] = field(default_factory=list)  # the graphs behind it, before any pass
     sizes: dict[int, Graph] = field(default_factory=dict)
     calls: Counter[int | None] = field(default_factory=Counter)  # how often each batch size came
@@ -100,7 +100,7 @@ class Entry:
 
     def inputs(self) -> list[Any]:
         """What the graph takes behind its arguments and Parameters."""
-        return [x.value() if type(x) is Source else x for x in self.captured]
+        return [x.value() if type(x) is PlaceInput else x for x in self.captured]
 
     def is_rare(self, size: int | None) -> bool:
         """Whether a batch size has not come often enough to be worth machine code of its own."""
@@ -122,10 +122,10 @@ def guards_of(reads: Reads, captured: list[Any], cells: dict[Any, float]) -> tup
     guards = reads.settled()
     live: list[Any] = []
     for x in captured:
-        place = None if type(x) is Source else reads.tensors.get(identity(x))
+        place = None if type(x) is PlaceInput else reads.tensors.get(identity(x))
         if place is not None and x._trace is AMBIENT:
             guards[place.key, "kind"] = Guard(place, Kind(Kind.of(place.get())))
-            x = Source(place)
+            x = PlaceInput(place)
         live.append(x)
     for cls in {type(cell) for cell in cells}:
         if not cls.__module__.startswith("adjoint."):
@@ -145,7 +145,7 @@ def taken_over(entry: Entry, outer: Reads | None) -> list[Any]:
     if used is not None:
         for cell, version in entry.cells.items():
             used.setdefault(cell, version)
-    return [outer.see(x.place, x.place.get()) if type(x) is Source else x for x in entry.captured]
+    return [outer.see(x.place, x.place.get()) if type(x) is PlaceInput else x for x in entry.captured]
 
 
 def opened(spec: Spec) -> Spec:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.calls import CustomCall, JvpCall, VjpCall, batched_rule, given_back, transposed_vjp
 from adjoint.api.grad import vjp
 from adjoint.api.inputs import name_of
+from adjoint.api.ruled_calls import CustomCall, JvpCall, VjpCall, batched_rule, given_back, transposed_vjp
 from adjoint.core import context, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift, wrap

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.api.inputs import (
-    Call,
+    ChosenInputs,
     binding,
     check_cotangent,
     check_function,
@@ -35,7 +35,7 @@ Weights = Parameter | Sequence[Parameter] | None
 class Recording:
     """A function run once on a tape: its output, and the way back."""
 
-    def __init__(self, what: str, fn: Any, call: Call, weights: Sequence[Parameter]) -> None:
+    def __init__(self, what: str, fn: Any, call: ChosenInputs, weights: Sequence[Parameter]) -> None:
         self.what, self.fn = what, fn
         self.tape = tape = Tape(what)
         self.inputs = check_inputs(what, call.chosen, call.places)
@@ -156,7 +156,7 @@ def _gradients(
             if not args:
                 raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
             *args, sens = args
-        recording = Recording(what, fn, Call(what, fn, positions, args, kwargs), params)
+        recording = Recording(what, fn, ChosenInputs(what, fn, positions, args, kwargs), params)
         out = recording.out
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
@@ -283,7 +283,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: 
     """
     check_function("vjp", fn)
     params = check_weights("vjp", weights)
-    call = Call("vjp", fn, tuple(range(len(inputs))), inputs, {})
+    call = ChosenInputs("vjp", fn, tuple(range(len(inputs))), inputs, {})
     run = Recording("vjp", fn, call, params)
     out = run.out
     value = run.value()

@@ -50,7 +50,7 @@ def check_positions(what: str, position: Any) -> Positions:
     return positions
 
 
-class Call:
+class ChosenInputs:
     """The arguments of one call, with the inputs to differentiate picked out."""
 
     __slots__ = ("args", "kwargs", "places")

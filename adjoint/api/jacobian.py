@@ -10,7 +10,15 @@ import numpy as np
 from adjoint.api.batching import vmap_alike
 from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
-from adjoint.api.inputs import Call, binding, check_function, check_inputs, check_positions, name_of, output_leaves
+from adjoint.api.inputs import (
+    ChosenInputs,
+    binding,
+    check_function,
+    check_inputs,
+    check_positions,
+    name_of,
+    output_leaves,
+)
 from adjoint.core import context, tree
 from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
@@ -47,7 +55,7 @@ def jacfwd(
 
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Call("jacfwd", fn, positions, args, kwargs)
+        call = ChosenInputs("jacfwd", fn, positions, args, kwargs)
         _refuse_complex("jacfwd", call)
         aux: list[Any] = []
 
@@ -84,7 +92,7 @@ def jacfwd(
     return jacobian
 
 
-def _refuse_complex(what: str, call: Call) -> None:
+def _refuse_complex(what: str, call: ChosenInputs) -> None:
     """A complex input has two real directions, which one column cannot hold."""
     for x in tree.leaves(call.chosen):
         if dtype_of(x).kind == "c":
@@ -120,7 +128,7 @@ def jacrev(
 
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        call = Call("jacrev", fn, positions, args, kwargs)
+        call = ChosenInputs("jacrev", fn, positions, args, kwargs)
         _refuse_complex("jacrev", call)
 
         def chosen_only(*values: Any) -> Any:
@@ -181,7 +189,7 @@ def jacobian(
 
     @boundary
     def chosen(*args: Any, **kwargs: Any) -> Any:
-        call = Call("jacobian", fn, positions, args, kwargs)
+        call = ChosenInputs("jacobian", fn, positions, args, kwargs)
         checked = check_inputs("jacobian", call.chosen, call.places)
         inputs = sum(int(np.prod(shape_of(x))) for i in checked for x in i.leaves)
         new_args, new_kwargs = call.replace([i.rebuild([wrap(x).copy() for x in i.leaves]) for i in checked])
@@ -257,7 +265,7 @@ def hvp(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, *mispl
         if not args or len(args) + len(kwargs) <= len(positions):
             raise ArgumentTypeError(f"hvp({name_of(fn)}): the vector is missing, after the arguments{called_at()}")
         *inputs, v = args
-        call = Call("hvp", fn, positions, tuple(inputs), kwargs)
+        call = ChosenInputs("hvp", fn, positions, tuple(inputs), kwargs)
 
         def chosen_only(*values: Any) -> Any:
             new_args, new_kwargs = call.replace(values)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import backends
-from adjoint.api.arguments import Call, Key, Signature
+from adjoint.api.arguments import CallArguments, Key, Signature
 from adjoint.api.compiled import (
     Compilation,
     Entry,
@@ -24,7 +24,7 @@ from adjoint.api.compiled import (
 from adjoint.api.donate import give_up, set_free
 from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
-from adjoint.api.methods import Methods
+from adjoint.api.jit_methods import Methods
 from adjoint.api.quick import bound_quick, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
@@ -36,7 +36,7 @@ from adjoint.core.parameter import resolve
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
 from adjoint.frontend.guards import Guard
-from adjoint.frontend.reads import Source, recorder
+from adjoint.frontend.reads import PlaceInput, recorder
 from adjoint.graph.indices import indices
 from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
@@ -131,7 +131,7 @@ class Jitted(Methods, Traced):
         given = any(isinstance(n.op, Param) for n in graph.outputs)
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
-        fixed = any(type(x) is not Source for x in entry.captured)
+        fixed = any(type(x) is not PlaceInput for x in entry.captured)
         if entry.written:
             found = write_back(entry.written, made, found)
         elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
@@ -146,7 +146,9 @@ class Jitted(Methods, Traced):
         """What runs the graphs: "native" or "interpreter"."""
         return self._backend or backends.chosen()
 
-    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], made: Call, entry: Entry, graph: Graph) -> None:
+    def _remember(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], made: CallArguments, entry: Entry, graph: Graph
+    ) -> None:
         """A short way for calls like this one. The first call has to pay for none: it may be the only one."""
         if kwargs and (self._static or self._dynamic):  # the arguments are not in the order of the call
             return
@@ -174,7 +176,7 @@ class Jitted(Methods, Traced):
 
     # ------------------------------------------------------------ from a call to its graph
 
-    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Call, Entry, int | None]:
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallArguments, Entry, int | None]:
         """The call, a graph that fits it, and the batch size if that may vary."""
         special = bool(self._static or self._dynamic or self._donate)
         made = self._signature.split(args, kwargs, self._static, special)
@@ -206,7 +208,7 @@ class Jitted(Methods, Traced):
         known[:] = [entry for entry in known if not entry.is_over()][1 - KEPT :]
         return None
 
-    def _batch_size(self, made: Call, batched: list[bool]) -> int:
+    def _batch_size(self, made: CallArguments, batched: list[bool]) -> int:
         """The size that the named arguments have in common."""
         found = {
             self._signature.describe(path): spec_of(x).shape[:1]
@@ -220,7 +222,7 @@ class Jitted(Methods, Traced):
             )
         return next(iter(found.values()))[0]
 
-    def _giving_up(self, made: Call, graph: Graph, inputs: list[Any]) -> list[Any]:
+    def _giving_up(self, made: CallArguments, graph: Graph, inputs: list[Any]) -> list[Any]:
         """Run with the donated arguments' memory free to be overwritten."""
         leaves = tree.leaves(made.whole)
         numbers = [leaf for leaf, yes in zip(leaves, made.numeric, strict=True) if yes]
@@ -239,13 +241,13 @@ class Jitted(Methods, Traced):
 
     # ------------------------------------------------------------ compiling
 
-    def _compile(self, made: Call, key: Key) -> Entry:
+    def _compile(self, made: CallArguments, key: Key) -> Entry:
         start = time.perf_counter()
         self._count_change()
         entry, reports = self._better(self._traced(made, [spec_of(x) for x in made.numbers]))
         return self._kept(entry, reports, made, key, start)
 
-    def _symbolic(self, made: Call, batched: list[bool], key: Key) -> Entry | None:
+    def _symbolic(self, made: CallArguments, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
         self._count_change()
@@ -269,14 +271,14 @@ class Jitted(Methods, Traced):
         entry.at(size)
         return self._kept(entry, reports, made, key, start)
 
-    def _at_size(self, made: Call, batched: list[bool], n: int) -> Entry:
+    def _at_size(self, made: CallArguments, batched: list[bool], n: int) -> Entry:
         """The graph for a batch size, with no loop unrolled only because it is short."""
         specs = [spec_of(x) for x in made.numbers]
         sized = [replace(s, shape=(n, *s.shape[1:])) if b else s for s, b in zip(specs, batched, strict=True)]
         with context.setting(loops.few, 0), context.setting(constants_apart, True):
             return self._traced(made, sized)
 
-    def _serves(self, entry: Entry, made: Call, batched: list[bool], size: int) -> bool:
+    def _serves(self, entry: Entry, made: CallArguments, batched: list[bool], size: int) -> bool:
         """Whether the formulas hold for a size not seen before: the function may branch on it."""
         if size in entry.sizes:
             return True
@@ -286,14 +288,14 @@ class Jitted(Methods, Traced):
             return False
         return True
 
-    def _kept(self, entry: Entry, reports: list[Report], made: Call, key: Key, start: float) -> Entry:
+    def _kept(self, entry: Entry, reports: list[Report], made: CallArguments, key: Key, start: float) -> Entry:
         change = self._change
         reason = change.reason() if isinstance(change, Guard) else change
         reason = reason or self._signature.reason(made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
         # A value of another transform belongs to this call alone, and so does one that comes from we know not where.
-        if all(type(x) is Source for x in entry.captured):
+        if all(type(x) is PlaceInput for x in entry.captured):
             self._entries.setdefault(key, []).append(entry)
         self._last = key
         return entry

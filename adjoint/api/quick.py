@@ -19,7 +19,7 @@ from adjoint.frontend.guards import MISSING, AttributeOf, Equal, Free, Global, G
 from adjoint.frontend.reads import recorder
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Graph
-from adjoint.passes.schedule import total
+from adjoint.passes.cost import total
 
 BRIEF = 100_000  # estimated cost of a graph that takes some microseconds
 

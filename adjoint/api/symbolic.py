@@ -26,7 +26,7 @@ class NotSymbolicError(AdjointError):
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
+class GraphTemplate:
     """A graph for any size."""
 
     steps: tuple[tuple[Formula, tuple[int, ...], Formula], ...]  # op, places of the inputs, spec
@@ -50,7 +50,7 @@ class Template:
 PROBES = (37, 46, 83)
 
 
-def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> Template:
+def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> GraphTemplate:
     """The template that gives these graphs at these sizes."""
     first = graphs[0]
     if len({len(g.nodes) for g in graphs}) > 1:
@@ -65,7 +65,7 @@ def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> Template:
             raise NotSymbolicError("the program itself changes with the batch size")
         steps.append((_formula([n.op for n in nodes], sizes), inputs[0], _formula([n.spec for n in nodes], sizes)))
     ends = [tuple([place[0][n] for n in part]) for part in (first.params, first.outputs, first.effects)]
-    return Template(tuple(steps), ends[0], ends[1], ends[2], first.name)
+    return GraphTemplate(tuple(steps), ends[0], ends[1], ends[2], first.name)
 
 
 def _formula(values: Sequence[Any], sizes: Sequence[int]) -> Formula:

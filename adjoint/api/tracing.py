@@ -14,20 +14,20 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.arguments import NUMBERS, Call, Signature
-from adjoint.api.calls import note_reads
+from adjoint.api.arguments import NUMBERS, CallArguments, Signature
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
+from adjoint.api.ruled_calls import note_reads
 from adjoint.api.written import Containers, written
 from adjoint.core import context, rules
 from adjoint.core.errors import ArgumentError, called_at, warn_user
-from adjoint.core.random import InGraph, batches, source
+from adjoint.core.random_counters import InGraph, batches, source
 from adjoint.core.spec import Spec
 from adjoint.frontend import SourceError, convert, leaks
 from adjoint.frontend.calls import call
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Guard, Held, compiled
-from adjoint.frontend.reads import Reads, Source, recorder
+from adjoint.frontend.reads import PlaceInput, Reads, recorder
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
@@ -81,19 +81,19 @@ class Traced:
         """The function, or the method of its object."""
         return self._fn if self._self is None else MethodType(self._fn, self._self())
 
-    def _traced(self, made: Call, specs: Sequence[Spec]) -> Entry:
+    def _traced(self, made: CallArguments, specs: Sequence[Spec]) -> Entry:
         """The graph of the function for such inputs, before any pass."""
         reads = Reads(Tracer("jit"), frozenset(self._inputs), self._lifting)
         try:
             return self._trace(made, specs, reads)
         except Exception:
-            if not any(type(x) is Source for x in reads.tracer.captured):
+            if not any(type(x) is PlaceInput for x in reads.tracer.captured):
                 raise
         found = self._trace(made, specs, Reads(Tracer("jit"), lifting=False))
         self._lifting = False  # Python needs the numbers of what was made an input: they are part of the program
         return found
 
-    def _trace(self, made: Call, specs: Sequence[Spec], reads: Reads) -> Entry:
+    def _trace(self, made: CallArguments, specs: Sequence[Spec], reads: Reads) -> Entry:
         tracer = reads.tracer
         parameters = TracedParameters(context.bindings.get(), tracer)
         drawing = InGraph(tracer)

@@ -12,13 +12,13 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
-from adjoint.core.inplace import InPlace
+from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
 
 
-class Tensor(InPlace, Operators, Value):
+class Tensor(InPlaceOperators, Operators, Value):
     """An n-dimensional array that transforms can trace.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With

@@ -11,7 +11,7 @@
 from adjoint.data.dataset import ArrayDataset as ArrayDataset
 from adjoint.data.dataset import Dataset as Dataset
 from adjoint.data.dataset import GeneratorDataset as GeneratorDataset
-from adjoint.data.files import load_digits as load_digits
-from adjoint.data.files import load_mnist as load_mnist
-from adjoint.data.files import read_idx as read_idx
-from adjoint.data.files import write_idx as write_idx
+from adjoint.data.idx_files import load_digits as load_digits
+from adjoint.data.idx_files import load_mnist as load_mnist
+from adjoint.data.idx_files import read_idx as read_idx
+from adjoint.data.idx_files import write_idx as write_idx

@@ -184,7 +184,14 @@ _CLOSED = {
     "_pytest", "pytest", "pluggy", "hypothesis", "IPython", "ipykernel", "jax", "jaxlib", "torch", "matplotlib", "llvmlite",
     "threading", "logging", "asyncio", "concurrent", "importlib", "ast", "inspect", "typing", "_thread", "contextvars", "unittest",
 }  # fmt: skip
-_OPEN_PARTS = ("adjoint.core.random", "adjoint.nn", "adjoint.optim", "adjoint.train", "adjoint.data", "adjoint.testing")
+_OPEN_PARTS = (
+    "adjoint.core.random_counters",
+    "adjoint.nn",
+    "adjoint.optim",
+    "adjoint.train",
+    "adjoint.data",
+    "adjoint.testing",
+)
 _facets: WeakKeyDictionary[type, tuple[Facet, ...]] = WeakKeyDictionary()
 
 

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adjoint.core import context, random, tree
+from adjoint.core import context, random_counters, tree
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
 from adjoint.frontend import aliases, state
@@ -78,7 +78,7 @@ def leak(holder: Any) -> LeakError | None:
 def kept(site: Site, places: Sequence[state.Place]) -> None:
     """Take note of what the graph has chosen for attributes and containers."""
     for place in places if _watches.get() else ():
-        if isinstance(place, (state.AttributeOf, state.Contents)) and type(place.owner) is not random.Made:
+        if isinstance(place, (state.AttributeOf, state.Contents)) and type(place.owner) is not random_counters.Made:
             stored(replace(site, text=place.name), place.owner, getattr(place, "attribute", None))
 
 

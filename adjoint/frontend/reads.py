@@ -137,7 +137,7 @@ class Reads:
 
     def _input(self, place: Place, value: Any) -> Any:
         inside = self.tracer.param(spec_of(lift(value)))
-        self.tracer.captured.append(Source(place))
+        self.tracer.captured.append(PlaceInput(place))
         self.sources[place.key] = place, inside
         self.lifted[id(inside)] = value
         self.guards[place.key, True] = Guard(place, Kind(Kind.of(value)))
@@ -285,7 +285,7 @@ class Reads:
                 self._follow(value, names)
 
 
-class Source:
+class PlaceInput:
     """A captured value that is read anew for each run."""
 
     def __init__(self, place: Place) -> None:

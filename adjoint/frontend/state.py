@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import random, tree, views
+from adjoint.core import random_counters, tree, views
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
@@ -173,7 +173,7 @@ class Frame:
         rest = zip(everything.__code__.co_freevars, everything.__closure__ or (), strict=True) if everything else ()
         #: All variables of the function: other names of what the code uses may be among them.
         self.others = {name: Variable(name, cell) for name, cell in rest if name not in self.variables}
-        if (made := getattr(random.source.get(), "made", None)) is not None:
+        if (made := getattr(random_counters.source.get(), "made", None)) is not None:
             self.variables[DRAWS] = Box(DRAWS, made)  # draws at random count on in a branch or a loop
 
     def value(self, name: str) -> Any:

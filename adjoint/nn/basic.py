@@ -11,7 +11,7 @@ from adjoint.core import tree, views
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, float32, shape_of
-from adjoint.nn import state
+from adjoint.nn import layer_state
 from adjoint.nn.activation import activation_of
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import HeUniform, Uniform, fans, initializer
@@ -192,7 +192,7 @@ class Dropout(Cell):
     def construct(self, x: Any) -> Any:
         if not self.training or self.p == 0:
             return views.own(x, x)
-        return x * state.keep_mask(x, self.p, shape_of(x))
+        return x * layer_state.keep_mask(x, self.p, shape_of(x))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
@@ -218,7 +218,7 @@ class _ChannelDropout(Cell):
             )
         if not self.training or self.p == 0:
             return views.own(x, x)
-        return x * state.keep_mask(x, self.p, (*shape[: -self.rank], *(1,) * self.rank))
+        return x * layer_state.keep_mask(x, self.p, (*shape[: -self.rank], *(1,) * self.rank))
 
     def extra_repr(self) -> str:
         return f"p={self.p}"

@@ -17,9 +17,9 @@ from adjoint.core.arrays import kept
 from adjoint.core.dispatch import Value, is_float, is_tracked, wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.random import Record
+from adjoint.core.random_counters import CounterRecord
 from adjoint.graph.trace import is_graph_value
-from adjoint.nn import state
+from adjoint.nn import layer_state
 from adjoint.ops import language as F
 
 _new_key = count().__next__
@@ -174,14 +174,14 @@ def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[st
     leaves, rebuild = tree.flatten((inputs, kwargs))
     leaves = [x if isinstance(x, Parameter) else x.copy() if isinstance(x, Value) else kept(x) for x in leaves]
     spots = [i for i, x in enumerate(leaves) if is_float(x) and not isinstance(x, Parameter)]
-    draws = Record()
+    draws = CounterRecord()
 
     def run(again: bool, values: tuple[Any, ...]) -> Any:
         filled = list(leaves)
         for i, x in zip(spots, values, strict=False):
             filled[i] = x
         args, options = rebuild(filled)
-        with binding(dict(zip(params, values[len(spots) :], strict=True))), state.repeatable(draws, again):
+        with binding(dict(zip(params, values[len(spots) :], strict=True))), layer_state.repeatable(draws, again):
             return compute(args, options)
 
     def first(*values: Any) -> Any:
@@ -250,7 +250,7 @@ class Recompute(Around):
     rank = 1
 
     def call(self, cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if state.traced():
+        if layer_state.traced():
             return compute(inputs, kwargs)
         return recomputed(cell, compute, inputs, kwargs)
 

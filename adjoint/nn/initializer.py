@@ -11,7 +11,7 @@ import numpy as np
 from adjoint import ops
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
-from adjoint.core.random import at_once
+from adjoint.core.random_counters import at_once
 from adjoint.core.spec import float32
 from adjoint.core.tensor import Tensor
 

@@ -10,7 +10,7 @@ from adjoint import ops
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32, shape_of
-from adjoint.nn import state
+from adjoint.nn import layer_state
 from adjoint.nn.basic import channels_last, positive, with_channels_first
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import initializer
@@ -65,8 +65,8 @@ class _BatchNorm(Cell):
             return ops.batch_norm(x, self.moving_mean, self.moving_variance, self.gamma, self.beta, eps=self.eps)
         mean, variance = ops.batch_statistics(x)
         count = math.prod(shape_of(x)) // max(self.num_features, 1)
-        state.blend(self.moving_mean, self.momentum, mean)
-        state.blend(self.moving_variance, self.momentum, variance, count)
+        layer_state.blend(self.moving_mean, self.momentum, mean)
+        layer_state.blend(self.moving_variance, self.momentum, variance, count)
         return ops.batch_norm(x, mean, variance, self.gamma, self.beta, eps=self.eps)
 
     def extra_repr(self) -> str:
@@ -233,8 +233,10 @@ class _InstanceNorm(Cell):
     def _keep_averages(self, x: Any) -> None:
         space = tuple(range(2, len(shape_of(x))))
         x = ops.stop_gradient(x)
-        state.blend(self.moving_mean, self.momentum, ops.mean(x, (0, *space)))
-        state.blend(self.moving_variance, self.momentum, ops.mean(ops.var(x, space), 0), math.prod(shape_of(x)[2:]))
+        layer_state.blend(self.moving_mean, self.momentum, ops.mean(x, (0, *space)))
+        layer_state.blend(
+            self.moving_variance, self.momentum, ops.mean(ops.var(x, space), 0), math.prod(shape_of(x)[2:])
+        )
 
     def extra_repr(self) -> str:
         return f"num_features={self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}"

@@ -52,7 +52,7 @@ def get_black_list() -> list[type]:
 # ---------------------------------------------------------------- single ops
 
 
-class Lowered(Trace):
+class HalfPrecisionOps(Trace):
     """A transform: ops of some kinds compute on float32 inputs in half precision, and give float32 again."""
 
     def __init__(self, dtype: np.dtype, kinds: tuple[type[Op], ...]) -> None:
@@ -82,7 +82,7 @@ class Lowered(Trace):
         """The graph of a branch, a loop or a compiled function, with the same done to the ops inside."""
 
         def run(*xs: Any) -> list[Any]:
-            inside = Lowered(self.dtype, self.kinds)
+            inside = HalfPrecisionOps(self.dtype, self.kinds)
             return inside.release(replay(graph, inside.follow(list(xs))))
 
         return trace(run, [p.spec for p in graph.params], graph.name)[0]
@@ -105,7 +105,7 @@ class ByOp(Around):
         self.dtype, self.kinds = dtype, kinds
 
     def call(self, cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        lowered = Lowered(self.dtype, self.kinds)
+        lowered = HalfPrecisionOps(self.dtype, self.kinds)
         params = {p: lowered.follow(resolve(p)) for p in cell.get_parameters()}
         with binding(params):
             return lowered.release(compute(lowered.follow(inputs), lowered.follow(kwargs)))

@@ -12,7 +12,7 @@ from adjoint.core.spec import dtype_of, float32, shape_of
 from adjoint.nn.basic import Dropout, positive
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import Uniform, initializer
-from adjoint.nn.state import traced
+from adjoint.nn.layer_state import traced
 
 # ---------------------------------------------------------------- one step
 

@@ -25,7 +25,7 @@ from adjoint.ops.index import Gather, ScatterAdd
 from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Sum
 from adjoint.ops.slicing import GetItem
-from adjoint.passes.inplace import zero
+from adjoint.passes.overwrite import zero
 
 LARGEST = 1 << 26  # elements that are stacked for a product
 #: Gives what a value of the body is in all rounds, stacked.

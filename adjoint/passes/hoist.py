@@ -14,7 +14,7 @@ from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.movement import BroadcastTo
-from adjoint.passes.schedule import work
+from adjoint.passes.cost import work
 
 #: A cheap step whose result is this much larger than its inputs, and large at all, would only hold memory.
 GROWTH, LARGE = 64, 65_536

@@ -15,9 +15,9 @@ from adjoint.passes.dead import dead
 from adjoint.passes.fission import fission
 from adjoint.passes.fold import fold
 from adjoint.passes.hoist import hoist
-from adjoint.passes.inplace import inplace
 from adjoint.passes.merge import merge
 from adjoint.passes.motion import motion
+from adjoint.passes.overwrite import inplace
 from adjoint.passes.strength import strength
 
 Pass = Callable[[Graph], Graph]

@@ -16,18 +16,18 @@ from adjoint.core.spec import Spec, float32, float64, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import Op
 from adjoint.ops.families import Elementwise
-from adjoint.testing.batching import check_nested_vmap, check_vmap, check_vmap_and_vjp
 from adjoint.testing.cases import Case, cases, flat, in_kind
-from adjoint.testing.derivatives import (
+from adjoint.testing.check_batching import check_nested_vmap, check_vmap, check_vmap_and_vjp
+from adjoint.testing.check_derivatives import (
     check_jvp,
     check_second_order,
     check_transforms,
     check_vjp,
     check_zero_derivative,
 )
+from adjoint.testing.check_precision import check_mixed, check_precision, check_precisions
 from adjoint.testing.edges import check_edges, check_masked
 from adjoint.testing.facts import check_facts
-from adjoint.testing.precision import check_mixed, check_precision, check_precisions
 
 
 def check_op(cls: type[Op]) -> int:

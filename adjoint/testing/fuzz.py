@@ -33,7 +33,7 @@ from adjoint.frontend.errors import ControlFlowError
 from adjoint.passes import PASSES
 from adjoint.testing.quick_builds import quick_builds
 from adjoint.testing.random_programs import Inputs, RandomProgram, random_program
-from adjoint.testing.reduce import reduced
+from adjoint.testing.shrink import reduced
 from adjoint.testing.workers import watched
 
 EVERY = (0, 1, 2, 3, 4)  # positions of the inputs

@@ -24,7 +24,7 @@ REDUCTIONS = ("ops.sum", "ops.mean", "ops.max", "ops.min")
 JOINS = ("ops.maximum", "ops.minimum", "max", "min")
 
 
-class Writer:
+class ProgramWriter:
     """Writes the lines of one function of three numbers, a vector and a square matrix."""
 
     def __init__(self, random: Random) -> None:
@@ -294,7 +294,7 @@ class RandomProgram:
 
 def program_of(random: Random, name: str) -> RandomProgram:
     """The program and the inputs that a source of random choices gives."""
-    writer = Writer(random)
+    writer = ProgramWriter(random)
     source = writer.source()
     n, dtype = writer.size, np.float32 if writer.chance(10) else np.float64
     draw = np.random.default_rng(random.randrange(2**31))

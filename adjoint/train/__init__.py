@@ -23,7 +23,7 @@ from adjoint.train.metrics import TopK as TopK
 from adjoint.train.model import Model as Model
 from adjoint.train.monitors import EarlyStopping as EarlyStopping
 from adjoint.train.monitors import ReduceLROnPlateau as ReduceLROnPlateau
-from adjoint.train.progress import ProgressBar as ProgressBar
+from adjoint.train.progress_bar import ProgressBar as ProgressBar
 from adjoint.train.safetensors import CheckpointError as CheckpointError
 from adjoint.train.saving import ModelCheckpoint as ModelCheckpoint
 from adjoint.train.scaling import DynamicLossScaleManager as DynamicLossScaleManager

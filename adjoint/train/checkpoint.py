@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
-from adjoint.core.random import PROGRAM
+from adjoint.core.random_counters import PROGRAM
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
 from adjoint.train import safetensors

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.random import PROGRAM
+from adjoint.core.random_counters import PROGRAM
 from adjoint.train.callbacks import Callback, RunContext, RunParams
 from adjoint.train.checkpoint import RANDOM, save_checkpoint
 from adjoint.train.monitors import Best

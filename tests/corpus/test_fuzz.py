@@ -16,7 +16,7 @@ from adjoint.core import tree
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.testing import fuzz, workers
 from adjoint.testing.random_programs import program_of, random_program
-from adjoint.testing.reduce import reduced
+from adjoint.testing.shrink import reduced
 
 BLOCK, BLOCKS = 16, 100
 

@@ -15,7 +15,7 @@ from adjoint.graph.trace import trace
 from adjoint.graph.verify import problem
 from adjoint.graph.walk import replay
 from adjoint.ops.index import ScatterSet
-from adjoint.passes.inplace import inplace
+from adjoint.passes.overwrite import inplace
 
 X = np.arange(6.0)
 AT = np.int64(2)

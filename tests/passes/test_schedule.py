@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.passes.schedule import Work, schedule, total, work
+from adjoint.passes.cost import Work, schedule, total, work
 
 
 def traced(fn, *xs):

@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.random import PROGRAM, first_counter, lanes, source
+from adjoint.core.random_counters import PROGRAM, first_counter, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
 from adjoint.ops.along_axis import argsort, cumsum
 from adjoint.ops.card import card

@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.api.batching import vmap
 from adjoint.api.grad import vjp
-from adjoint.core import context, random, rules, tree
+from adjoint.core import context, random_counters, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
@@ -79,7 +79,7 @@ class CustomCall(Op):
 
     def eval(self, xp: Any, *xs: Any) -> Any:
         # Plain values: an open tape, and a batch, have seen the call as a whole.
-        with context.setting(context.open_tape, None), context.setting(random.batches, ()):
+        with context.setting(context.open_tape, None), context.setting(random_counters.batches, ()):
             leaves = self._leaves(xs)
         for y in leaves:
             if isinstance(y, Value) and y._trace is not EAGER and y._trace is not HALF:
@@ -97,7 +97,10 @@ class CustomCall(Op):
 
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         batched = self.batched(dims)
-        with context.setting(random.batches, tuple(b for b in random.batches.get() if isinstance(b, random.InGraph))):
+        with context.setting(
+            random_counters.batches,
+            tuple(b for b in random_counters.batches.get() if isinstance(b, random_counters.InGraph)),
+        ):
             ys = batched(*xs)
         self.rebuild = batched.rebuild
         return ys

@@ -12,7 +12,7 @@ from adjoint.core.errors import AdjointError, DtypeError, ShapeError, called_at
 from adjoint.core.language import language
 
 
-class InPlace:
+class InPlaceOperators:
     """What writes into a Tensor, and so into all that show its elements."""
 
     __slots__ = ()

@@ -17,7 +17,7 @@ from adjoint import ops
 from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
-from adjoint.core.random import Record
+from adjoint.core.random_counters import CounterRecord
 from adjoint.graph.effects import Effect
 from adjoint.ops.functional.random import keep_mask as keep_mask
 
@@ -26,7 +26,7 @@ _again: ContextVar[bool] = ContextVar("again", default=False)
 
 
 @contextmanager
-def repeatable(draws: Record, again: bool) -> Iterator[None]:
+def repeatable(draws: CounterRecord, again: bool) -> Iterator[None]:
     """Keep the draws, so that a second run repeats them; the second leaves moving averages alone."""
     with draws.again() if again else draws.first(), context.setting(_again, again or _again.get()):
         yield

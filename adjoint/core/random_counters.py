@@ -30,7 +30,7 @@ def first_counter(seed: int) -> np.int64:
     return np.int64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
 
-class Source(Protocol):
+class CounterSource(Protocol):
     """What gives out counters."""
 
     def take(self, count: int = 1) -> Any:
@@ -43,7 +43,7 @@ class Source(Protocol):
         """Go on with this counter: those between the position and it are used up."""
 
 
-class Program:
+class ProgramCounters:
     """The counters of the whole program; threads share them, and no two get the same."""
 
     def __init__(self) -> None:
@@ -84,9 +84,9 @@ class Program:
             self._next = self._ahead = state
 
 
-PROGRAM = Program()
+PROGRAM = ProgramCounters()
 #: What gives out counters just now.
-source: ContextVar[Source] = ContextVar("source", default=PROGRAM)
+source: ContextVar[CounterSource] = ContextVar("source", default=PROGRAM)
 
 
 #: The batches of the `vmap`s around: each example samples for itself.
@@ -197,7 +197,7 @@ class InGraph:
 # ---------------------------------------------------------------- computing again
 
 
-class Record:
+class CounterRecord:
     """The counters that a computation has taken, to be given out again when it is repeated."""
 
     def __init__(self) -> None:
@@ -219,7 +219,7 @@ class Record:
 
 @dataclass(frozen=True)
 class _Recording:
-    outer: Source
+    outer: CounterSource
     counters: list[Any]
 
     def take(self, count: int = 1) -> Any:
