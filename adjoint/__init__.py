@@ -103,7 +103,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "CheckpointError": "train.safetensors",
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
-    "FileFormatError": "data.files",
+    "FileFormatError": "data.idx_files",
     "GraphTextError": "graph.text",
     "InvalidLossError": "train.callbacks",
     "LeakError": "frontend.errors",
