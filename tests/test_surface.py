@@ -127,7 +127,8 @@ def exported(name: str) -> set[str]:
     if name == "adjoint":
         return names - STAGES
     if name in ("adjoint.nn.initializer", "adjoint.graph"):
-        return {n for n in names if getattr(getattr(module, n), "__module__", "") == name} - {"fans"}
+        homes = (name, "adjoint.api.graphs")
+        return {n for n in names if getattr(getattr(module, n), "__module__", "") in homes} - {"fans"}
     values = {n for n in names if not inspect.ismodule(getattr(module, n))}
     return values | MODULES.get(name, set())
 
