@@ -10,7 +10,7 @@ from adjoint import ops
 from adjoint.backends import interpreter
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
-from adjoint.graph.inplace import InPlace
+from adjoint.graph.inplace import InPlace, updates_last
 from adjoint.graph.trace import trace
 from adjoint.graph.verify import problem
 from adjoint.graph.walk import replay
@@ -79,7 +79,7 @@ def test_an_update_waits_for_the_readers_of_what_it_overwrites():
         return ScatterSet()(y, np.float64(5.0), i)
 
     better = updated(f, X, AT)
-    order = [type(n.op).__name__ for n in interpreter.updates_last(better)]
+    order = [type(n.op).__name__ for n in updates_last(better)]
     assert order.index("Sum") < order.index("InPlace")
     assert "InPlace" in [type(n.op).__name__ for n in better.calls]
 
