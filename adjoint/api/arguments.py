@@ -44,8 +44,8 @@ class CallArguments:
 
     def filled(self, numbers: Sequence[Any]) -> Any:
         """The arguments with other numbers."""
-        moving, still = iter(numbers), iter(self.statics)
-        return self.rebuild([next(moving) if yes else next(still) for yes in self.numeric])
+        values, still = iter(numbers), iter(self.statics)
+        return self.rebuild([next(values) if yes else next(still) for yes in self.numeric])
 
     def paths(self, numeric: bool = True) -> list[str]:
         """Where the numbers, or the static values, stand."""

@@ -72,7 +72,7 @@ class Entry:
     parameters: list[Parameter]
     rebuild: Callable[[list[Any]], Any]
     captured: list[Any]
-    draws: Draws | None = None  # what it draws at random
+    draws: Draws | None = None  # what it samples
     written: tuple[int, ...] = ()  # the arguments that the function writes to, which are the first results
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
     guards: tuple[Guard, ...] = ()  # what it was built on besides
@@ -156,14 +156,14 @@ def put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callabl
     """The function's result again: its numbers as computed, anything else as it was when the graph was built."""
 
     def put(values: list[Any]) -> Any:
-        moving, others = iter(values), iter(still)
-        return rebuild([next(moving) if yes else next(others) for yes in numeric])
+        numbers, others = iter(values), iter(still)
+        return rebuild([next(numbers) if yes else next(others) for yes in numeric])
 
     return put
 
 
 def in_order(tracer: Tracer, count: int, parameters: TracedParameters, drawing: InGraph) -> tuple[Any, ...]:
-    """The graph's inputs: arguments, Parameters, values from outside, the first counter of its draws."""
+    """The graph's inputs: arguments, Parameters, values from outside, the first counter of its samples."""
     mine = {parameters[p]._value for p in parameters.order}
     arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
     last = [x._value for x in drawing.inputs]

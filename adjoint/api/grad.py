@@ -33,7 +33,7 @@ Weights = Parameter | Sequence[Parameter] | None
 
 
 class Recording:
-    """A function run once on a tape: its output, and the way back."""
+    """A function run once on a tape: its output, and the backward pass."""
 
     def __init__(self, what: str, fn: Any, call: ChosenInputs, weights: Sequence[Parameter]) -> None:
         self.what, self.fn = what, fn
@@ -51,7 +51,7 @@ class Recording:
             tape.ended = True
 
     def value(self) -> Any:
-        """The whole output, followed by this tape no longer."""
+        """The whole output, no longer tracked by this tape."""
         if tree.is_leaf(self.out):
             return lowered(self.tape, self.out)
         return tree.map(lambda x: lowered(self.tape, x), self.out)

@@ -118,7 +118,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
     kind = f"the {type(x).__name__} {x}" if isinstance(x, int) else f"of dtype {dtype_of(x)}"
     fix = f"pass {float(x)}" if isinstance(x, int) and not isinstance(x, bool) else "cast it to float32 first"
     raise NotDifferentiableError(
-        f"{what}: {name} is {kind}; whole numbers and booleans have no derivative: {fix}{called_at()}"
+        f"{what}: {name} is {kind}; integers and booleans have no derivative: {fix}{called_at()}"
     )
 
 

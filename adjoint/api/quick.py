@@ -137,7 +137,7 @@ def is_brief(graph: Graph) -> bool:
 
 
 def _ends_soon(graph: Graph) -> bool:
-    """Whether there is no loop whose number of rounds is known only when it runs."""
+    """Whether there is no loop whose number of iterations is known only when it runs."""
     inside = [n.op for n in graph.calls if isinstance(n.op, Control)]
     return not any(isinstance(op, Loop) and op.test is not None for op in inside) and all(
         _ends_soon(g) for op in inside for g in op.graphs().values()

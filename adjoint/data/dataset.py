@@ -1,4 +1,4 @@
-"""Datasets: each stage draws from the one before it.
+"""Datasets: each stage reads from the one before it.
 
 The stages work on NumPy arrays; a program that iterates over a Dataset receives Tensors. A sample, or a batch of samples,
 is a tuple of columns: `for x, y in dataset`.
@@ -148,7 +148,7 @@ class ArrayDataset(Dataset):
         return (self.at(slice(k, k + size)) for k in range(0, len(self), size))
 
     def split(self, share: float, seed: int | None = None) -> tuple[ArrayDataset, ArrayDataset]:
-        """Two datasets, the first with this share of the samples, drawn at random.
+        """Two datasets, the first with this share of the samples, chosen at random.
 
         >>> from adjoint.data import ArrayDataset
         >>> [len(part) for part in ArrayDataset(range(10)).split(0.8, seed=0)]
@@ -297,7 +297,7 @@ class _Prefetched(Dataset):
 
 
 def _generator(seed: int | None, number: int) -> np.random.Generator:
-    """The generator of one pass. Without a seed it starts from a draw of the program's own generator."""
+    """The generator of one pass. Without a seed it starts from a sample of the program's own generator."""
     start = [int(randint(0, 2**62, ()))] if seed is None else [seed, number]
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(start)))
 

@@ -12,7 +12,7 @@ _END = object()
 
 
 def read_ahead(source: Iterator[Any], count: int) -> Iterator[Any]:
-    """The items of `source`, drawn by another thread up to `count` ahead. Its errors are raised where they are due.
+    """The items of `source`, read by another thread up to `count` ahead. Its errors are raised where they are due.
 
     >>> list(read_ahead(iter("abc"), 2))
     ['a', 'b', 'c']

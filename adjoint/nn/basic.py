@@ -20,7 +20,7 @@ from adjoint.nn.initializer import HeUniform, Uniform, fans, initializer
 def weight_and_bias(
     shape: tuple[int, ...], out: int, weight_init: Any, bias_init: Any, has_bias: bool, dtype: Any
 ) -> tuple[Parameter, Parameter | None]:
-    """The Parameters of a layer; by default uniform draws between ±1 / sqrt(fan_in)."""
+    """The Parameters of a layer; by default uniform samples between ±1 / sqrt(fan_in)."""
     weight = Parameter(initializer(HeUniform(math.sqrt(5)) if weight_init is None else weight_init, shape, dtype))
     if not has_bias:
         return weight, None
@@ -173,7 +173,7 @@ class Unflatten(Cell):
 class Dropout(Cell):
     """In training, elements are set to 0 with probability p and the others scaled by 1 / (1 - p); else the input itself.
 
-    The mask is drawn anew at each call, from the generator that `ad.set_seed` starts, also in a compiled graph.
+    The mask is sampled anew at each call, from the generator that `ad.set_seed` starts, also in a compiled graph.
     `keep_prob` is the older way to say 1 - p.
 
     >>> import adjoint as ad

@@ -88,7 +88,7 @@ def with_hooks(cell: Any, hooks: Hooks, compute: Any, inputs: tuple[Any, ...], k
 
 
 def _on_the_way_back(value: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:
-    """The value itself, whose gradients go through `rule`, all together, on their way back."""
+    """The value itself, whose gradients go through `rule`, all together, in the backward pass."""
     leaves, rebuild = tree.flatten(value)
     spots = [i for i, x in enumerate(leaves) if is_float(x)]
     if not spots:

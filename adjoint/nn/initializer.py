@@ -1,4 +1,4 @@
-"""First values of Parameters: constants, and draws from the generator that `ad.set_seed` starts."""
+"""First values of Parameters: constants, and samples from the generator that `ad.set_seed` starts."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ class TruncatedNormal(Initializer):
 
     def array(self, shape: Shape) -> np.ndarray:
         low, high = (math.erf(bound / math.sqrt(2)) for bound in (self.a, self.b))
-        drawn = low + (high - low) * ops.rand(shape, dtype=np.float64)
-        deviations = math.sqrt(2) * ops.erfinv(drawn)
+        uniform = low + (high - low) * ops.rand(shape, dtype=np.float64)
+        deviations = math.sqrt(2) * ops.erfinv(uniform)
         return self.mean + self.sigma * np.clip(deviations.asnumpy(), self.a, self.b)
 
 
@@ -252,7 +252,7 @@ class Orthogonal(Initializer):
             raise ShapeError(f"Orthogonal: two axes or more are needed, not the shape {shape}{called_at()}")
         rows, columns = shape[0], math.prod(shape[1:])
         q, r = np.linalg.qr(_normal((max(rows, columns), min(rows, columns)), 1.0))
-        q = q * np.sign(np.diag(r))  # else the draw would not be uniform
+        q = q * np.sign(np.diag(r))  # else the sample would not be uniform
         return self.gain * (q.T if rows < columns else q).reshape(shape)
 
 

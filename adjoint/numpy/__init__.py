@@ -41,7 +41,7 @@ globals().update(_UFUNCS)
 def __getattr__(name: str) -> _Any:
     if hasattr(_np, name) and not name.startswith("_"):
         raise AttributeError(
-            f"adjoint.numpy has no {name!r} yet. numpy.{name} works on Tensors too where it can be followed; "
+            f"adjoint.numpy has no {name!r} yet. numpy.{name} works on Tensors too where it can be traced; "
             f"with x.asnumpy() it computes without a gradient."
         )
     raise AttributeError(f"module 'adjoint.numpy' has no attribute {name!r}")

@@ -135,7 +135,7 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
 
 
 def _always(guard: Node) -> bool:
-    """Whether every round takes place: the loop that says so puts out the constant True."""
+    """Whether every iteration takes place: the loop that says so puts out the constant True."""
     if not (isinstance(guard.op, Pick) and isinstance(guard.inputs[0].op, Loop)):
         return False
     loop = guard.inputs[0].op

@@ -1,8 +1,8 @@
-"""Products leave loops: what each round multiplies by itself is multiplied for all rounds at once.
+"""Products leave loops: what each iteration multiplies by itself is multiplied for all iterations at once.
 
 A product of a slice and a constant is taken before the loop, one that only adds to a sum or is a result is taken after it, from
-its stacked factors. So the loop of a recurrent network keeps only what depends on the round before, and the gradients of its
-weights are one product each. An element read or written in each round, one after the other, is a slice of its array.
+its stacked factors. So the loop of a recurrent network keeps only what depends on the iteration before, and the gradients of its
+weights are one product each. An element read or written in each iteration, one after the other, is a slice of its array.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from adjoint.ops.slicing import GetItem
 from adjoint.passes.overwrite import zero
 
 LARGEST = 1 << 26  # elements that are stacked for a product
-#: Gives what a value of the body is in all rounds, stacked.
+#: Gives what a value of the body is in all iterations, stacked.
 Stacked = Callable[[Node], Node]
 
 
@@ -69,20 +69,20 @@ class _Parts:
     def __init__(self, builder: Builder, loop: Loop, inputs: tuple[Node, ...]) -> None:
         self.builder, self.loop, self.body = builder, loop, loop.body
         self.carry, self.stacked, self.constants = loop.parts(inputs)
-        self.rounds = loop.iterations(self.stacked)
+        self.iterations = loop.iterations(self.stacked)
         self.uses = uses(self.body)
         carry, slices, constants = loop.parts(self.body.params)
         self.inits = dict(zip(carry, self.carry, strict=True))
         self.slices: dict[Node, Node] = dict(zip(slices, self.stacked, strict=True))  # their arrays, outside
-        self.fixed: dict[Node, Node] = dict(zip(constants, self.constants, strict=True))  # the same in every round
-        self.counts = {s for s, x in self.slices.items() if _counts(x)}  # the number of the round
+        self.fixed: dict[Node, Node] = dict(zip(constants, self.constants, strict=True))  # the same in every iteration
+        self.counts = {s for s, x in self.slices.items() if _counts(x)}  # the number of the iteration
         self.counts |= {p for p, y in zip(carry, self.body.outputs, strict=False) if self._is_counter(p, y)}
         self.fresh: list[Node] = []  # slices that were not stacked inputs
         self.results: list[Node] = []  # what is stacked now
 
     def apart(self) -> tuple[Node, list[Node]] | None:
         """The loop without the products that can leave it, and what its results are; None if there are none."""
-        if self.rounds < 2:
+        if self.iterations < 2:
             return None
         for node in self.body.nodes:
             self._before(node)
@@ -107,24 +107,29 @@ class _Parts:
             self.fixed[node] = builder.keep(node, op, (self.fixed[inputs[0]],))
         elif isinstance(op, Gather) and self._in_turn(node):
             whole = self.fixed[inputs[0]]
-            if whole.shape[0] > self.rounds:
-                whole = builder.build(card(GetItem, ((0, self.rounds, None),)), (whole,))
+            if whole.shape[0] > self.iterations:
+                whole = builder.build(card(GetItem, ((0, self.iterations, None),)), (whole,))
             self._slice(node, whole)
         elif isinstance(op, MatMul) and inputs[0] in self.slices and self._is_matrix(inputs[1]) and self._fits(node):
             self._slice(node, builder.build(op, (self.slices[inputs[0]], self.fixed[inputs[1]])))
 
     def _fits(self, node: Node) -> bool:
-        """Whether a value may be held for all rounds."""
-        return self.rounds * prod(node.shape) <= LARGEST
+        """Whether a value may be held for all iterations."""
+        return self.iterations * prod(node.shape) <= LARGEST
 
     def _slice(self, node: Node, whole: Node) -> None:
         self.slices[node] = whole
         self.fresh.append(node)
 
     def _in_turn(self, node: Node) -> bool:
-        """Whether an array is read at the number of the round."""
+        """Whether an array is read at the number of the iteration."""
         array, *indices = node.inputs
-        return array in self.fixed and len(indices) == 1 and indices[0] in self.counts and array.shape[0] >= self.rounds
+        return (
+            array in self.fixed
+            and len(indices) == 1
+            and indices[0] in self.counts
+            and array.shape[0] >= self.iterations
+        )
 
     def _is_matrix(self, node: Node) -> bool:
         return node in self.fixed and node.ndim == 2
@@ -154,13 +159,13 @@ class _Parts:
         return lambda stacked: self._added(self.inits[p], total(stacked))
 
     def _put_in_turn(self, x: Node) -> Callable[[Stacked], Node] | None:
-        """The values that all rounds put into an array, each at its own place."""
+        """The values that all iterations put into an array, each at its own place."""
         _, value, *indices = x.inputs
-        in_turn = len(indices) == 1 and indices[0] in self.counts and x.shape[0] == self.rounds
+        in_turn = len(indices) == 1 and indices[0] in self.counts and x.shape[0] == self.iterations
         return self._stack(value) if in_turn and value.shape == x.shape[1:] else None
 
     def _total(self, x: Node) -> Callable[[Stacked], Node] | None:
-        """The sum of a value over all rounds, if it is better taken at once."""
+        """The sum of a value over all iterations, if it is better taken at once."""
         if self.uses[x] != 1:
             return None
         if isinstance(x.op, ScatterAdd) and zero(x.inputs[0]):
@@ -171,7 +176,7 @@ class _Parts:
         return self._product(x) if isinstance(x.op, MatMul) else None
 
     def _product(self, x: Node) -> Callable[[Stacked], Node] | None:
-        """The sum over all rounds of A'B, as one product."""
+        """The sum over all iterations of A'B, as one product."""
         left, right = x.inputs
         if not isinstance(left.op, Transpose) or left.op.perm != (1, 0) or right.ndim != 2:
             return None
@@ -188,7 +193,7 @@ class _Parts:
     def _result(self, y: Node) -> Callable[[Stacked], Node] | None:
         """A stacked result that is better computed outside."""
         if y in self.counts and y.spec.dtype == np.int64:
-            return lambda stacked: self.builder.const(np.arange(self.rounds))
+            return lambda stacked: self.builder.const(np.arange(self.iterations))
         if y in self.slices:
             return lambda stacked: self.slices[y]
         if isinstance(y.op, MatMul) and self.uses[y] == 1:
@@ -196,7 +201,7 @@ class _Parts:
         return None
 
     def _stack(self, x: Node) -> Callable[[Stacked], Node] | None:
-        """A value in all rounds; a product that nothing else needs is taken afterwards. None if it is too large."""
+        """A value in all iterations; a product that nothing else needs is taken afterwards. None if it is too large."""
         if isinstance(x.op, MatMul) and self.uses[x] == 1 and self._is_matrix(x.inputs[1]) and x not in self.slices:
             rows, op = self._stack(x.inputs[0]), x.op
             return rows and (lambda stacked: self.builder.build(op, (rows(stacked), self.fixed[x.inputs[1]])))
@@ -210,7 +215,7 @@ class _Parts:
         return total if zero(first) and first.spec == total.spec else self.builder.build(card(Add), (first, total))
 
     def _flat(self, x: Node) -> Node:
-        """The rows of all rounds below one another."""
+        """The rows of all iterations below one another."""
         return self.builder.build(card(Reshape, (x.shape[0] * x.shape[1], x.shape[2])), (x,))
 
     # ------------------------------------------------------------ the loop that is left
@@ -230,7 +235,7 @@ class _Parts:
                 found[node] = inner.keep(node, node.op, tuple([found[i] for i in node.inputs]))
         rest = Graph(params, tuple([found[n] for n in outputs]), body.name)
         inputs = [*(self.carry[k] for k in staying), *(self.slices[n] for n in slices), *self.constants]
-        op = replace(self.loop, body=rest, carried=len(staying), stacked=len(slices), length=self.rounds)
+        op = replace(self.loop, body=rest, carried=len(staying), stacked=len(slices), length=self.iterations)
         loop = self.builder.build(op, inputs)
         places = {n: len(kept) + i for i, n in enumerate(self.results)}
 

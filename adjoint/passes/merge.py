@@ -1,4 +1,4 @@
-"""Loops that do the same become one: the loop of a value and the loop that keeps its states for the way back."""
+"""Loops that do the same become one: the loop of a value and the loop that keeps its states for the backward pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from adjoint.graph.rewrite import changed
 
 
 def merge(graph: Graph) -> Graph:
-    """Of loops with the same inputs, the same rounds and the same state, make one that stacks all their results."""
+    """Of loops with the same inputs, the same iterations and the same state, make one that stacks all their results."""
     groups: dict[Any, list[Node]] = {}
     for node in graph.nodes:
         if isinstance(node.op, Loop):

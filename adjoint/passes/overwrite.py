@@ -1,6 +1,6 @@
 """Work in place: sums of scattered values become updates, and updates overwrite what nothing needs any more.
 
-So a loop that writes or reads one element a round costs the same each round, forward and backward, whatever the array's size.
+So a loop that writes or reads one element an iteration costs the same each iteration, forward and backward, whatever the array's size.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from adjoint.ops.transcendental import Exp, Sigmoid, Softplus, Sqrt
 from adjoint.ops.trigonometric import Cos, Cosh
 from adjoint.passes.algebra import Law, Make, by_op, made_by, number, settled
 
-#: How far a fact about a value is followed through the steps that made it.
+#: How far a fact about a value is traced through the steps that made it.
 DEPTH = 8
 
 # ---------------------------------------------------------------- facts about values
@@ -215,7 +215,7 @@ def _like(b: Make, y: Node, value: int) -> Node:
     return b.const(value if y.spec.weak else np.full(y.shape, value, y.dtype))
 
 
-#: `not (x < y)` is `x >= y` for whole numbers; NaN has neither.
+#: `not (x < y)` is `x >= y` for integers; NaN has neither.
 OPPOSITE: dict[type[Op], type[Op]] = {
     Less: GreaterEqual, GreaterEqual: Less, Greater: LessEqual, LessEqual: Greater,
 }  # fmt: skip

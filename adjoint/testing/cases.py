@@ -41,7 +41,7 @@ def dense(derivative: Any, like: np.ndarray) -> np.ndarray:
 
 
 def wide(x: Any) -> np.ndarray:
-    """The same values in double precision; whole numbers as they are."""
+    """The same values in double precision; integers as they are."""
     x = plain(x)
     return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64) if inexact(x) else x
 

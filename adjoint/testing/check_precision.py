@@ -94,7 +94,7 @@ def check_python_numbers(low: Case, tolerance: float) -> None:
 
 
 def check_whole_numbers(case: Case) -> None:
-    """`infer` foretells the dtype that the kernel gives whole numbers and booleans, if it takes them."""
+    """`infer` foretells the dtype that the kernel gives integers and booleans, if it takes them."""
     for dtype in (bool_, uint8, int32):
         whole = case.cast(dtype)
         try:

@@ -186,7 +186,7 @@ class GraphWriter(KernelSteps):
         return self.build(m.BroadcastTo(shape), x) if prod(shape) <= self.limit else None
 
     def index(self, shape: tuple[int, ...], *, new_axes: bool = True) -> tuple:
-        """A static index: whole numbers, slices of any step, new axes, an ellipsis."""
+        """A static index: integers, slices of any step, new axes, an ellipsis."""
         key: list[Any] = []
         for n in shape[: self.random.randrange(len(shape) + 1)]:
             kind = self.random.randrange(10)

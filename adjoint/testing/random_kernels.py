@@ -253,22 +253,22 @@ class KernelSteps:
             return None
         carried = self.random.randrange(1, len(given) + 1)
         carry, constants = given[:carried], given[carried:]
-        rounds = self.choice((1, 2, 3, 7, 9))
-        lists = [n for n in self.nodes if n.shape[:1] == (rounds,) and n.spec.dtype.kind == "f" and not n.spec.weak]
+        iterations = self.choice((1, 2, 3, 7, 9))
+        lists = [n for n in self.nodes if n.shape[:1] == (iterations,) and n.spec.dtype.kind == "f" and not n.spec.weak]
         slices = [self.choice(lists)] if lists and self.chance(50) else []
         if not slices and self.chance(40):
-            slices = [self._fresh((rounds, *carry[0].shape), carry[0].spec.dtype)]
+            slices = [self._fresh((iterations, *carry[0].shape), carry[0].spec.dtype)]
         if any(prod(n.shape) > self.limit for n in slices):
             return None
         if not slices and self.chance(40):
-            return self._while(carry, constants, rounds)
-        kept = self.choice((0, 1)) if prod(carry[0].shape) * rounds <= self.limit else 0
+            return self._while(carry, constants, iterations)
+        kept = self.choice((0, 1)) if prod(carry[0].shape) * iterations <= self.limit else 0
         specs = [Spec(n.shape, n.spec.dtype) for n in carry] + [Spec(n.shape[1:], n.spec.dtype) for n in slices]
         body = self._inside([*specs, *(Spec(n.shape, n.spec.dtype) for n in constants)], carried, kept)
-        op = Loop(body, carried, len(slices), None, None if slices else rounds, self.chance(30))
+        op = Loop(body, carried, len(slices), None, None if slices else iterations, self.chance(30))
         return self._picked(self.builder.build(op, (*carry, *slices, *constants)), carried + kept)
 
-    def _while(self, carry: list[Node], constants: list[Node], rounds: int) -> Node:
+    def _while(self, carry: list[Node], constants: list[Node], iterations: int) -> Node:
         """A loop that counts up to a number among its constants."""
         specs = [Spec((), int64), *(Spec(n.shape, n.spec.dtype) for n in carry)]
         after = [*(Spec(n.shape, n.spec.dtype) for n in constants), Spec((), int64)]
@@ -284,7 +284,7 @@ class KernelSteps:
         builder = Builder()
         params = [builder.param(s) for s in (*specs, *after)]
         test = Graph(tuple(params), (builder.build(c.Less(), (params[0], params[-1])),))
-        begin, end = self.builder.const(np.int64(0)), self.builder.const(np.int64(rounds))
+        begin, end = self.builder.const(np.int64(0)), self.builder.const(np.int64(iterations))
         call = self.builder.build(Loop(body, len(specs), 0, test), (begin, *carry, *constants, end))
         self.nodes += [self.builder.pick(call, k) for k in range(2, len(specs))]
         return self.builder.pick(call, 1)

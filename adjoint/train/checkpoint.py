@@ -17,7 +17,7 @@ from adjoint.nn.cell import Cell
 from adjoint.train import safetensors
 from adjoint.train.safetensors import VALUE, CheckpointError
 
-RANDOM = "random"  # the number that says where random draws stand
+RANDOM = "random"  # where the random counter stands
 
 
 def save_checkpoint(
@@ -68,7 +68,7 @@ def load_checkpoint(
 
     With `net` they are put into it too, as `load_param_into_net` does. Names that begin with `filter_prefix` are left out.
     Any file of the format can be read, whoever wrote it; nothing in it is executed, and in a file of ours every bit is
-    watched by a checksum. With `restore_random` draws go on from where they stood when ModelCheckpoint wrote the file.
+    watched by a checksum. With `restore_random` samples go on from where the random counter stood when ModelCheckpoint wrote the file.
 
     >>> import adjoint as ad, os, tempfile
     >>> from adjoint.train import load_checkpoint, save_checkpoint
@@ -156,11 +156,11 @@ def named_values(obj: Any) -> dict[str, Any]:
 
 
 def _counter(path: str | os.PathLike[str], numbers: Mapping[str, Any]) -> int:
-    """Where random draws stood when a file was written."""
+    """Where the random counter stood when a file was written."""
     counter = numbers.get(RANDOM)
     if type(counter) is not int or not 0 <= counter < 2**63:
         raise CheckpointError(
-            f"{os.fsdecode(path)} does not say where random draws stood: {RANDOM!r} is {counter!r}{called_at()}"
+            f"{os.fsdecode(path)} does not say where the random counter stood: {RANDOM!r} is {counter!r}{called_at()}"
         )
     return counter
 

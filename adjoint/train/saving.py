@@ -15,7 +15,7 @@ class ModelCheckpoint(Callback):
     """Save the network and its optimiser at the end of epochs, or every so many steps.
 
     A file holds the numbers `epoch` (epochs that are complete, for `Model.fit(initial_epoch=...)`), `step` and `random`
-    (where random draws stand, for `load_checkpoint(restore_random=True)`) too. To have both the last files and the best
+    (where the random counter stands, for `load_checkpoint(restore_random=True)`) too. To have both the last files and the best
     one, give a run two of these, with prefixes of their own.
 
     Args:

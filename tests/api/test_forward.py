@@ -181,7 +181,7 @@ def test_jvp_refuses_what_does_not_fit():
         ad.jvp(lambda a, b: a * b, (1.0, 2.0), (1.0,))
     with pytest.raises(ValueError, match=r"the tangent of input 0 has shape \(2,\), its value \(3,\)"):
         ad.jvp(f, X, np.ones(2))
-    with pytest.raises(TypeError, match="argument 0 is the int 3; whole numbers"):
+    with pytest.raises(TypeError, match="argument 0 is the int 3; integers"):
         ad.jvp(lambda x: x, 3, 1.0)
 
 

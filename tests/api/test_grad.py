@@ -329,7 +329,7 @@ def test_a_parameter_as_the_output_and_one_without_a_derivative():
     close(g, [1])
     w.set_data(ad.Tensor([5.0]))
     close(value, [2])
-    with pytest.raises(TypeError, match="the weight 'n' is of dtype int64; whole numbers"):
+    with pytest.raises(TypeError, match="the weight 'n' is of dtype int64; integers"):
         ad.grad(lambda x: x, None, weights=ad.Parameter(np.array([1]), name="n"))(1.0)
 
 

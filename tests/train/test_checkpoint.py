@@ -207,7 +207,7 @@ def test_what_is_not_trained_is_loaded_as_such(tmp_path):
 def test_a_file_that_does_not_say_where_draws_stood(tmp_path, said):
     w = ad.Parameter(ad.Tensor([0.0]), name="w")
     save_checkpoint({"w": ad.Tensor([1.0])}, tmp_path / "a", append_dict=said)
-    with pytest.raises(CheckpointError, match="where random draws stood"):
+    with pytest.raises(CheckpointError, match="where the random counter stood"):
         load_checkpoint(tmp_path / "a", [w], restore_random=True)
     assert w.item() == 0.0 and load_checkpoint(tmp_path / "a", [w])["w"].item() == w.item() == 1.0
 
