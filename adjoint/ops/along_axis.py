@@ -15,6 +15,7 @@ from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.language import bitwise_not, cast, reshape
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import slice_axis
 
 
@@ -68,6 +69,7 @@ class ArgSort(AlongAxis, NotDifferentiable):
         yield cls(1, True), (draw(2, 4),)
 
 
+@public(method=True)
 def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
     """The permutation that sorts an axis; equal elements keep their order.
 
@@ -78,6 +80,7 @@ def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
     return card(ArgSort, normalize_axis("argsort", axis, len(shape_of(input))), descending)(input)
 
 
+@public()
 def sort(input: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
     """The elements of an axis in order, and where each came from.
 
@@ -90,6 +93,7 @@ def sort(input: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any
     return take_along_axis(input, order, axis), order
 
 
+@public(method=True)
 def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
     """The k largest (or smallest) elements of an axis, by default the last, in order, and their positions.
 
@@ -162,6 +166,7 @@ class CumSum(AlongAxis, Linear):
         yield cls(0), (draw(0, 2),)
 
 
+@public(method=True)
 def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running sum along an axis, or of the flattened input.
 
@@ -206,6 +211,7 @@ class CumArgMax(AlongAxis, NotDifferentiable):
         yield cls(1), (draw(2, 4),)
 
 
+@public(method=True)
 def cummax(input: Any, axis: int) -> tuple[Any, Any]:
     """The largest element so far along an axis, and its position.
 
@@ -219,6 +225,7 @@ def cummax(input: Any, axis: int) -> tuple[Any, Any]:
     return take_along_axis(input, positions, axis), positions
 
 
+@public(method=True)
 def cummin(input: Any, axis: int) -> tuple[Any, Any]:
     """The smallest element so far along an axis, and its position.
 

@@ -19,6 +19,7 @@ from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_lik
 from adjoint.ops.card import Op, register
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, equal, moveaxis, zeros_like
+from adjoint.ops.publish import public
 
 
 def _picked(op, x, indices):
@@ -112,6 +113,7 @@ def grid_index(what: str, x: Any, indices: Any, axis: int, whole: bool = False) 
     ]
 
 
+@public()
 def take_along_axis(input: Any, indices: Any, axis: int) -> Any:
     """For each place of `indices`, the element at that position along the axis; the other axes broadcast.
 
@@ -124,6 +126,7 @@ def take_along_axis(input: Any, indices: Any, axis: int) -> Any:
     return Gather()(input, *grid_index("take_along_axis", input, index_array(indices), axis, whole=True))
 
 
+@public(method=True)
 def gather_elements(input: Any, dim: int, index: Any) -> Any:
     """For each place of `index`, the element at that position along the axis; `index` may be smaller than the input.
 

@@ -16,6 +16,7 @@ from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.language import zeros_like
 from adjoint.ops.movement import without
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import show_parts
 
 
@@ -63,6 +64,7 @@ class Concat(Op):
         yield cls(0), (Spec((2, 3)), Spec((2, 4))), "differ on other axes than axis 0"
 
 
+@public(aliases=("cat", "concatenate"))
 def concat(tensors: Sequence[Any], axis: int = 0) -> Any:
     """Tensors one after another along an axis.
 
@@ -131,6 +133,7 @@ def _split(x: Any, sizes: tuple[int, ...], axis: int) -> tuple[Any, ...]:
     return show_parts(x, axis, places, card(Split, sizes, axis)(x))
 
 
+@public(method=True)
 def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """Pieces of one size (the last may be smaller), or of the listed sizes, along an axis.
 
@@ -148,6 +151,7 @@ def split(tensor: Any, split_size_or_sections: Any, axis: int = 0) -> tuple[Any,
     return _split(tensor, tuple(int(n) for n in sizes), axis)
 
 
+@public(method=True)
 def chunk(input: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     """About `chunks` pieces of equal size along an axis; the last may be smaller.
 
@@ -161,6 +165,7 @@ def chunk(input: Any, chunks: int, axis: int = 0) -> tuple[Any, ...]:
     return split(input, max(-(-size // chunks), 1), axis)
 
 
+@public()
 def array_split(input: Any, indices_or_sections: Any, axis: int = 0) -> tuple[Any, ...]:
     """NumPy's split: a number of nearly equal pieces, or the places to cut at.
 

@@ -16,6 +16,7 @@ from adjoint.core.spec import Shape, Spec, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, ndim, sum_to
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
+from adjoint.ops.publish import public
 
 
 class Movement(Linear):
@@ -110,6 +111,7 @@ class Reshape(View):
         yield cls((4,)), (Spec((3,)),), "do not fill the shape (4,)"
 
 
+@public(method=True)
 def reshape(input: Any, *shape: Any) -> Any:
     """The same elements in the same order under another shape; one size may be -1.
 
@@ -128,6 +130,7 @@ def reshape(input: Any, *shape: Any) -> Any:
     return card(Reshape, want)(input)
 
 
+@public(method=True)
 def flatten(input: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = -1) -> Any:
     """All axes, or those from `start_dim` to `end_dim`, in one.
 
@@ -146,6 +149,7 @@ def flatten(input: Any, order: str = "C", *, start_dim: int = 0, end_dim: int = 
     return views.alone(card(Reshape, (*shape[:a], prod(shape[a : b + 1]), *shape[b + 1 :]))(input))
 
 
+@public(method=True)
 def ravel(input: Any, order: str = "C") -> Any:
     """All axes in one; the same elements, not copies of them, where their order allows it.
 
@@ -160,6 +164,7 @@ def ravel(input: Any, order: str = "C") -> Any:
     return line if views.layout(input) is None else views.alone(line)
 
 
+@public(method=True)
 def squeeze(input: Any, axis: Any = None) -> Any:
     """Axes of size 1 dropped: all of them, or those named.
 
@@ -177,6 +182,7 @@ def squeeze(input: Any, axis: Any = None) -> Any:
     return card(Reshape, tuple(n for a, n in enumerate(shape) if a not in axes))(input)
 
 
+@public(aliases=("unsqueeze",), method=("expand_dims", "unsqueeze"))
 def expand_dims(input: Any, axis: Any) -> Any:
     """New axes of size 1 at these places of the result.
 
@@ -242,6 +248,7 @@ def inverse_permutation(perm: Shape) -> Shape:
     return tuple(sorted(range(len(perm)), key=perm.__getitem__))
 
 
+@public(aliases=("permute",), method=("transpose", "permute"))
 def transpose(input: Any, *axes: Any) -> Any:
     """The axes in another order; reversed if none is given.
 
@@ -258,6 +265,7 @@ def transpose(input: Any, *axes: Any) -> Any:
 permute = transpose
 
 
+@public(aliases=("swapdims",), method=True)
 def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
     """Two axes exchanged.
 
@@ -275,6 +283,7 @@ def swapaxes(input: Any, axis0: int, axis1: int) -> Any:
 swapdims = swapaxes
 
 
+@public(method=True)
 def t(input: Any) -> Any:
     """A matrix transposed; vectors and scalars stay.
 
@@ -287,6 +296,7 @@ def t(input: Any) -> Any:
     return transpose(input)
 
 
+@public(aliases=("movedim",), method=("moveaxis", "movedim"))
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
     """Axes moved to other places, the rest kept in order.
 
@@ -348,6 +358,7 @@ class BroadcastTo(Movement):
         yield cls((2, 4)), (Spec((3,)),), "shape (3,) does not broadcast to (2, 4)"
 
 
+@public(method=True)
 def broadcast_to(input: Any, shape: Sequence[int]) -> Any:
     """The input repeated along new axes and axes of size 1; -1 keeps a size.
 
@@ -363,6 +374,7 @@ def broadcast_to(input: Any, shape: Sequence[int]) -> Any:
     return card(BroadcastTo, want)(input)
 
 
+@public(method=True)
 def expand(input: Any, *size: Any) -> Any:
     """`broadcast_to` with the sizes as separate arguments.
 
@@ -373,6 +385,7 @@ def expand(input: Any, *size: Any) -> Any:
     return broadcast_to(input, ints(size))
 
 
+@public()
 def broadcast_arrays(*inputs: Any) -> tuple[Any, ...]:
     """All inputs, repeated to their common shape.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {}
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
 
 Methods = bool | tuple[str, ...]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def listed(x: Any) -> Any:
@@ -53,7 +54,12 @@ def function_of(op: Any, name: str, example: str) -> Callable[..., Any]:
 
 
 def publish(
-    function: Callable[..., Any], names: tuple[str, ...], method: Methods, ufunc: np.ufunc | None, meaning: Any
+    function: Callable[..., Any],
+    names: tuple[str, ...],
+    method: Methods,
+    ufunc: np.ufunc | None,
+    meaning: Any,
+    as_method: Callable[..., Any] | None = None,
 ) -> None:
     """Enter a function under its names; with a method of Tensor, and as what a ufunc means, if they are given."""
     methods = method if isinstance(method, tuple) else names[:1] * method
@@ -68,18 +74,22 @@ def publish(
         FUNCTIONS[name] = function
         setattr(ops, name, function)
     for name in methods:
-        setattr(Tensor, name, function)
+        setattr(Tensor, name, as_method or function)
     if ufunc is not None:
         UFUNCS[ufunc] = meaning
 
 
 def public(
-    *, aliases: tuple[str, ...] = (), method: Methods = False, ufunc: np.ufunc | None = None
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    *,
+    aliases: tuple[str, ...] = (),
+    method: Methods = False,
+    as_method: Callable[[Any], Any] | None = None,
+    ufunc: np.ufunc | None = None,
+) -> Callable[[Function], Function]:
     """A decorator: the function is one of `ops`, by its name and its aliases.
 
-    `method=True` makes it a method of Tensor too (or a tuple of names, several), and `ufunc` is NumPy's or SciPy's function
-    that it is the meaning of.
+    `method=True` makes it a method of Tensor too (or a tuple of names, several), `as_method` makes the method of the function
+    where they differ, and `ufunc` is NumPy's or SciPy's function that it is the meaning of.
 
     >>> import adjoint as ad
     >>> @public(method=True)
@@ -89,8 +99,9 @@ def public(
     1.5 1.5
     """
 
-    def enter(function: Callable[..., Any]) -> Callable[..., Any]:
-        publish(function, (function.__name__, *aliases), method, ufunc, function)
+    def enter(function: Function) -> Function:
+        own = None if as_method is None else as_method(function)
+        publish(function, (function.__name__, *aliases), method, ufunc, function, own)
         return function
 
     return enter

@@ -5,7 +5,9 @@ from __future__ import annotations
 import builtins
 import operator
 import typing
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import prod
 
 import numpy as np
@@ -16,6 +18,7 @@ from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable, Reduction
+from adjoint.ops.publish import public
 
 Axis = int | tuple[int, ...] | None
 
@@ -45,6 +48,22 @@ def keep(keepdims: typing.Any, keep_dims: typing.Any = False) -> bool:
     )
 
 
+def with_axes(function: Callable[..., typing.Any]) -> Callable[..., typing.Any]:
+    """A reduction as a method: an empty tuple of axes is refused."""
+
+    @wraps(function)
+    def method(x: typing.Any, *args: typing.Any, **options: typing.Any) -> typing.Any:
+        axis = args[0] if args else options.get("axis")
+        if type(axis) is tuple and not axis and x.ndim:
+            raise ArgumentError(
+                f"{function.__name__}: axis=() is ambiguous, all axes in MindSpore and none in NumPy: leave it out for all axes, "
+                f"or write np.{function.__name__}(x, axis=()){called_at()}"
+            )
+        return function(x, *args, **options)
+
+    return method
+
+
 @register
 @dataclass(frozen=True)
 class Sum(Reduction, Linear):
@@ -65,6 +84,7 @@ class Sum(Reduction, Linear):
         yield cls((1,)), (draw(0, 3),)
 
 
+@public(method=True, as_method=with_axes)
 def sum(
     input: typing.Any, axis: Axis = None, dtype: typing.Any = None, keepdims: bool = False, keep_dims: bool = False
 ) -> typing.Any:
@@ -93,6 +113,7 @@ class Mean(Reduction, Linear):
         return (self.spread(g / builtins.max(prod(shape_of(x)[a] for a in self.axes), 1), x),)
 
 
+@public(method=True, as_method=with_axes)
 def mean(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
     """The average along an axis, several axes, or all.
 
@@ -152,6 +173,7 @@ def _extreme(
     return values, (F.reshape(where_, shape_of(values)) if keepdims else where_)
 
 
+@public(aliases=("amax",), method=("max", "amax"), as_method=with_axes)
 def max(
     input: typing.Any,
     axis: Axis = None,
@@ -169,6 +191,7 @@ def max(
     return _extreme(Max, argmax, input, axis, keep(keepdims, keep_dims), return_indices)
 
 
+@public(aliases=("amin",), method=("min", "amin"), as_method=with_axes)
 def min(
     input: typing.Any,
     axis: Axis = None,
@@ -243,6 +266,7 @@ def _position(kind: typing.Any, x: typing.Any, axis: int | None, keepdims: bool)
     return F.reshape(found, (*shape_of(x)[:a], 1, *shape_of(x)[a + 1 :])) if keepdims else found
 
 
+@public(method=True)
 def argmax(input: typing.Any, axis: int | None = None, keepdims: bool = False) -> typing.Any:
     """The position of the first largest element, along an axis or in the flattened input.
 
@@ -253,6 +277,7 @@ def argmax(input: typing.Any, axis: int | None = None, keepdims: bool = False) -
     return _position(ArgMax, input, axis, keepdims)
 
 
+@public(method=True)
 def argmin(input: typing.Any, axis: int | None = None, keepdims: bool = False) -> typing.Any:
     """The position of the first smallest element, along an axis or in the flattened input.
 
@@ -274,6 +299,7 @@ class Any(Reduction, NotDifferentiable):
         return xp.asarray(x).any(axis=self.axes, keepdims=self.keepdims)
 
 
+@public(method=True, as_method=with_axes)
 def any(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
     """Whether some element is true or not zero.
 
@@ -295,6 +321,7 @@ class All(Reduction, NotDifferentiable):
         return xp.asarray(x).all(axis=self.axes, keepdims=self.keepdims)
 
 
+@public(method=True, as_method=with_axes)
 def all(input: typing.Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> typing.Any:
     """Whether every element is true or not zero.
 

@@ -19,6 +19,7 @@ from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, zeros_like
 from adjoint.ops.movement import BroadcastTo, Movement, View, without
+from adjoint.ops.publish import public
 
 BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)
 
@@ -140,6 +141,7 @@ class GetItem(Indexed, View):
         yield cls((0, 0)), (Spec((3,)),), "index [0, 0] does not fit the shape (3,)"
 
 
+@public()
 def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
     """x[..., start:stop, ...] along one non-negative axis.
 
@@ -338,6 +340,7 @@ class Flip(View):
         yield cls((1,)), (Spec((3,)),), "outside the input's 1 axes"
 
 
+@public(method=True)
 def flip(input: Any, axis: Any = None) -> Any:
     """The order reversed along an axis, several axes, or all.
 

@@ -16,6 +16,7 @@ from adjoint.core.spec import Spec, normalize_axis, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.language import reshape, zeros_like
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import show_parts
 
 
@@ -96,6 +97,7 @@ class Unstack(Op):
         yield cls(1), (Spec((3,)),), "outside the input's 1 axes"
 
 
+@public()
 def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
     """Tensors of one shape side by side along a new axis.
 
@@ -114,6 +116,7 @@ def stack(tensors: Sequence[Any], axis: int = 0) -> Any:
     return card(Stack, normalize_axis("stack", axis, ndim(tensors[0]) + 1))(*tensors)
 
 
+@public(aliases=("unbind",), method=("unstack", "unbind"))
 def unstack(input: Any, axis: int = 0) -> tuple[Any, ...]:
     """The slices along an axis.
 
@@ -134,6 +137,7 @@ def rows(input: Any, axis: int = 0) -> tuple[Any, ...]:
     return card(Unstack, axis)(input)
 
 
+@public()
 def array(data: Any) -> Any:
     """One Tensor from nested lists of Tensors, arrays and numbers, differentiable in each; arrays and Tensors stay as they are.
 

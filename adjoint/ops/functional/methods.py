@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 import dis
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from adjoint.core.errors import AdjointError, ArgumentError, called_at, user_frame
+from adjoint.core.errors import AdjointError, called_at, user_frame
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional
 from adjoint.ops.functional import parts
+from adjoint.ops.reduce import with_axes
 
 METHODS = [
     "angle",
-    "argmax",
-    "argmin",
-    "argsort",
     "argwhere",
     "astype",
     "bernoulli",
     "bincount",
-    "broadcast_to",
     "cholesky",
-    "chunk",
     "clamp",
     "clip",
     "conj",
     "cross",
-    "cummax",
-    "cummin",
     "cumprod",
-    "cumsum",
     "det",
     "diag",
     "diag_embed",
     "diagonal",
     "digamma",
     "dot",
-    "expand",
-    "expand_dims",
-    "flatten",
-    "flip",
     "fmod",
     "gather",
-    "gather_elements",
     "gather_nd",
     "hypot",
     "index_add",
@@ -63,17 +50,12 @@ METHODS = [
     "masked_fill",
     "masked_select",
     "matmul",
-    "moveaxis",
-    "movedim",
     "norm",
     "one_hot",
     "outer",
-    "permute",
     "polygamma",
-    "ravel",
     "reciprocal",
     "repeat",
-    "reshape",
     "roll",
     "round",
     "rsqrt",
@@ -81,23 +63,14 @@ METHODS = [
     "scatter_add",
     "sigmoid",
     "sinc",
-    "split",
     "square",
-    "squeeze",
     "svd",
-    "swapaxes",
-    "t",
     "take",
     "tile",
-    "topk",
     "trace",
-    "transpose",
     "tril",
     "triu",
-    "unbind",
     "unique",
-    "unsqueeze",
-    "unstack",
     "where",
     "xlogy",
 ]
@@ -133,25 +106,7 @@ def _nonzero(x: Any, as_tuple: bool = True) -> Any:
     return functional.nonzero(x, as_tuple)
 
 
-REDUCTIONS = [
-    "all", "amax", "amin", "any", "count_nonzero", "logsumexp", "max", "mean", "median", "min", "prod", "ptp", "softmax", "std", "sum", "var",
-]  # fmt: skip
-
-
-def _with_axes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A reduction as a method: an empty tuple of axes is refused."""
-
-    @wraps(function)
-    def method(x: Any, *args: Any, **options: Any) -> Any:
-        axis = args[0] if args else options.get("axis")
-        if type(axis) is tuple and not axis and x.ndim:
-            raise ArgumentError(
-                f"{function.__name__}: axis=() is ambiguous, all axes in MindSpore and none in NumPy: leave it out for all axes, "
-                f"or write np.{function.__name__}(x, axis=()){called_at()}"
-            )
-        return function(x, *args, **options)
-
-    return method
+REDUCTIONS = ["count_nonzero", "logsumexp", "median", "prod", "ptp", "softmax", "std", "var"]
 
 
 def _is_discarded() -> bool:
@@ -166,7 +121,7 @@ def attach() -> None:
     for name in METHODS:
         setattr(Tensor, name, getattr(functional, name))
     for name in REDUCTIONS:
-        setattr(Tensor, name, _with_axes(getattr(functional, name)))
+        setattr(Tensor, name, with_axes(getattr(functional, name)))
     extra = {
         "view": _view,
         "sort": _sorted,
