@@ -163,7 +163,7 @@ def test_where_unused_parameters_are_allowed_there_are_some() -> None:
 def test_the_type_check_covers_the_whole_package() -> None:
     project = (ROOT / "pyproject.toml").read_text()
     settings = project.split("[tool.mypy]", 1)[1]
-    assert 'files = ["adjoint"]' in settings and "check_untyped_defs = true" in settings
+    assert 'files = ["adjoint", "tests/typing"]' in settings and "check_untyped_defs = true" in settings
     assert "tool.mypy.overrides" not in settings and not re.search(r"^exclude", settings, re.MULTILINE)
     assert not [p for p in PACKAGE.rglob("*.py") if re.search(r"^# *(type: *ignore|mypy:)", p.read_text(), re.MULTILINE)]
 

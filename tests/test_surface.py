@@ -6,9 +6,11 @@ import ast
 import importlib
 import importlib.util
 import inspect
+import os
 import pkgutil
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -18,6 +20,7 @@ import adjoint as ad
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "adjoint"
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # this tree, whatever is installed
 
 #: Exceptions that no user meets: they carry control flow inside the front end.
 SIGNALS = {
@@ -222,3 +225,11 @@ def test_the_package_needs_nothing_that_it_does_not_ship() -> None:
             names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
             names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             assert not {n.split(".")[0] for n in names} & {"corpus", "tests", "benchmarks", "examples"}, path
+
+
+def test_the_typed_program_of_a_user_runs() -> None:
+    """`make check` reads its types, as a user's type checker would."""
+    run = subprocess.run(
+        [sys.executable, "tests/typing/user.py"], capture_output=True, text=True, cwd=ROOT, env=ENVIRONMENT
+    )
+    assert run.returncode == 0 and "grad_position 3" in run.stdout, run.stderr

@@ -93,7 +93,8 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`, with the user's `__init__` and `__post_init__` converted."""
     init, post = cls.__init__, getattr(cls, "__post_init__", None)  # type: ignore[misc]
     reading.instantiated(cls)
-    usual = type(cls).__call__ is type.__call__ and cls.__new__ is object.__new__ and type(init) is FunctionType
+    new: Any = cls.__new__
+    usual = type(cls).__call__ is type.__call__ and new is object.__new__ and type(init) is FunctionType
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
         return cls(*args, **kwargs)
     made: Any = object.__new__(cls)

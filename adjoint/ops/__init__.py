@@ -4,6 +4,9 @@ Lower-case names are functions (`ops.sin(x)`); capitalised ones are the cards (`
 with all its rules.
 """
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from adjoint.core.language import bind as _bind
 from adjoint.ops import language as language
 from adjoint.ops import operators as _operators
@@ -12,6 +15,12 @@ from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register
 from adjoint.ops.functional import *  # noqa: F403
 from adjoint.ops.functional import methods as _methods
+
+if _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> _Any:
+        """The cards, which `register` puts here."""
+
 
 _bind(_operators)
 _methods.attach()

@@ -6,8 +6,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log2
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +32,7 @@ def complex_dtype(dtype: np.dtype) -> np.dtype:
     return np.result_type(dtype, complex64) if dtype.kind in "fc" else complex128
 
 
-def _check(op, axes, x) -> None:
+def _check(op: Any, axes: Sequence[int], x: Any) -> None:
     """Refuse axes that do not exist or have no points, and norms that NumPy does not know."""
     name = type(op).__name__
     if op.norm not in SWAPPED:

@@ -196,7 +196,7 @@ def _takes(state: State, arguments: Any, numeric: Sequence[bool], keep: list[Any
     steps: list[Any] = []
     for leaf, yes in zip(leaves, numeric, strict=True):
         if not yes:
-            if not (type(leaf) in CONSTANT or type(leaf).__hash__ is object.__hash__):
+            if not (type(leaf) in CONSTANT or type(leaf).__hash__ is object.__hash__):  # type: ignore[comparison-overlap]
                 return None
             steps.append(_same(leaf, keep))
             continue
