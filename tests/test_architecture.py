@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from adjoint.ops import REGISTRY
+
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "adjoint"
 
@@ -173,7 +175,7 @@ DOUBLE_CLASSES = {
     # a layer of `nn` and the op, or the first value, that is the same thing
     "Identity", "Pad", "Sigmoid", "Softplus", "Tanh",
     # inside one folder each, and never imported together
-    "AttributeOf", "Code", "Contents", "Control", "Dense", "Epilogue", "Equal", "Fold", "Frame", "Function", "Held", "Items",
+    "AttributeOf", "Code", "Contents", "Control", "Epilogue", "Equal", "Fold", "Frame", "Held", "Items",
     "Linear", "Number", "Place", "Pool", "Round", "Row", "Source", "Trace", "Value",
 }  # fmt: skip
 #: Names that two or more modules have.
@@ -200,3 +202,48 @@ def test_names_are_unique() -> None:
     found = doubles([p.stem for p in files if p.stem != "__init__"])
     assert found - DOUBLE_MODULES == set(), "give one of the modules another name"
     assert DOUBLE_MODULES - found == set(), "unique by now: take them off the list"
+
+
+# ---------------------------------------------------------------- what is true of an op stands on its card
+
+#: How many cards each part of the package names, outside `ops`. These numbers may only shrink: a part that names more than a
+#: dozen is missing a fact on the card. `rewrite` and `kernels` are what needs a page for single ops.
+NAMED = {
+    "graph": 20, "passes": 47, "transforms": 1,
+    "native/emit": 9, "native/kernels": 24, "native/plan": 5, "native/rewrite": 30,
+}  # fmt: skip
+
+
+def part(path: Path) -> str:
+    """The stage of a file; of the native backend, its folder."""
+    parts = path.relative_to(PACKAGE).parts
+    return "/".join(parts[1:3] if parts[0] == "backends" and len(parts) > 3 else parts[:1])
+
+
+def cards_named(source: str) -> set[str]:
+    """The cards that a file imports, or reaches by way of a module that it imports."""
+    tree, found, modules = ast.parse(source), set(), set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("adjoint.ops"):
+            found |= {a.name for a in node.names}
+            modules |= {a.asname or a.name for a in node.names}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
+            found.add(node.attr)
+    return {name for name in found if name in REGISTRY}
+
+
+def test_stages_ask_cards_for_facts_and_name_few_of_them() -> None:
+    named: dict[str, set[str]] = {}
+    for path in FILES:
+        if part(path) not in ("ops", "testing"):
+            named.setdefault(part(path), set()).update(cards_named(path.read_text()))
+    more = {k: sorted(v) for k, v in named.items() if len(v) > NAMED.get(k, 0)}
+    assert not more, "put what these files must know of an op on its card, as a fact"
+
+
+def test_the_count_finds_cards_by_all_their_ways() -> None:
+    source = (
+        "from adjoint.ops.trigonometric import Sin, sin\nfrom adjoint.ops import compare as c\nc.Less, c.less, x.Cos"
+    )
+    assert cards_named(source) == {"Sin", "Less"}

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.ops.card import REGISTRY
+from adjoint.testing.registered import forgotten
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -23,8 +23,7 @@ BLOCK = re.compile(r"```python\n(.*?)```(?:\n```text\n(.*?)```)?", re.DOTALL)
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_code_blocks(page):
     namespace = {"__name__": "documentation"}
-    known = set(REGISTRY)
-    try:
+    with forgotten():
         for match in BLOCK.finditer(page.read_text()):
             code, expected = match.groups()
             line = page.read_text()[: match.start()].count("\n") + 2
@@ -35,9 +34,6 @@ def test_code_blocks(page):
                 exec(compile(code, name, "exec"), namespace)
             if expected is not None:
                 assert printed.getvalue() == expected
-    finally:
-        for name in set(REGISTRY) - known:
-            del REGISTRY[name]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)

@@ -12,7 +12,7 @@ from adjoint.ops.broadcast import batch_all, conj, match, ndim, push
 from adjoint.ops.card import card, register
 from adjoint.ops.complex_parts import imag
 from adjoint.ops.contract import swap_last
-from adjoint.ops.families import Dense
+from adjoint.ops.families import MatrixWork
 from adjoint.ops.language import expand_last, sum_axes
 from adjoint.ops.linalg import (
     Inv,
@@ -73,7 +73,7 @@ def _any_square(cls, draw):
 
 @register
 @dataclass(frozen=True)
-class Cofactor(Dense):
+class Cofactor(MatrixWork):
     """The derivative by x of D^k det(x)[t1, ..., tk], which for k = 0 is the matrix of cofactors.
 
     That is det(x) x^-T if there is an inverse; a determinant is a polynomial, and so it exists if there is none.

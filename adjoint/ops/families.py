@@ -161,7 +161,7 @@ class Linear(Op):
         return ZERO if ts[0] is ZERO else self(ts[0], *xs[1:])
 
 
-class Dense(Op):
+class MatrixWork(Op):
     """Ops on whole matrices: each element takes part in `work` operations for every row."""
 
     work: ClassVar[int] = 2

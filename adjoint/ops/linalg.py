@@ -26,7 +26,7 @@ from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import matmul, swap_last
-from adjoint.ops.families import Dense
+from adjoint.ops.families import MatrixWork
 from adjoint.ops.joining import Concat
 from adjoint.ops.language import broadcast_to, permute, reshape, where, zeros_like
 from adjoint.ops.slicing import GetItem
@@ -97,7 +97,7 @@ def epsilon(dtype: np.dtype) -> float:
     return float(np.finfo(float32 if is_half(dtype) else dtype).eps)
 
 
-class OneMatrix(Dense):
+class OneMatrix(MatrixWork):
     """Ops on one matrix, batched over its leading axes."""
 
     complex = True
@@ -151,7 +151,7 @@ class Inv(SquareMatrix):
         return -product(y, ts[0], y)
 
 
-class LinearSystem(Dense):
+class LinearSystem(MatrixWork):
     """Ops that solve A y = b for a matrix b of right sides; leading axes broadcast."""
 
     complex = True

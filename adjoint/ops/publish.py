@@ -90,13 +90,6 @@ def public(
 
     `method=True` makes it a method of Tensor too (or a tuple of names, several), `as_method` makes the method of the function
     where they differ, and `ufunc` is NumPy's or SciPy's function that it is the meaning of.
-
-    >>> import adjoint as ad
-    >>> @public(method=True)
-    ... def half(x):
-    ...     return 0.5 * x
-    >>> print(ad.ops.half(3.0), ad.Tensor(3.0).half())
-    1.5 1.5
     """
 
     def enter(function: Function) -> Function:

@@ -16,7 +16,7 @@ from adjoint.ops.families import Elementwise
 FAR = (-1e3, 1e3)
 
 
-class Function(Elementwise):
+class ElementaryFunction(Elementwise):
     """Elementary functions: a polynomial or more for each element."""
 
     work, expensive = 15, True
@@ -24,7 +24,7 @@ class Function(Elementwise):
 
 @register(function="exp", method=True, ufunc=np.exp, example="exp(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
-class Exp(Function):
+class Exp(ElementaryFunction):
     """e ** x."""
 
     complex, singular, edges = True, True, (-1e3, 0.0)
@@ -41,7 +41,7 @@ class Exp(Function):
 
 @register(function="expm1", method=True, ufunc=np.expm1, example="expm1(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Expm1(Function):
+class Expm1(ElementaryFunction):
     """e ** x - 1, exact near 0."""
 
     complex, singular, edges = True, True, (-1e3, 1e-12)
@@ -58,7 +58,7 @@ class Expm1(Function):
 
 @register(function="log", method=True, ufunc=np.log, example="log(Tensor([1.0])) -> [0.]")
 @dataclass(frozen=True)
-class Log(Function):
+class Log(ElementaryFunction):
     """Natural logarithm."""
 
     complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -75,7 +75,7 @@ class Log(Function):
 
 @register(function="log1p", method=True, ufunc=np.log1p, example="log1p(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Log1p(Function):
+class Log1p(ElementaryFunction):
     """log(1 + x), exact near 0."""
 
     complex, singular, domain, edges = True, True, (-0.5, 2.0), (-1.0, 1e-12, 1e30)
@@ -92,7 +92,7 @@ class Log1p(Function):
 
 @register(function="log2", method=True, ufunc=np.log2, example="log2(Tensor([8.0])) -> [3.]")
 @dataclass(frozen=True)
-class Log2(Function):
+class Log2(ElementaryFunction):
     """Logarithm to base 2, exact for powers of 2."""
 
     singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -109,7 +109,7 @@ class Log2(Function):
 
 @register(function="log10", method=True, ufunc=np.log10, example="log10(Tensor([1000.0])).round(4) -> [3.]")
 @dataclass(frozen=True)
-class Log10(Function):
+class Log10(ElementaryFunction):
     """Logarithm to base 10, exact for powers of 10."""
 
     singular, domain, edges = True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -126,7 +126,7 @@ class Log10(Function):
 
 @register(function="sqrt", method=True, ufunc=np.sqrt, example="sqrt(Tensor([9.0])) -> [3.]")
 @dataclass(frozen=True)
-class Sqrt(Function):
+class Sqrt(ElementaryFunction):
     """Square root."""
 
     complex, singular, domain, edges = True, True, (0.3, 3.0), (0.0, 1e-30, 1e30)
@@ -143,7 +143,7 @@ class Sqrt(Function):
 
 @register(function="cbrt", ufunc=np.cbrt, example="cbrt(Tensor([-8.0])) -> [-2.]")
 @dataclass(frozen=True)
-class Cbrt(Function):
+class Cbrt(ElementaryFunction):
     """Cube root, real for negative numbers too."""
 
     singular, domain, edges = True, (0.3, 3.0), (-8.0, 0.0, 1e30)
@@ -160,7 +160,7 @@ class Cbrt(Function):
 
 @register(function="logaddexp", method=True, ufunc=np.logaddexp, example="logaddexp(Tensor([1000.0]), 0.0) -> [1000.]")
 @dataclass(frozen=True)
-class LogAddExp(Function):
+class LogAddExp(ElementaryFunction):
     """log(exp(x) + exp(y)) without overflow."""
 
     arity, edges = 2, FAR
@@ -177,7 +177,7 @@ class LogAddExp(Function):
 
 @register
 @dataclass(frozen=True)
-class Sigmoid(Function):
+class Sigmoid(ElementaryFunction):
     """1 / (1 + exp(-x)) without overflow."""
 
     edges = FAR
@@ -195,7 +195,7 @@ class Sigmoid(Function):
 
 @register
 @dataclass(frozen=True)
-class Softplus(Function):
+class Softplus(ElementaryFunction):
     """log(1 + exp(x)) without overflow."""
 
     edges = FAR
@@ -212,7 +212,7 @@ class Softplus(Function):
 
 @register
 @dataclass(frozen=True)
-class Relu(Function):
+class Relu(ElementaryFunction):
     """max(x, 0). The derivative at 0 is 0."""
 
     domain, edges = (0.3, 2.0), (-1e3, 0.0, 1e3)

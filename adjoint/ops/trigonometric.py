@@ -8,12 +8,12 @@ import numpy as np
 
 from adjoint.ops import language as F
 from adjoint.ops.card import register
-from adjoint.ops.transcendental import FAR, Function, sqrt
+from adjoint.ops.transcendental import FAR, ElementaryFunction, sqrt
 
 
 @register(function="sin", method=True, ufunc=np.sin, example="sin(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Sin(Function):
+class Sin(ElementaryFunction):
     """Sine."""
 
     complex, edges = True, (-1e3, 0.0, 1e3)
@@ -30,7 +30,7 @@ class Sin(Function):
 
 @register(function="cos", method=True, ufunc=np.cos, example="cos(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
-class Cos(Function):
+class Cos(ElementaryFunction):
     """Cosine."""
 
     complex, edges = True, (-1e3, 0.0, 1e3)
@@ -47,7 +47,7 @@ class Cos(Function):
 
 @register(function="tan", method=True, ufunc=np.tan, example="tan(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Tan(Function):
+class Tan(ElementaryFunction):
     """Tangent."""
 
     complex, domain, edges = True, (-1.0, 1.0), FAR
@@ -70,7 +70,7 @@ class Tan(Function):
     example="asin(Tensor([0.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Asin(Function):
+class Asin(ElementaryFunction):
     """Inverse sine."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -93,7 +93,7 @@ class Asin(Function):
     example="acos(Tensor([1.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Acos(Function):
+class Acos(ElementaryFunction):
     """Inverse cosine."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -116,7 +116,7 @@ class Acos(Function):
     example="atan(Tensor([0.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Atan(Function):
+class Atan(ElementaryFunction):
     """Inverse tangent."""
 
     complex, domain, edges = True, (-0.8, 0.8), FAR
@@ -133,7 +133,7 @@ class Atan(Function):
 
 @register(function="sinh", method=True, ufunc=np.sinh, example="sinh(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Sinh(Function):
+class Sinh(ElementaryFunction):
     """Hyperbolic sine."""
 
     complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
@@ -150,7 +150,7 @@ class Sinh(Function):
 
 @register(function="cosh", method=True, ufunc=np.cosh, example="cosh(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
-class Cosh(Function):
+class Cosh(ElementaryFunction):
     """Hyperbolic cosine."""
 
     complex, singular, edges = True, True, (-30.0, 0.0, 30.0)
@@ -167,7 +167,7 @@ class Cosh(Function):
 
 @register(function="tanh", method=True, ufunc=np.tanh, example="tanh(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
-class Tanh(Function):
+class Tanh(ElementaryFunction):
     """Hyperbolic tangent."""
 
     complex, edges = True, FAR
@@ -190,7 +190,7 @@ class Tanh(Function):
     example="asinh(Tensor([0.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Asinh(Function):
+class Asinh(ElementaryFunction):
     """Inverse hyperbolic sine."""
 
     complex, domain, edges = True, (-0.8, 0.8), FAR
@@ -213,7 +213,7 @@ class Asinh(Function):
     example="acosh(Tensor([1.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Acosh(Function):
+class Acosh(ElementaryFunction):
     """Inverse hyperbolic cosine."""
 
     complex, singular, domain, edges = True, True, (1.3, 3.0), (1.0, 1e10)
@@ -236,7 +236,7 @@ class Acosh(Function):
     example="atanh(Tensor([0.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Atanh(Function):
+class Atanh(ElementaryFunction):
     """Inverse hyperbolic tangent."""
 
     complex, singular, domain, edges = True, True, (-0.8, 0.8), (-1.0, 1.0)
@@ -259,7 +259,7 @@ class Atanh(Function):
     example="atan2(Tensor([0.0]), Tensor([1.0])) -> [0.]",
 )
 @dataclass(frozen=True)
-class Atan2(Function):
+class Atan2(ElementaryFunction):
     """The angle of the point (x, y), between -pi and pi; the derivative at the origin is 0."""
 
     arity, domain, edges = 2, (0.3, 2.0), FAR

@@ -28,6 +28,7 @@ from adjoint.testing.check_derivatives import (
 from adjoint.testing.check_precision import check_mixed, check_precision, check_precisions
 from adjoint.testing.edges import check_edges, check_masked
 from adjoint.testing.facts import check_facts
+from adjoint.testing.machine_code import check_code
 
 
 def check_op(cls: type[Op]) -> int:
@@ -44,6 +45,7 @@ def check_op(cls: type[Op]) -> int:
     count = 0
     with np.errstate(all="ignore"):
         elementwise: dict[Op, Case] = {}
+        samples: list[Case] = []
         for rounds in cases(cls):
             with naming(case := rounds[0]):
                 check_sample(rounds)
@@ -51,7 +53,9 @@ def check_op(cls: type[Op]) -> int:
                     check_precisions(case)
             if isinstance(case.op, Elementwise):
                 elementwise[case.op] = case
+            samples.append(case)
             count += 1
+        check_code(samples)
         for rounds in cases(cls, "complex128") if cls.complex else ():
             with naming(case := rounds[0]):
                 check_sample(rounds)

@@ -21,13 +21,20 @@ def _grid(op: Elementwise, points: Sequence[float]) -> tuple[np.ndarray, ...]:
     return tuple(np.array(list(itertools.product(points, repeat=op.arity)), float).T)
 
 
+def at_edges(case: Case) -> Case:
+    """A call of the same op at every combination of its edges."""
+    op = case.op
+    assert isinstance(op, Elementwise)
+    return Case(op, _grid(op, op.edges), case.rng)
+
+
 def check_edges(case: Case) -> int:
     """At the card's edges the precisions agree, and derivatives are numbers between the one-sided slopes."""
     op = case.op
     assert isinstance(op, Elementwise)
     if not op.edges:
         return 0
-    at = Case(op, _grid(op, op.edges), case.rng)
+    at = at_edges(case)
     low = at.cast(float32)
     assert_agree(low.results(), low.widened().results(), f"{op} at its edges {op.edges} in float32 against float64")
     if at.smooth:
