@@ -15,7 +15,7 @@ from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
-from adjoint.frontend.guards import MISSING, AttributeOf, Equal, Free, Global, Guard, Same, compiled
+from adjoint.frontend.guards import MISSING, AttributeOf, EqualValue, Free, Global, Guard, Same, compiled
 from adjoint.frontend.reads import recorder
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Graph
@@ -92,7 +92,7 @@ def watched(entry: Entry, by_value: bool) -> list[tuple[Any, ...]]:
     others: list[Guard] = []
     for guard in entry.guards:
         place, now = guard.place, guard.place.get()
-        fixed = type(guard.image) is Same or (type(guard.image) is Equal and not by_value)
+        fixed = type(guard.image) is Same or (type(guard.image) is EqualValue and not by_value)
         array = type(now) is np.ndarray and now.flags.c_contiguous and not now.dtype.hasobject
         if (fixed or array) and isinstance(place, (Global, Free)):
             value = () if now is MISSING else (now,)

@@ -29,7 +29,7 @@ from adjoint.frontend.libraries import is_users_class
 _SKIPPED = (ModuleType, CodeType, FrameType, TracebackType, str, bytes, int, float, complex, np.generic, np.dtype)
 
 
-class Trace:
+class TracedFunction:
     """One function that is being traced: its arguments, what was there before it, and the objects that it may not change."""
 
     def __init__(self, given: Any, heap: Heap) -> None:
@@ -50,24 +50,24 @@ class Trace:
                 raise ControlFlowError(f"a {type(x).__name__} is changed in place, but {reason}")
 
 
-_traces: ContextVar[tuple[Trace, ...]] = ContextVar("traces", default=())
+_traces: ContextVar[tuple[TracedFunction, ...]] = ContextVar("traces", default=())
 
 
 @contextmanager
 def tracing(given: Any, heap: Heap) -> Iterator[None]:
     """Trace a function with these arguments."""
-    trace = Trace(given, heap)
+    trace = TracedFunction(given, heap)
     with context.setting(_traces, (*_traces.get(), trace)):
         yield
         trace.check()
 
 
-def current() -> Trace | None:
+def current() -> TracedFunction | None:
     """The innermost trace."""
     return _traces.get()[-1] if _traces.get() else None
 
 
-def is_active(trace: Trace | None) -> bool:
+def is_active(trace: TracedFunction | None) -> bool:
     """Whether a trace still goes on."""
     return trace in _traces.get()
 

@@ -17,7 +17,17 @@ from adjoint.frontend.logic import both, compared, either, truth
 from adjoint.frontend.numbers import unidentified
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import UNDEFINED, Again, AttributeOf, Box, Contents, Flat, Frame, Place, Snapshot
+from adjoint.frontend.state import (
+    UNDEFINED,
+    Again,
+    Box,
+    Flat,
+    FrameVariables,
+    HeldAttribute,
+    HeldContents,
+    Place,
+    Snapshot,
+)
 from adjoint.graph import flow
 from adjoint.graph.numbers import is_large, is_special, marked
 from adjoint.graph.trace import traced
@@ -34,7 +44,7 @@ def _nothing() -> None:
 def if_(test: Any, body: Block, orelse: Block | None, names: Callable[[], Any], site: Site) -> None:
     """`if test: body() else: orelse()`."""
     if state.is_graph_value(test):
-        Branches(test, body, orelse or _nothing, Frame(names), site).run()
+        Branches(test, body, orelse or _nothing, FrameVariables(names), site).run()
     elif test:
         body()
     elif orelse is not None:
@@ -45,7 +55,7 @@ def choose(test: Any, site: Site, names: Block | None, yes: Block, no: Block) ->
     """`yes() if test else no()`."""
     if not state.is_graph_value(test):
         return yes() if test else no()
-    box, frame = Box("the value"), Frame(names)
+    box, frame = Box("the value"), FrameVariables(names)
     Branches(test, lambda: box.set(yes()), lambda: box.set(no()), frame, site, [box, *frame.places(site)]).run()
     return box.value
 
@@ -100,7 +110,7 @@ def at_once(following: Block, names: Block | None, place: str) -> list[Any]:
         found[:] = [resolve(y) if isinstance(y, Parameter) else y]
         return [x for x in found if state.is_dynamic(x)]
 
-    snapshot = Snapshot(Frame(names), [], following)
+    snapshot = Snapshot(FrameVariables(names), [], following)
     try:
         with region.inside(region.Block(snapshot.heap, f"a part of the condition at {place}"), None):
             graph, outside, marks = traced(run, [], branch=True)
@@ -147,7 +157,13 @@ class Branches:
     """One `if` on a graph value: run both blocks from the same state, and merge what they leave."""
 
     def __init__(
-        self, test: Any, body: Block, orelse: Block, frame: Frame, site: Site, places: list[Place] | None = None
+        self,
+        test: Any,
+        body: Block,
+        orelse: Block,
+        frame: FrameVariables,
+        site: Site,
+        places: list[Place] | None = None,
     ) -> None:
         self.site = site
         self.frame = frame
@@ -194,7 +210,7 @@ class Branches:
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if a is not UNDEFINED:
                 place.set(merge.value(a, b, [way for way in ways[i] if way is not None]))
-            elif isinstance(place, AttributeOf):  # both sides delete it
+            elif isinstance(place, HeldAttribute):  # both sides delete it
                 place.set(UNDEFINED)
         leaks.kept(self.site, self.places)
         note_copies(f"after the {self.what} at {self.site.place}", self.places, ways)
@@ -279,7 +295,7 @@ class Branches:
         """Whether the value that a place has after a block is never used."""
         if place.name == RESULT or place.name in self.site.optional:
             return value is UNDEFINED
-        if isinstance(place, AttributeOf) and value is UNDEFINED and place.is_cached:
+        if isinstance(place, HeldAttribute) and value is UNDEFINED and place.is_cached:
             return not any(map(state.is_graph_value, Flat.of(other).leaves))
         return place.name[:4] != "_ad_" and side in self.site.abandoned
 
@@ -302,7 +318,7 @@ class Branches:
 
     def _disagreement(self, place: Place, a: Any, b: Any) -> Exception:
         name, site = _label(place), self.site
-        leaked = leaks.leak(place.owner) if isinstance(place, (Contents, AttributeOf)) else None
+        leaked = leaks.leak(place.owner) if isinstance(place, (HeldContents, HeldAttribute)) else None
         if leaked is not None:
             return leaked
         if a is UNDEFINED or b is UNDEFINED:
@@ -360,7 +376,7 @@ def _stand_in(value: Any) -> Any:
     return flat.rebuild([state.stand_in(x) for x in flat.leaves])
 
 
-def guarded(condition: Any, block: Block, frame: Frame, site: Site) -> None:
+def guarded(condition: Any, block: Block, frame: FrameVariables, site: Site) -> None:
     """Run a block if a graph value holds: a round of an unrolled loop after a `break`."""
     as_if = replace(site, kind="if", first=frozenset(site.names))
     Branches(condition, block, _nothing, frame, as_if).run()

@@ -19,7 +19,7 @@ from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.files import INSTALLED, is_users
-from adjoint.frontend.items import Items, backwards, enumerated, graph_range, zipped
+from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
 from adjoint.graph.numbers import as_number, needs
@@ -155,7 +155,7 @@ def _any_graph(values: Any) -> bool:
 
 
 def _has_items(x: Any) -> bool:
-    return isinstance(x, Items) or state.is_graph_value(x)
+    return isinstance(x, LoopItems) or state.is_graph_value(x)
 
 
 def _range(*bounds: Any) -> Any:
@@ -186,7 +186,9 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
 
     def extreme(*args: Any, key: Any = None, **options: Any) -> Any:
         values: Any = list(args) if len(args) != 1 else args[0]
-        if len(args) == 1 and (isinstance(values, (Iterator, Items, Set, ValuesView)) or state.is_graph_value(values)):
+        if len(args) == 1 and (
+            isinstance(values, (Iterator, LoopItems, Set, ValuesView)) or state.is_graph_value(values)
+        ):
             values = list(values)
         if not (isinstance(values, (list, tuple)) and (key is not None or _any_graph(values))):
             return python(*args, **({} if key is None else {"key": key}), **options)

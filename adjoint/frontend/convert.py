@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
-from adjoint.frontend.control import Control
 from adjoint.frontend.expressions import RUNTIME, SITES, arguments, function_definition
 from adjoint.frontend.fence import check, require_own_frame
 from adjoint.frontend.names import copied, local
 from adjoint.frontend.site import Site
-from adjoint.frontend.source import OURS, Source, find_source
+from adjoint.frontend.source import OURS, FunctionSource, find_source
+from adjoint.frontend.statements import FunctionRewriter
 
 #: Holds the functions that converted code calls; filled in by the package.
 runtime_cell = CellType()
@@ -81,10 +81,10 @@ def _compile(fn: FunctionType) -> _Compiled:
     return _Compiled(_renamed(found, fn.__code__.co_name, fn.__qualname__), sites)
 
 
-def transformed(source: Source, code: CodeType) -> tuple[ast.Module, tuple[Site, ...]]:
+def transformed(source: FunctionSource, code: CodeType) -> tuple[ast.Module, tuple[Site, ...]]:
     """A module that defines the converted function inside a function of its free variables."""
     node = _definition(copied(source.node))
-    rewriter = Control(source.filename)
+    rewriter = FunctionRewriter(source.filename)
     rewriter.outer, rewriter.owner = frozenset(code.co_freevars) - {"__class__"}, source.owner
     rewriter.function(node, set(code.co_freevars) | local(node), "__class__" in code.co_freevars)
     node.name, node.decorator_list, node.returns = _ROOT, [], None

@@ -85,7 +85,7 @@ def note_copies(where: str, places: Sequence[state.Place], ways: Sequence[Sequen
     found: list[_Copy] = []
     for place, each in zip(places, ways, strict=True):
         now = Objects.of(place.get())
-        if not isinstance(place, state.Contents):
+        if not isinstance(place, state.HeldContents):
             found += _copies(place.name, now, each)
         elif not isinstance(place.owner, Value):  # it is the same object; what it holds may be others
             for k, part in enumerate(now.inner):
@@ -176,19 +176,19 @@ def refuse_exchanged(names: list[str], entered: list[Any], after: list[Any], sha
                 )
 
 
-def growing(frame: state.Frame, site: Site) -> list[tuple[state.Contents, int]]:
+def growing(frame: state.FrameVariables, site: Site) -> list[tuple[state.HeldContents, int]]:
     """The lists to which the loop appends and which it uses for nothing else, with their lengths before it."""
     found = []
     for name in site.appended:
         owner = frame.value(name)
         others = Heap((n, v.get()) for n, v in frame.variables.items() if n != name)
         if type(owner) is list and owner not in others:
-            found.append((state.Contents(name, owner), len(owner)))
+            found.append((state.HeldContents(name, owner), len(owner)))
     return found
 
 
 def shared_names(places: list[state.Place]) -> set[str]:
     """The variables whose value has other holders than the variable and the places."""
-    held = Counter(id(p.owner) for p in places if isinstance(p, state.Contents))
+    held = Counter(id(p.owner) for p in places if isinstance(p, state.HeldContents))
     variables = [p for p in places if isinstance(p, state.Variable)]
     return {p.name for p in variables if sys.getrefcount(p.get()) > 2 + held[id(p.get())]}

@@ -91,7 +91,7 @@ class Scope:
 
 
 class Expressions(ast.NodeTransformer):
-    """Rewrites expressions; `control.Control` adds the statements."""
+    """Rewrites expressions; `statements.FunctionRewriter` adds the statements."""
 
     def __init__(self, filename: str) -> None:
         self.filename = filename

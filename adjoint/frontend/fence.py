@@ -10,14 +10,14 @@ from types import CodeType
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.names import Function, body_of, bound, children, declared, every, local, own_nodes
 from adjoint.frontend.returns import is_converted
-from adjoint.frontend.source import Source
+from adjoint.frontend.source import FunctionSource
 
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
 #: Builtins that look at the variables of the function they are called in, unless they are given more arguments than this.
 _LOOKS_AT_FRAME = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
 
 
-def check(source: Source) -> None:
+def check(source: FunctionSource) -> None:
     """Raise UnsupportedSyntaxError at the first thing in a function that cannot be converted."""
     problems = sorted(_problems(source.node, set()), key=lambda p: (p[0].lineno, p[0].col_offset))
     if problems:
@@ -25,7 +25,7 @@ def check(source: Source) -> None:
         raise UnsupportedSyntaxError(message, source.filename, at.lineno, at.col_offset + 1)
 
 
-def require_own_frame(source: Source, code: CodeType) -> None:
+def require_own_frame(source: FunctionSource, code: CodeType) -> None:
     """Raise SourceError if a function looks at its variables by a builtin: converted, it has others, in other functions."""
     if not _names(code) & _LOOKS_AT_FRAME.keys():
         return

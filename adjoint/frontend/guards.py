@@ -172,7 +172,7 @@ class Same:
 
 
 @dataclass(frozen=True, eq=False)
-class Equal:
+class EqualValue:
     """A number or text: the same value of the same type will do."""
 
     value: Any
@@ -219,7 +219,7 @@ class Items:
         if all(map(operator.is_, inside, self.items)):  # a list of a million numbers is compared in C
             return True
         pairs = enumerate(zip(inside, self.items, strict=True))
-        return all(a is b or k in self.deep or (is_constant(b) and Equal(b).fits(a)) for k, (a, b) in pairs)
+        return all(a is b or k in self.deep or (is_constant(b) and EqualValue(b).fits(a)) for k, (a, b) in pairs)
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
         return f"{hold(self.fits)}({now})"
@@ -276,7 +276,7 @@ class Kind:
         return f"{hold(self.fits)}({now})"
 
 
-Image = Same | Equal | Method | Items | Contents | Held | Kind
+Image = Same | EqualValue | Method | Items | Contents | Held | Kind
 
 
 def is_constant(x: Any) -> bool:
@@ -288,7 +288,7 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
     """What to compare with later: with `deep`, a container by its contents."""
     kind = type(x)
     if is_constant(x):
-        return Equal(x)
+        return EqualValue(x)
     if isinstance(x, Value):  # what Parameters, and Tensors that record themselves, hold is an input of the graph
         fixed = x._trace is EAGER or x._trace is HALF
         return Held(x, x._value) if fixed and not isinstance(x, Parameter) else Same(x)
@@ -344,7 +344,7 @@ class Guard:
         now = self.place.get()
         if isinstance(self.image, Items):
             return f"{self.place.label} changed from {self.image.value} to {shown(now)}"
-        if isinstance(self.image, (Equal, Same, Method)):
+        if isinstance(self.image, (EqualValue, Same, Method)):
             return f"{self.place.label} changed from {shown(self.image.value)} to {shown(now)}"
         return f"{self.place.label} changed: it is {shown(now)}, or has other contents"
 

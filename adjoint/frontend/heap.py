@@ -33,7 +33,7 @@ _CACHED = type(functools.lru_cache(len))
 LARGE = 1 << 26
 
 
-class Held:
+class HeldFacet:
     """One facet of an object that the code can reach."""
 
     __slots__ = ("facet", "name", "owner", "saved")
@@ -55,7 +55,7 @@ class Heap:
     """The objects that are reached from some roots, and what they held."""
 
     def __init__(self, roots: Iterable[tuple[str, Any]]) -> None:
-        self.held: list[Held] = []
+        self.held: list[HeldFacet] = []
         self.large: list[np.ndarray] = []
         self._seen: dict[int, Any] = {}
         self._names: set[tuple[int, int]] = set()
@@ -69,7 +69,7 @@ class Heap:
     def __contains__(self, x: object) -> bool:
         return self._seen.get(id(x)) is x and x is not None
 
-    def changed(self) -> Iterator[Held]:
+    def changed(self) -> Iterator[HeldFacet]:
         """What is not as it was."""
         return (h for h in self.held if h.differs())
 
@@ -131,7 +131,7 @@ class Heap:
         self._queue.append((type(x).__name__, type(x)))
 
     def _hold(self, name: str, x: Any, facet: Facet) -> None:
-        self.held.append(Held(name, x, facet))
+        self.held.append(HeldFacet(name, x, facet))
         self._queue += [(name + step, y) for step, y in facet.parts(x) if type(y) not in _PLAIN]
 
     def _function(self, name: str, fn: FunctionType) -> None:
@@ -173,7 +173,7 @@ class Heap:
     def _variables(self, name: str, variables: dict[str, Any]) -> None:
         if id(variables) not in self._seen:
             self._seen[id(variables)] = variables
-            self.held.append(Held(name, variables, GLOBALS))
+            self.held.append(HeldFacet(name, variables, GLOBALS))
 
 
 def _depth(x: Any) -> int:

@@ -17,7 +17,7 @@ from adjoint.ops.functional import cast, maximum, minimum, where
 
 
 @dataclass(frozen=True)
-class Items:
+class LoopItems:
     """`count` items, a number or a graph value; `at(i)` is the item of round i, which may be a graph value too."""
 
     count: Any
@@ -37,26 +37,26 @@ class Items:
         return self.at(index)
 
 
-def items_of(iterable: Any) -> Items | None:
+def items_of(iterable: Any) -> LoopItems | None:
     """The items of a range, of a graph value's rows, or of a combination of those; None for all that stays Python."""
-    if isinstance(iterable, Items):
+    if isinstance(iterable, LoopItems):
         return iterable
     if type(iterable) is range:
         start, step = iterable.start, iterable.step
-        return Items(len(iterable), lambda i: _affine(start, step, i))
+        return LoopItems(len(iterable), lambda i: _affine(start, step, i))
     if state.is_graph_value(iterable) and iterable.shape:
-        return Items(iterable.shape[0], lambda i: iterable[i])
+        return LoopItems(iterable.shape[0], lambda i: iterable[i])
     return None
 
 
-def counting(iterable: Any) -> Items | None:
+def counting(iterable: Any) -> LoopItems | None:
     """The first items of an `itertools.count` of integers; they are taken to suffice."""
     if type(iterable) is not itertools.count:
         return None
     first, *step = ast.literal_eval(repr(iterable).removeprefix("count(").removesuffix(")") + ",")
     if type(first) is not int or (step and type(step[0]) is not int):
         return None
-    return Items(MANY, lambda i: _affine(first, step[0] if step else 1, i))
+    return LoopItems(MANY, lambda i: _affine(first, step[0] if step else 1, i))
 
 
 def _affine(start: Any, step: Any, i: Any) -> Any:
@@ -64,7 +64,7 @@ def _affine(start: Any, step: Any, i: Any) -> Any:
     return scaled if isinstance(start, int) and start == 0 else scaled + start
 
 
-def graph_range(*bounds: Any) -> Items:
+def graph_range(*bounds: Any) -> LoopItems:
     """`range` with a bound that is a graph value."""
     start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
     if isinstance(step, int) and step == 0:
@@ -79,7 +79,7 @@ def graph_range(*bounds: Any) -> Items:
         rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
     else:
         rounds = where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
-    return Items(maximum(rounds, 0), lambda i: _affine(start, step, i))
+    return LoopItems(maximum(rounds, 0), lambda i: _affine(start, step, i))
 
 
 def _wide(bound: Any) -> Any:
@@ -87,7 +87,7 @@ def _wide(bound: Any) -> Any:
     return cast(bound, int64) if isinstance(bound, Value) and bound.dtype != int64 else bound
 
 
-def zipped(parts: tuple[Any, ...]) -> Items | None:
+def zipped(parts: tuple[Any, ...]) -> LoopItems | None:
     """`zip` of things that all have items."""
     found = [items_of(p) for p in parts]
     known = [f for f in found if f is not None]
@@ -97,16 +97,16 @@ def zipped(parts: tuple[Any, ...]) -> Items | None:
     for other in known[1:]:
         both = isinstance(count, int) and isinstance(other.count, int)
         count = min(count, other.count) if both else minimum(count, other.count)
-    return Items(count, lambda i: tuple(f.at(i) for f in known))
+    return LoopItems(count, lambda i: tuple(f.at(i) for f in known))
 
 
-def enumerated(iterable: Any, start: Any = 0) -> Items | None:
+def enumerated(iterable: Any, start: Any = 0) -> LoopItems | None:
     """`enumerate` of something that has items."""
     found = items_of(iterable)
-    return None if found is None else Items(found.count, lambda i: (_affine(start, 1, i), found.at(i)))
+    return None if found is None else LoopItems(found.count, lambda i: (_affine(start, 1, i), found.at(i)))
 
 
-def backwards(iterable: Any) -> Items | None:
+def backwards(iterable: Any) -> LoopItems | None:
     """`reversed` of something that has items."""
     found = items_of(iterable)
-    return None if found is None else Items(found.count, lambda i: found.at(found.count - 1 - i))
+    return None if found is None else LoopItems(found.count, lambda i: found.at(found.count - 1 - i))

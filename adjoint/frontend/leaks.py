@@ -78,7 +78,10 @@ def leak(holder: Any) -> LeakError | None:
 def kept(site: Site, places: Sequence[state.Place]) -> None:
     """Take note of what the graph has chosen for attributes and containers."""
     for place in places if _watches.get() else ():
-        if isinstance(place, (state.AttributeOf, state.Contents)) and type(place.owner) is not random_counters.Made:
+        if (
+            isinstance(place, (state.HeldAttribute, state.HeldContents))
+            and type(place.owner) is not random_counters.Made
+        ):
             stored(replace(site, text=place.name), place.owner, getattr(place, "attribute", None))
 
 
@@ -135,7 +138,7 @@ class _Watch:
 
     def found(self, holder: Any, attribute: str | None) -> Any:
         """A value of the trace that a place holds, or None."""
-        inside = holder if attribute is None else state.AttributeOf(holder, attribute, "").get()
+        inside = holder if attribute is None else state.HeldAttribute(holder, attribute, "").get()
         inside = holder if inside is state.UNDEFINED else inside  # a property keeps it somewhere
         parts = list(inside) if isinstance(inside, (set, frozenset)) else inside
         return next((x for x in state.reachable(parts) if self._is_ours(x)), None)

@@ -17,11 +17,11 @@ from typing import Any
 from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
-from adjoint.frontend.items import Items, counting, items_of
+from adjoint.frontend.items import LoopItems, counting, items_of
 from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.rolled import GraphLoop, going_on
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import Flat, Frame
+from adjoint.frontend.state import Flat, FrameVariables
 
 #: So many items are taken from an iterator without a known end after a `break` that may have been reached.
 _PATIENCE = 500
@@ -34,7 +34,7 @@ Block = Callable[..., Any]
 
 def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Site) -> None:
     """`while test(): body()`, ended early when `stop()` holds."""
-    frame = Frame(names)
+    frame = FrameVariables(names)
     rounds = 0
     while True:
         ended = stop() if stop is not None else False
@@ -57,7 +57,7 @@ def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Sit
         body()
 
 
-def _counts(frame: Frame, site: Site) -> bool:
+def _counts(frame: FrameVariables, site: Site) -> bool:
     """Whether a loop that Python runs may be one of the graph: it works on graph values, and its numbers are whole."""
     held = [x for n in site.names for x in Flat.of(frame.value(n)).leaves]
     return frame.holds_graph_values() and not any(isinstance(x, (float, complex)) for x in held)
@@ -73,7 +73,7 @@ def for_(iterable: Any, body: Block, stop: Block | None, names: Block, site: Sit
         else:
             _python_for(iterable, body, stop, names, site)
     elif state.is_graph_value(items.count):
-        GraphLoop(Frame(names), site, body, items=items, stop=stop).run()
+        GraphLoop(FrameVariables(names), site, body, items=items, stop=stop).run()
     else:
         _counted_for(items, body, stop, names, site)
 
@@ -86,13 +86,13 @@ def _references(iterable: Any, *_: Any) -> int:
 _ALONE = _references(object(), None)
 
 
-def _endless_for(items: Items, body: Block, stop: Block, names: Block, site: Site) -> None:
+def _endless_for(items: LoopItems, body: Block, stop: Block, names: Block, site: Site) -> None:
     """A loop that ends only by a `break`: by Python as long as Python knows, the rest by the graph."""
     for k in itertools.count():
         ended = stop()
         if state.is_graph_value(ended):
-            rest = Items(items.count, functools.partial(_shifted, items, k))
-            GraphLoop(Frame(names), site, body, items=rest, stop=stop).run()
+            rest = LoopItems(items.count, functools.partial(_shifted, items, k))
+            GraphLoop(FrameVariables(names), site, body, items=rest, stop=stop).run()
             effects.check(truth(stop()), site, OverflowError, f"the loop at {site.place} has no end")
             return
         if ended:
@@ -115,7 +115,7 @@ def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, si
                     f"the `for` at {site.place} goes through an iterator that has no known end, and whether its `break` is reached "
                     f"is known only when the graph runs. Go through a range or a list, or write a `while` with a counter"
                 )
-            guarded(not_(stop()), functools.partial(body, item), Frame(names), site)
+            guarded(not_(stop()), functools.partial(body, item), FrameVariables(names), site)
         else:
             body(item)
         ended = stop()
@@ -123,16 +123,16 @@ def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, si
             return
 
 
-def _counted_for(items: Items, body: Block, stop: Block | None, names: Block, site: Site) -> None:
+def _counted_for(items: LoopItems, body: Block, stop: Block | None, names: Block, site: Site) -> None:
     """A loop over a known number of items: one of the graph if it is long, perhaps after a first round by Python."""
-    frame = Frame(names)
+    frame = FrameVariables(names)
     for k in range(items.count):
         ended = stop() if stop is not None else False
         graph_stop = state.is_graph_value(ended)
         if not graph_stop and ended:
             return
         if k < 2 and items.count - k > few.get() and frame.holds_graph_values():
-            rest = Items(items.count - k, functools.partial(_shifted, items, k))
+            rest = LoopItems(items.count - k, functools.partial(_shifted, items, k))
             if _attempt(GraphLoop(frame, site, body, items=rest, stop=stop)):
                 return
         if graph_stop:
@@ -141,7 +141,7 @@ def _counted_for(items: Items, body: Block, stop: Block | None, names: Block, si
             body(items.at(k))
 
 
-def _shifted(items: Items, first: int, i: Any) -> Any:
+def _shifted(items: LoopItems, first: int, i: Any) -> Any:
     """The item of round i of a loop that begins with item `first`."""
     return items.at(i + first if first else i)
 

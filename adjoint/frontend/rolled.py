@@ -13,7 +13,7 @@ from adjoint.frontend.branches import and_
 from adjoint.frontend.copies import Objects, growing, note_copies, parts, refuse_exchanged, shared_names
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.heap import Heap
-from adjoint.frontend.items import Items
+from adjoint.frontend.items import LoopItems
 from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
@@ -21,11 +21,11 @@ from adjoint.frontend.state import (
     NUMBERS,
     UNDEFINED,
     Again,
-    AttributeOf,
     Box,
-    Contents,
     Flat,
-    Frame,
+    FrameVariables,
+    HeldAttribute,
+    HeldContents,
     Place,
     Snapshot,
     Variable,
@@ -57,11 +57,11 @@ class GraphLoop:
 
     def __init__(
         self,
-        frame: Frame,
+        frame: FrameVariables,
         site: Site,
         body: Block,
         *,
-        items: Items | None = None,
+        items: LoopItems | None = None,
         test: Block | None = None,
         stop: Block | None = None,
         names: Block | None = None,
@@ -289,7 +289,7 @@ class GraphLoop:
     def _refuse_kept(self, places: list[Place]) -> None:
         """Numbers in objects from outside stay numbers: Python runs a loop that changes them, if it can."""
         for place in places if self.optional else ():
-            if not isinstance(place, (AttributeOf, Contents)) or not leaks.outlives(place.owner):
+            if not isinstance(place, (HeldAttribute, HeldContents)) or not leaks.outlives(place.owner):
                 continue
             if not any(map(state.is_graph_value, Flat.of(place.get()).leaves)):
                 raise ControlFlowError(f"`{place.name}` is changed in the {self._where}")
@@ -298,7 +298,7 @@ class GraphLoop:
         """A Tensor that is appended and written to in a later round would be seen in the list as it is in the end."""
         appended = {id(x) for p, n in self.lists for x in Flat.of(p.owner[n:]).leaves}
         kept = [x for p in self.places for x in Flat.of(p.get()).leaves if written]
-        written += [p.owner for p in self.places if isinstance(p, Contents)]
+        written += [p.owner for p in self.places if isinstance(p, HeldContents)]
         if any(id(x) in appended for x in (*written, *kept)):
             raise ControlFlowError(f"a Tensor that is appended is written to in the {self._where}")
 
@@ -346,7 +346,7 @@ class GraphLoop:
             old, new = Flat.of(start), Flat.of(now)
             if old.shape != new.shape:
                 raise self._changes(
-                    place.name, state.described(start), state.described(now), isinstance(place, Contents)
+                    place.name, state.described(start), state.described(now), isinstance(place, HeldContents)
                 )
             came = Flat.of(entered[i]).leaves
             for j, (x, was, y) in enumerate(zip(old.leaves, came, new.leaves, strict=True)):

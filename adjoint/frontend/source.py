@@ -22,7 +22,7 @@ _PREAMBLE = {"RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "NOP"}
 
 
 @dataclass(frozen=True)
-class Source:
+class FunctionSource:
     """A function's definition, the file it stands in, and the class around it (for names like `__x`)."""
 
     node: Definition
@@ -40,7 +40,7 @@ class _Found:
 _parsed: dict[str, tuple[ast.Module | CodeType, tuple[str, ...], dict[int, list[_Found]]]] = {}
 
 
-def find_source(fn: FunctionType) -> Source:
+def find_source(fn: FunctionType) -> FunctionSource:
     """The definition of a function; SourceError where there is none to be had.
 
     >>> import ast
@@ -61,7 +61,7 @@ def find_source(fn: FunctionType) -> Source:
             f"the source of `{fn.__qualname__}` is not at {code.co_filename}:{code.co_firstlineno}: the file has changed since it "
             f"was loaded, or something has rewritten the function. What is loaded runs. Load the file again."
         )
-    return Source(found[0].node, code.co_filename, found[0].owner)
+    return FunctionSource(found[0].node, code.co_filename, found[0].owner)
 
 
 def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:

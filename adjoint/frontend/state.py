@@ -16,7 +16,7 @@ from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.facets import ABSENT
-from adjoint.frontend.heap import Heap, Held
+from adjoint.frontend.heap import Heap, HeldFacet
 from adjoint.frontend.kinds import ATTRIBUTES, facets
 from adjoint.frontend.libraries import is_users_class
 from adjoint.frontend.site import Site
@@ -64,7 +64,7 @@ class Variable:
 
 
 @dataclass(frozen=True, eq=False)
-class AttributeOf:
+class HeldAttribute:
     """An attribute of an object that a variable holds."""
 
     owner: Any
@@ -119,7 +119,7 @@ def _is_kept(owner: Any, attribute: str) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class HeldContents:
     """What a Tensor, a list or a dict holds, while it stays the same object."""
 
     name: str
@@ -146,7 +146,7 @@ class Box:
         self.value = value
 
 
-Place = Variable | AttributeOf | Contents | Box
+Place = Variable | HeldAttribute | HeldContents | Box
 
 
 def contents(owner: Any) -> Any:
@@ -163,7 +163,7 @@ def refill(owner: Any, value: Any) -> None:
         facets(owner)[0].restore(owner, value)
 
 
-class Frame:
+class FrameVariables:
     """The variables that a block of code uses, reached through the closure of a function that names them all."""
 
     def __init__(self, names: Callable[[], Any] | None) -> None:
@@ -199,16 +199,16 @@ class Frame:
         found: list[Place] = []
         for name in site.names:
             if name in site.updated and self._is_array(name):
-                found.append(Contents(name, self.value(name)))
+                found.append(HeldContents(name, self.value(name)))
             elif name in self.variables:
                 found.append(self.variables[name])
         for name in site.mutated:
             if isinstance(owner := self.value(name), Value) and not isinstance(owner, Parameter):
-                found.append(Contents(name, owner))
+                found.append(HeldContents(name, owner))
         for base, attribute in site.attributes:
             owner = self.value(base)
             if not (owner is UNDEFINED or isinstance(owner, Value)) and _is_kept(owner, attribute):
-                found.append(AttributeOf(owner, attribute, f"{base}.{attribute}"))
+                found.append(HeldAttribute(owner, attribute, f"{base}.{attribute}"))
         return found
 
 
@@ -235,7 +235,7 @@ def reachable(value: Any) -> Iterator[Any]:
 class Snapshot:
     """The variables of a frame and all that some functions can reach, to be put back."""
 
-    def __init__(self, frame: Frame, places: Sequence[Place], *functions: Any) -> None:
+    def __init__(self, frame: FrameVariables, places: Sequence[Place], *functions: Any) -> None:
         self.before = [(v, v.get()) for v in (*frame.variables.values(), *(p for p in places if isinstance(p, Box)))]
         self.cells = {id(v.cell) for v in frame.variables.values() if isinstance(v, Variable)}
         named = [(place.name, value) for place, value in self.before]
@@ -250,7 +250,9 @@ class Snapshot:
 
     def changed(self, places: Sequence[Place], where: str) -> list[Place]:
         """What has other contents now and is not among the places; ControlFlowError for what a graph cannot choose."""
-        known = {(id(p.owner), getattr(p, "attribute", None)) for p in places if isinstance(p, (Contents, AttributeOf))}
+        known = {
+            (id(p.owner), getattr(p, "attribute", None)) for p in places if isinstance(p, (HeldContents, HeldAttribute))
+        }
         known |= {(id(p.cell), None) for p in places if isinstance(p, Variable)}
         found: list[Place] = []
         for h in self.heap.changed():
@@ -276,15 +278,15 @@ def _owner(place: Any) -> Any:
 _COUNTERS = {"_version", "_changed"}
 
 
-def _places(h: Held, where: str) -> list[Place]:
+def _places(h: HeldFacet, where: str) -> list[Place]:
     """The places that stand for a change."""
     if h.facet.merges == "contents":
-        return [Contents(h.name, h.owner)]
+        return [HeldContents(h.name, h.owner)]
     if h.facet.merges == "variable":
         return [Variable(h.name, h.owner)]
     if h.facet.merges == "attributes":
         names = [n for n in h.changed_attributes() if n not in _COUNTERS]
-        return [AttributeOf(h.owner, n, f"{h.name}.{n}") for n in names]
+        return [HeldAttribute(h.owner, n, f"{h.name}.{n}") for n in names]
     what = f"`{h.name}` ({h.facet.what})"
     if isinstance(h.owner, dict):
         what = " and ".join(f"`{h.name}{n}` (a global variable)" for n in h.changed_attributes())

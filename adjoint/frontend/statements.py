@@ -45,7 +45,7 @@ class _NoDeclarations(ast.NodeTransformer):
     visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = visit_FunctionDef
 
 
-class Control(Expressions):
+class FunctionRewriter(Expressions):
     """Rewrites a function and the functions inside it."""
 
     def __init__(self, filename: str) -> None:
