@@ -88,3 +88,11 @@ def test_calls_are_followed_in_order():
         before += "".join(line for line in code.splitlines(True) if not line.startswith("print("))
         lists += 1
     assert lists == 4
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: p.name)
+def test_files_that_are_named_are_there(page):
+    """`frontend/convert.py`, in the package or in the native backend."""
+    folders = (ROOT, ROOT / "adjoint", ROOT / "adjoint" / "backends" / "native")
+    for name in re.findall(r"`((?:\w+/)+\w+\.\w+)`", page.read_text()):
+        assert any((folder / name).exists() for folder in folders), name
