@@ -14,7 +14,7 @@ from adjoint.ops.arithmetic import Cast
 Mark = Number | None
 #: So many times the growth of an iteration is measured again: sums of sums of counters need one more each.
 _TRIES = 5
-#: Loops of so many iterations are followed one by one.
+#: Loops of so many iterations are worked out one by one.
 _FEW = 100
 
 
@@ -51,8 +51,8 @@ def _of_node(node: Node, marks: list[Any]) -> Any:
 def _loop(loop: Loop, marks: list[Mark]) -> list[Mark]:
     carry, stacked, constants = loop.parts(marks)
     rest = [None] * len(stacked) + constants
-    rounds = loop.length if loop.length is not None else MANY
-    after = over_rounds(lambda c: bounds(loop.body, [*c, *rest])[: len(c)], carry, rounds)
+    iterations = loop.length if loop.length is not None else MANY
+    after = over_iterations(lambda c: bounds(loop.body, [*c, *rest])[: len(c)], carry, iterations)
     return [*after, *[None] * (len(loop.body.outputs) - len(carry))]
 
 
@@ -65,20 +65,20 @@ def joined(a: Mark, b: Mark) -> Mark:
     return Number(min(a.low, b.low), max(a.high, b.high))
 
 
-def over_rounds(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], rounds: int) -> list[Mark]:
+def over_iterations(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], iterations: int) -> list[Mark]:
     """Bounds of a loop's state in all of its iterations: they stay within, or grow by at most so much in each."""
     try:
-        return _over_rounds(step, start, rounds)
+        return _over_iterations(step, start, iterations)
     except UnboundedError:
         raise
     except NeedsNumberError as error:
         raise UnboundedError(str(error)) from None
 
 
-def _over_rounds(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], rounds: int) -> list[Mark]:
+def _over_iterations(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], iterations: int) -> list[Mark]:
     state = list(start)
-    if rounds <= _FEW:
-        for _ in range(rounds):
+    if iterations <= _FEW:
+        for _ in range(iterations):
             state = [joined(a, b) for a, b in zip(state, step(state), strict=True)]
         return state
     for _ in range(3):
@@ -94,8 +94,8 @@ def _over_rounds(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], ro
     growth = [(0, 0)] * len(start)
     try:
         for _ in range(_TRIES):
-            before = [_grown(a, g, rounds) for a, g in zip(start, growth, strict=True)]
-            if all(_holds(step, start, growth, i) for i in {0, 1, rounds // 2, rounds}):
+            before = [_grown(a, g, iterations) for a, g in zip(start, growth, strict=True)]
+            if all(_holds(step, start, growth, i) for i in {0, 1, iterations // 2, iterations}):
                 return before
             near = [_excess(a, b) for a, b in zip(start, step(start), strict=True)]
             far = [_excess(a, b) for a, b in zip(before, step(before), strict=True)]
@@ -112,10 +112,10 @@ def _holds(step: Any, start: list[Mark], growth: list[tuple[int, int]], i: int) 
     return all(_excess(a, b) == (0, 0) for a, b in zip(allowed, after, strict=True))
 
 
-def _grown(a: Mark, growth: tuple[int, int], rounds: int) -> Mark:
+def _grown(a: Mark, growth: tuple[int, int], iterations: int) -> Mark:
     if a is None or a.low is None or a.high is None:
         return a
-    return Number(a.low - growth[0] * rounds, a.high + growth[1] * rounds)
+    return Number(a.low - growth[0] * iterations, a.high + growth[1] * iterations)
 
 
 def _excess(a: Mark, b: Mark) -> tuple[int, int]:

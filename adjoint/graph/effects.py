@@ -1,7 +1,7 @@
 """Ops that do something when the graph runs: print, check. Their result is a truth value that nobody needs.
 
 The first input of each says whether it takes place. A branch gives it its condition and a loop its test, so that an effect in
-them stays right when a batch goes through both branches, or through rounds that are over for some of its examples.
+them stays right when a batch goes through both branches, or through iterations that are over for some of its examples.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
-from adjoint.graph.bounds import Mark, bounds, joined, over_rounds
+from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
 from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.numbers import MANY, marked, unbounded
@@ -28,7 +28,7 @@ _inside: ContextVar[bool] = ContextVar("inside", default=False)
 
 
 class MismatchError(AdjointError, TypeError):
-    """A variable that has another shape or dtype after a branch or a round than it should have."""
+    """A variable that has another shape or dtype after a branch or an iteration than it should have."""
 
     def __init__(self, index: int, left: Any, right: Any) -> None:
         super().__init__(f"value {index} is {left} on one way and {right} on the other")
@@ -140,9 +140,9 @@ def while_loop(
 ) -> list[Any]:
     """Repeat a function on its state while a condition holds; each part of the state keeps its shape and dtype.
 
-    What the function returns beyond the state is stacked, round by round, and follows the state. A Python number that becomes
-    an array takes its dtype from the start; `length` rounds are sure to take place, so that it must not be seen there. `counter`
-    are the bounds of the first part, if that counts the rounds; `limits` say of integers among the others that the body checks
+    What the function returns beyond the state is stacked, iteration by iteration, and follows the state. A Python number that becomes
+    an array takes its dtype from the start; `length` iterations are sure to take place, so that it must not be seen there. `counter`
+    are the bounds of the first part, if that counts the iterations; `limits` say of integers among the others that the body checks
     their sizes.
     """
     specs = [spec_of(x) for x in init]
@@ -159,7 +159,7 @@ def while_loop(
         fresh = [_joined(i, s, b, length is not None) for i, (s, b) in enumerate(zip(specs, kinds[1]))]
         if specs == fresh:
             break
-        seen = None if length is None else _first_round(graphs, specs, fresh)
+        seen = None if length is None else _first_iteration(graphs, specs, fresh)
         specs = fresh
     inputs = [number_of(x) for x in outside]
     final = _final(body, start, specs, inputs, length, counter, limits or {})
@@ -179,7 +179,7 @@ def _final(
     counter: Mark,
     limits: Mapping[int, int],
 ) -> list[Mark]:
-    """The marks of the state after the loop. The integers in it are shown to fit into 64 bits in every round."""
+    """The marks of the state after the loop. The integers in it are shown to fit into 64 bits in every iteration."""
     known = [m if s.weak else None for m, s in zip(start, specs, strict=True)]
     if not any(s.weak for s in specs):
         return known
@@ -196,14 +196,14 @@ def _final(
         return [checked.get(i, m) for i, m in enumerate(weak)]
 
     known_counter = [] if counter is None else [counter]
-    rounds = length if length is not None else MANY if counter is None or counter.high is None else counter.high + 1
-    after = over_rounds(step, known[first:], rounds)
+    iterations = length if length is not None else MANY if counter is None or counter.high is None else counter.high + 1
+    after = over_iterations(step, known[first:], iterations)
     ends = [] if counter is None or counter.high is None else [Number(0, counter.high + 1)]
     return [*ends, *after]
 
 
-def _first_round(graphs: list[Graph], before: list[Spec], after: list[Spec]) -> Any:
-    """A number that becomes an array must do in the first round what the array would do: all its uses cast it; or, where their
+def _first_iteration(graphs: list[Graph], before: list[Spec], after: list[Spec]) -> Any:
+    """A number that becomes an array must do in the first iteration what the array would do: all its uses cast it; or, where their
     dtypes are the same, the graphs are the same, which are returned to be compared."""
     same = None
     for i, (s, f) in enumerate(zip(before, after, strict=True)):
@@ -239,7 +239,7 @@ def _shifted(op: Any, graph: Graph, place: int) -> int:
 
 
 def _joined(i: int, before: Spec, after: Spec, sure: bool) -> Spec:
-    """What a part of the state is, given what it was before a round and after it."""
+    """What a part of the state is, given what it was before an iteration and after it."""
     if before.shape != after.shape:
         raise MismatchError(i, before, after)
     if before.weak and after.weak:

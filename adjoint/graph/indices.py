@@ -35,18 +35,18 @@ class Indices:
 
 @kept
 def indices(graph: Graph) -> Indices | None:
-    """The indices of a graph; None if one of them depends on more than whole numbers, or stands inside control flow."""
+    """The indices of a graph; None if one of them depends on more than integers, or stands inside control flow."""
     found: dict[tuple[Node, int], None] = {}
-    whole: set[Node] = set()
+    integers: set[Node] = set()
     for node in graph.nodes:
         op: Any = node.op.op if isinstance(node.op, InPlace) else node.op
         if isinstance(op, Control) and any(_has_indices(inner) for inner in op.graphs().values()):
             return None
-        if not isinstance(node.spec, tuple) and node.spec.dtype.kind in "iub" and whole.issuperset(node.inputs):
-            whole.add(node)
+        if not isinstance(node.spec, tuple) and node.spec.dtype.kind in "iub" and integers.issuperset(node.inputs):
+            integers.add(node)
         if isinstance(op, (Gather, Scatter)):
             places = node.inputs[1:] if isinstance(op, Gather) else node.inputs[2:]
-            if not whole.issuperset(places):
+            if not integers.issuperset(places):
                 return None
             found |= dict.fromkeys(zip(places, node.inputs[0].shape, strict=False))
     return Indices(Graph(graph.params, tuple([node for node, _ in found])), tuple([n for _, n in found]))

@@ -87,7 +87,7 @@ class GradientTape(Tape):
         return tree.map(self.leaf, x)
 
     def record(self, op: Any, xs: tuple[Any, ...]) -> Any:
-        """Apply an op to Tensors that no inner transform follows."""
+        """Apply an op to Tensors that no inner transform tracks."""
         return self.apply(op, tuple(self._noted(x) for x in xs))
 
     def _noted(self, x: Any) -> Any:
