@@ -77,6 +77,7 @@ if _TYPE_CHECKING:
     from adjoint.api.symbolic import NotSymbolicError as NotSymbolicError
     from adjoint.api.tracing import UnreadableError as UnreadableError
     from adjoint.backends.native.runtime.checked_build import BoundsError as BoundsError
+    from adjoint.backends.native.runtime.llvm_compile import CompilationError as CompilationError
     from adjoint.data.idx_files import FileFormatError as FileFormatError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
@@ -101,6 +102,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "jit": "api.jit",
     "BoundsError": "backends.native.runtime.checked_build",
     "CheckpointError": "train.safetensors",
+    "CompilationError": "backends.native.runtime.llvm_compile",
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
     "FileFormatError": "data.idx_files",

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.backends.native.emit import floor_division, vecmath
 from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, is_known, literal, splat
+from adjoint.core.errors import DtypeError
 from adjoint.core.spec import Spec, bool_
 from adjoint.graph.node import Node
 from adjoint.ops.card import Op
@@ -102,7 +103,7 @@ class Lanes:
         given = [Lane(self.cast(x, s.dtype, k), k) for x, s, k in zip(xs, specs, kinds, strict=True)]
         y = node.op.emit(LaneEmitter(self), *given)
         if y.dtype != node.spec.dtype:
-            raise TypeError(f"emit of {node.op} gives {y.dtype}, the result is {node.spec.dtype}: cast it with b.cast")
+            raise DtypeError(f"emit of {node.op} gives {y.dtype}, the result is {node.spec.dtype}: cast it with b.cast")
         return y.text
 
 
@@ -243,7 +244,7 @@ class LaneEmitter:
         dtype = next(x.dtype for x in xs if isinstance(x, Lane))
         given = [x if isinstance(x, Lane) else self.constant(x, dtype) for x in xs]
         if any(x.dtype != dtype for x in given):
-            raise TypeError(
+            raise DtypeError(
                 f"emit: operands of {' and '.join(str(x.dtype) for x in given)}; cast one to the other's dtype"
             )
         return given

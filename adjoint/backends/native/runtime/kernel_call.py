@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.backends.native.runtime.array_entry import builtin, entry
 from adjoint.backends.native.runtime.llvm_compile import Library
 from adjoint.backends.native.runtime.object_layout import dtype_code, problem
-from adjoint.core.errors import DtypeError, ShapeError
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from adjoint.core.spec import Spec
 
 ALIGNMENT = 64  # of the arena; arrays of users are aligned to their elements only
@@ -47,7 +47,7 @@ def make_callable(
     meanwhile: right for kernels of more than some microseconds.
     """
     if single and len(outputs) != 1:
-        raise ValueError(f"single=True needs one output, got {len(outputs)}")
+        raise ArgumentError(f"single=True needs one output, got {len(outputs)}")
     portable = portable_callable(library, symbol, inputs, outputs, arena_bytes, release_gil, single)
     if path == "ctypes" or (path == "auto" and problem()):
         return portable
@@ -73,7 +73,7 @@ def portable_callable(
 
     def call(*args: Any) -> Any:
         if len(args) != len(inputs):
-            raise TypeError(f"{symbol} takes {len(inputs)} arrays, got {len(args)}")
+            raise ArgumentTypeError(f"{symbol} takes {len(inputs)} arrays, got {len(args)}")
         arrays = [x if fits(x, spec) else conform(x, spec, i) for i, (x, spec) in enumerate(zip(args, inputs))]
         fresh = [np.empty(shape, dtype) for shape, dtype in results]
         try:

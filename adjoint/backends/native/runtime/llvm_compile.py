@@ -13,9 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from adjoint.backends.native.runtime import object_cache
+from adjoint.core.errors import AdjointError
 
 FORMAT = 2  # part of every cache key: raise it when the same text must compile to something else
 EFFORT = 2  # of LLVM's code generator; with 0, for tests that compile very much, nothing is inlined either
+
+
+class CompilationError(AdjointError, RuntimeError):
+    """LLVM refuses a module, or lacks something to link it: a fault of the backend, not of the program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +57,7 @@ def compile_ir(
     try:
         owner = link(objects, names, externals)
     except RuntimeError as error:
-        raise RuntimeError(f"{error}{missing_symbols(texts, externals)}") from error
+        raise CompilationError(f"{error}{missing_symbols(texts, externals)}") from error
     return Library({name: owner[name] for name in names}, owner, keep)
 
 
@@ -140,7 +145,7 @@ def generate(machine: Any, module: Any) -> bytes:
     with ffi.OutputString() as problem:
         made = getattr(locked, "_cfn", locked)(machine, module, True, problem)
         if not made:
-            raise RuntimeError(str(problem))
+            raise CompilationError(str(problem))
     code = ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(made), ffi.lib.LLVMPY_GetBufferSize(made))
     ffi.lib.LLVMPY_DisposeMemoryBuffer(made)
     return code

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable
 
 from adjoint.backends.native.runtime.llvm_compile import compile_ir
+from adjoint.core.errors import ArgumentError
 
 SYMBOL = "adj_parallel_for"
 DECLARE = f"declare void @{SYMBOL}(ptr, ptr, i64) nounwind"
@@ -342,7 +343,7 @@ def checked(threads: object, name: str) -> int:
     except (TypeError, ValueError):
         count = 0
     if not 1 <= count <= 1024:
-        raise ValueError(f"{name} must be a number of threads from 1 to 1024, got {threads!r}")
+        raise ArgumentError(f"{name} must be a number of threads from 1 to 1024, got {threads!r}")
     return count
 
 

@@ -12,6 +12,7 @@ from functools import cache
 
 from adjoint.backends.native.emit.vecmath import error_function, exponential, logarithm, power, trigonometric
 from adjoint.backends.native.emit.vecmath.function_body import BITS, PREFIX, Code, Kernel, Value
+from adjoint.core.errors import ArgumentError
 
 KERNELS: dict[str, Kernel] = {
     kernel.__name__: kernel
@@ -43,11 +44,11 @@ def arity(name: str) -> int:
 def symbol(name: str, dtype: str, width: int) -> str:
     """The LLVM name of a function, such as `adj_exp_v16f32`, or `adj_exp_f64` for one element."""
     if name not in NAMES:
-        raise ValueError(f"no vector function {name!r}; there are {', '.join(sorted(NAMES))}")
+        raise ArgumentError(f"no vector function {name!r}; there are {', '.join(sorted(NAMES))}")
     if dtype not in BITS:
-        raise ValueError(f"dtype must be 'float' or 'double', got {dtype!r}")
+        raise ArgumentError(f"dtype must be 'float' or 'double', got {dtype!r}")
     if width < 1:
-        raise ValueError(f"width must be positive, got {width}")
+        raise ArgumentError(f"width must be positive, got {width}")
     return f"{PREFIX}_{name}_{Code(dtype, width).suffix}"
 
 
