@@ -76,12 +76,25 @@ def test_the_cycle_inside_ops_goes_through_the_language() -> None:
     assert on_a_cycle(without) == set()
 
 
-def test_tensor_has_all_of_the_language_that_it_speaks() -> None:
-    from adjoint.core.language import NAMES, language
+def test_core_calls_the_stages_above_it_by_two_protocols() -> None:
+    """Each states what core calls and nothing else, and all of it is bound; nothing else is filled in from above."""
+    import adjoint.transforms.backward
+    from adjoint.core import autograd, language
     from adjoint.ops import operators
 
-    assert len(NAMES) > 30 and sorted(operators.__all__) == sorted(NAMES)
-    assert all(getattr(language, name) is getattr(operators, name) for name in NAMES)
+    text = {p.relative_to(PACKAGE).as_posix(): p.read_text() for p in PACKAGE.rglob("*.py")}
+    core = "".join(t for name, t in text.items() if name.startswith("core/"))
+    assert sorted(name for name, t in text.items() if "SimpleNamespace" in t) == [
+        "core/autograd.py",
+        "core/language.py",
+    ]
+    assert sorted(operators.__all__) == sorted(language.NAMES)
+    for names, bound, functions, name in (
+        (language.NAMES, language.language, operators, "language"),
+        (autograd.NAMES, autograd.autograd, adjoint.transforms.backward, "autograd"),
+    ):
+        assert set(re.findall(rf"\b{name}\.(\w+)\(", core)) == set(names) == set(vars(bound))
+        assert all(getattr(bound, n) is getattr(functions, n) for n in names)
 
 
 FILES = sorted(p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE)
