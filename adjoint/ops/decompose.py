@@ -1,22 +1,23 @@
-"""Cards that take matrices apart: Cholesky, QR, eigenvalues, singular values, the pseudo-inverse.
+"""Triangular factors of matrices: Cholesky, QR, and a basis of what their columns leave out.
 
-`X'` in comments is the conjugate transpose. Eigenvectors and singular vectors are determined up to a phase (for real
-matrices a sign), and up to a rotation where values coincide: the rules hold what is free still, so derivatives are
-right for every function whose value does not depend on that choice, and finite for all others.
+`X'` in comments is the conjugate transpose. The helpers of the rules serve `spectral` too.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.errors import ShapeError
+from adjoint.core.dispatch import located
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import Spec, dtype_of, shape_of
 from adjoint.ops import language as F
-from adjoint.ops.broadcast import conj, ndim
+from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card, register
 from adjoint.ops.contract import matmul
+from adjoint.ops.joining import concat
 from adjoint.ops.language import expand_last, expand_row, less_equal, sum_axes, where
 from adjoint.ops.linalg import (
     OneMatrix,
@@ -25,12 +26,15 @@ from adjoint.ops.linalg import (
     adjoint,
     check_square,
     epsilon,
+    inexact,
     inexact_dtype,
     product,
     real,
-    real_dtype,
     triangle,
 )
+from adjoint.ops.publish import public
+from adjoint.ops.slicing import slice_axis
+from adjoint.ops.stacking import array
 
 # ---------------------------------------------------------------- helpers of the rules, written in ops
 
@@ -87,6 +91,12 @@ def without(x, basis):
     return x - product(basis, adjoint(basis), x)
 
 
+def sides(what: str, x: Any) -> tuple[int, int]:
+    if ndim(x) < 2:
+        raise located(ShapeError(f"{what}: a matrix needs two axes, the input has shape {shape_of(x)}"))
+    return shape_of(x)[-2:]  # type: ignore[return-value]
+
+
 # ---------------------------------------------------------------- triangular factors
 
 
@@ -99,7 +109,7 @@ class Cholesky(SquareMatrix):
 
     def eval(self, xp, x):
         check_square(self, x.shape)
-        return xp.linalg.cholesky(_hermitian_array(xp, x))
+        return xp.linalg.cholesky(hermitian_array(xp, x))
 
     def vjp(self, g, y, x):
         middle = _half_lower(matmul(adjoint(y), g))
@@ -115,16 +125,29 @@ class Cholesky(SquareMatrix):
     def samples(cls, draw):
         for shape in [(3, 3), (2, 2, 2), (1, 1), (0, 2, 2), (0, 0)]:
             x = draw(*shape, domain=(-1.0, 1.0))
-            yield cls(), (_hermitian_array(np, x) + 4 * np.eye(shape[-1], dtype=x.dtype),)
+            yield cls(), (hermitian_array(np, x) + 4 * np.eye(shape[-1], dtype=x.dtype),)
         yield cls(), (draw(2, 2, domain=(0.0, 1.0)) + 3 * np.eye(2),)
 
 
-def _hermitian_array(xp, x):
+def hermitian_array(xp, x):
     return (x + xp.conj(xp.swapaxes(x, -1, -2))) / 2
 
 
 def _half_lower(x):
     return triangle(x, lower=True, strict=True) + 0.5 * on_diagonal(x)
+
+
+@public(method=True)
+def cholesky(input: Any, *, upper: bool = False) -> Any:
+    """The lower triangular L with L @ L' = x for positive definite x, or L' if `upper`.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.cholesky([[4.0, 2.0], [2.0, 2.0]]))
+    [[2. 0.]
+     [1. 1.]]
+    """
+    lower = card(Cholesky)(array(input))
+    return adjoint(lower) if upper else lower
 
 
 @register
@@ -214,195 +237,34 @@ class Complement(OneMatrix):
         yield cls(), (Spec((2, 3)),), "Complement: 3 columns of length 2 cannot be orthonormal"
 
 
-# ---------------------------------------------------------------- eigenvalues of Hermitian matrices
+class QRResult(NamedTuple):
+    """What `qr` returns."""
+
+    Q: Any
+    R: Any
 
 
-class SpectrumOfHermitian(OneMatrix):
-    """Ops on the Hermitian part of a square matrix."""
+@public()
+def qr(input: Any, mode: str = "reduced") -> Any:
+    """Q with orthonormal columns and an upper triangular R with Q @ R = x.
 
-    work = 10
+    `mode` "reduced" gives as many columns as the shorter side has, "complete" a square Q, "r" gives R alone.
 
-    @classmethod
-    def samples(cls, draw):
-        for shape in [(3, 3), (2, 2, 2), (1, 1), (0, 2, 2), (0, 0)]:
-            x = draw(*shape, domain=(-0.5, 0.5))
-            yield cls(), (x + np.diag(1.0 + np.arange(shape[-1])).astype(x.dtype),)
-
-    errors = SquareMatrix.__dict__["errors"]
-
-
-@register
-@dataclass(frozen=True)
-class Eigh(SpectrumOfHermitian):
-    """Eigenvalues in ascending order, and eigenvectors as columns, of the Hermitian part of square matrices."""
-
-    complex = False  # works for complex matrices, but the phase of each eigenvector is free
-
-    def infer(self, x):
-        check_square(self, x.shape)
-        return Spec(x.shape[:-1], real_dtype(x.dtype)), Spec(x.shape, inexact_dtype(x.dtype))
-
-    def eval(self, xp, x):
-        check_square(self, x.shape)
-        return tuple(xp.linalg.eigh(_hermitian_array(xp, x)))
-
-    def vjp(self, g, y, x):
-        (gw, gv), (w, v) = g, y
-        inner = on_diagonal(expand_row(gw)) + inverse_gaps(w) * matmul(adjoint(v), gv)
-        return (hermitian(product(v, inner, adjoint(v))),)
-
-    def jvp(self, ts, y, x):
-        w, v = y
-        turned = product(adjoint(v), hermitian(ts[0]), v)
-        return _diagonal(turned), matmul(v, inverse_gaps(w) * turned)
-
-
-def _diagonal(x):
-    """The real part of the diagonals of square matrices."""
-    return real(sum_axes(on_diagonal(x), (ndim(x) - 1,)))
-
-
-@register
-@dataclass(frozen=True)
-class Eigvalsh(SpectrumOfHermitian):
-    """Eigenvalues, in ascending order, of the Hermitian part of square matrices."""
-
-    def infer(self, x):
-        check_square(self, x.shape)
-        return Spec(x.shape[:-1], real_dtype(x.dtype))
-
-    def eval(self, xp, x):
-        check_square(self, x.shape)
-        return xp.linalg.eigvalsh(_hermitian_array(xp, x))
-
-    def vjp(self, g, y, x):
-        _, v = card(Eigh)(x)
-        return (hermitian(matmul(scale_columns(v, g), adjoint(v))),)
-
-    def jvp(self, ts, y, x):
-        _, v = card(Eigh)(x)
-        return _diagonal(product(adjoint(v), hermitian(ts[0]), v))
-
-
-# ---------------------------------------------------------------- singular values
-
-
-class Singular(OneMatrix):
-    """Ops on matrices of any shape, by way of their singular values."""
-
-    work = 10
-
-    def _check(self, shape):
-        if len(shape) < 2:
-            raise ShapeError(f"{type(self).__name__}: a matrix needs two axes, the input has shape {shape}")
-        return (*shape[:-2], min(shape[-2:]))
-
-    @classmethod
-    def samples(cls, draw):
-        for shape in [(3, 3), (4, 2), (2, 3), (2, 2, 3), (1, 1), (0, 3, 2), (3, 0)]:
-            x = draw(*shape, domain=(-0.5, 0.5))
-            yield cls(), (x + np.eye(*shape[-2:], dtype=x.dtype) * (1.0 + np.arange(shape[-1])).astype(x.dtype),)
-
-    @classmethod
-    def errors(cls):
-        yield cls(), (Spec((3,)),), f"{cls.__name__}: a matrix needs two axes, the input has shape (3,)"
-
-
-@register
-@dataclass(frozen=True)
-class SVD(Singular):
-    """u, s, v' with x = u diag(s) v': as many singular values, in descending order, as the shorter side has."""
-
-    complex = False  # works for complex matrices, but the phase of each pair of vectors is free
-
-    def infer(self, x):
-        (*lead, k), (m, n) = self._check(x.shape), x.shape[-2:]
-        dtype = inexact_dtype(x.dtype)
-        return Spec((*lead, m, k), dtype), Spec((*lead, k), real_dtype(x.dtype)), Spec((*lead, k, n), dtype)
-
-    def eval(self, xp, x):
-        return tuple(xp.linalg.svd(x, full_matrices=False))
-
-    def vjp(self, g, y, x):
-        (gu, gs, gvh), (u, s, vh) = g, y
-        (m, k), n = shape_of(u)[-2:], shape_of(vh)[-1]
-        left, right = matmul(adjoint(u), gu), matmul(vh, adjoint(gvh))
-        core = on_diagonal(expand_row(gs)) + hermitian(inverse_gaps(s) * (left + right))
-        total = product(u, core + skew(inverse_sums(s) * (left - right)), vh)
-        if m > k:
-            total = total + matmul(without(gu * inverse_values(s), u), vh)
-        if n > k:
-            total = total + matmul(u, adjoint(without(adjoint(gvh) * inverse_values(s), adjoint(vh))))
-        return (total,)
-
-    def jvp(self, ts, y, x):
-        # With p = u' dx v, a = u' du and b = v' dv are skew-Hermitian and p = a s + ds - s b, so that
-        # a + b = (p + p') / gaps and a - b = (p - p') / sums. What leaves the spans of u and v comes on top.
-        t, (u, s, vh) = ts[0], y
-        v = adjoint(vh)
-        (m, k), n = shape_of(u)[-2:], shape_of(v)[-2]
-        p = product(adjoint(u), t, v)
-        both, apart = inverse_gaps(s) * hermitian(p), inverse_sums(s) * skew(p)
-        du, dv = matmul(u, both + apart), matmul(v, both - apart)
-        if m > k:
-            du = du + without(matmul(t, v) * inverse_values(s), u)
-        if n > k:
-            dv = dv + without(matmul(adjoint(t), u) * inverse_values(s), v)
-        return du, _diagonal(p), adjoint(dv)
-
-
-@register
-@dataclass(frozen=True)
-class SVDVals(Singular):
-    """Singular values, in descending order."""
-
-    def infer(self, x):
-        return Spec(self._check(x.shape), real_dtype(x.dtype))
-
-    def eval(self, xp, x):
-        return xp.linalg.svd(x, compute_uv=False)
-
-    def vjp(self, g, y, x):
-        u, _, vh = card(SVD)(x)
-        return (matmul(scale_columns(u, g), vh),)
-
-    def jvp(self, ts, y, x):
-        u, _, vh = card(SVD)(x)
-        return real(sum_axes(conj(u) * matmul(ts[0], adjoint(vh)), (ndim(u) - 2,)))
-
-
-@register
-@dataclass(frozen=True)
-class Pinv(Singular):
-    """The Moore-Penrose inverse; singular values up to `rtol` times the largest count as 0 (None: up to rounding).
-
-    Differentiated at constant rank: where the rank changes the pseudo-inverse is not continuous.
+    >>> from adjoint.ops.functional import linalg
+    >>> q, r = linalg.qr([[0.0, 2.0], [1.0, 3.0]])
+    >>> print(abs(r))
+    [[1. 3.]
+     [0. 2.]]
     """
-
-    rtol: float | None = None
-
-    def infer(self, x):
-        self._check(x.shape)
-        *lead, m, n = x.shape
-        return Spec((*lead, n, m), inexact_dtype(x.dtype))
-
-    def eval(self, xp, x):
-        self._check(x.shape)
-        if not x.size:
-            return xp.zeros(self.infer(x).shape, inexact_dtype(x.dtype))
-        eps = np.finfo(inexact_dtype(x.dtype)).eps
-        return xp.linalg.pinv(x, max(x.shape[-2:]) * eps if self.rtol is None else self.rtol)
-
-    def vjp(self, g, y, x):
-        back, gh = adjoint(y), adjoint(g)
-        outside = gh - product(x, y, gh)
-        across = gh - product(gh, y, x)
-        return (product(outside, y, back) + product(back, y, across) - product(back, g, back),)
-
-    def jvp(self, ts, y, x):
-        # Golub and Pereyra: dy = -y dx y + y y' dx' (1 - x y) + (1 - y x) dx' y' y.
-        t, back = ts[0], adjoint(y)
-        th = adjoint(t)
-        outside = th - product(th, x, y)
-        across = th - product(y, x, th)
-        return product(y, back, outside) + product(across, back, y) - product(y, t, y)
+    if mode not in ("reduced", "complete", "r"):
+        raise located(ArgumentError(f"qr: mode must be 'reduced', 'complete' or 'r', not {mode!r}"))
+    x = inexact(input)
+    m, n = sides("qr", x)
+    # Only the first m columns make Q; the others are coordinates in it.
+    q, r = card(QR)(x if m >= n else slice_axis(x, ndim(x) - 1, 0, m))
+    if m < n:
+        r = concat([r, matmul(adjoint(q), slice_axis(x, ndim(x) - 1, m, n))], axis=-1)
+    if mode == "complete" and m > n:
+        q = concat([q, card(Complement)(q)], axis=-1)
+        r = concat([r, np.zeros((*shape_of(r)[:-2], m - n, n), dtype_of(r))], axis=-2)
+    return r if mode == "r" else QRResult(q, r)

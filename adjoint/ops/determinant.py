@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from adjoint.ops.card import card, register
 from adjoint.ops.complex_parts import imag
 from adjoint.ops.contract import swap_last
 from adjoint.ops.families import MatrixWork
-from adjoint.ops.language import expand_last, sum_axes
+from adjoint.ops.language import expand_last, less, log, sum_axes, where
 from adjoint.ops.linalg import (
     Inv,
     OneMatrix,
@@ -25,6 +26,8 @@ from adjoint.ops.linalg import (
     real_dtype,
     well_conditioned,
 )
+from adjoint.ops.publish import public
+from adjoint.ops.stacking import array
 
 
 def as_matrix(x):
@@ -69,6 +72,19 @@ def _any_square(cls, draw):
     for shape in [(3, 3), (2, 2, 2), (1, 1), (0, 2, 2), (0, 0)]:
         yield cls(), (draw(*shape),)
     yield cls(), (np.outer(*draw(2, 3)) + np.outer(*draw(2, 3)),)
+
+
+@public(method=True)
+def det(input: Any) -> Any:
+    """The determinant of square matrices; its derivative at singular ones is the matrix of cofactors.
+
+    >>> import adjoint as ad
+    >>> from adjoint.ops.functional import linalg
+    >>> print(ad.grad(linalg.det)(ad.Tensor([[1.0, 2.0], [2.0, 4.0]])))
+    [[ 4. -2.]
+     [-2.  1.]]
+    """
+    return card(Det)(array(input))
 
 
 @register
@@ -185,3 +201,34 @@ class SLogDet(OneMatrix):
         yield cls(), (-well_conditioned(draw, 3, 3),)
 
     errors = SquareMatrix.__dict__["errors"]
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
+@public()
+def slogdet(input: Any) -> SlogdetResult:
+    """Sign (for complex matrices the phase) of the determinant, and logarithm of its absolute value.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> sign, logabsdet = linalg.slogdet([[0.0, 1.0], [1.0, 0.0]])
+    >>> print(sign, logabsdet)
+    -1.0 0.0
+    """
+    return SlogdetResult(*card(SLogDet)(array(input)))
+
+
+@public()
+def logdet(input: Any) -> Any:
+    """The logarithm of the determinant; NaN where a real determinant is negative.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.logdet([[1.0, 2.0], [0.0, 1.0]]))
+    0.0
+    """
+    sign, size = slogdet(input)
+    return size + log(sign) if is_complex(sign) else where(less(sign, 0), float("nan"), size)

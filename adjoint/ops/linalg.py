@@ -6,14 +6,17 @@ All act on the last two axes and treat the axes before them as a batch. `X'` in 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ShapeError
+from adjoint.core.dispatch import located
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import (
     Shape,
     Spec,
     broadcast,
+    dtype_of,
     float32,
     float64,
     is_complex,
@@ -28,8 +31,10 @@ from adjoint.ops.card import Op, card, register
 from adjoint.ops.contract import matmul, swap_last
 from adjoint.ops.families import MatrixWork
 from adjoint.ops.joining import Concat
-from adjoint.ops.language import broadcast_to, permute, reshape, where, zeros_like
+from adjoint.ops.language import broadcast_to, cast, expand_last, permute, reshape, squeeze_last, where, zeros_like
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem
+from adjoint.ops.stacking import array
 
 WHOLE = (None, None, None)
 
@@ -97,6 +102,12 @@ def epsilon(dtype: np.dtype) -> float:
     return float(np.finfo(float32 if is_half(dtype) else dtype).eps)
 
 
+def inexact(x: Any) -> Any:
+    """The input as an array of floating point or complex numbers."""
+    x = array(x)
+    return x if is_inexact(dtype_of(x)) else cast(x, float64)
+
+
 class OneMatrix(MatrixWork):
     """Ops on one matrix, batched over its leading axes."""
 
@@ -149,6 +160,21 @@ class Inv(SquareMatrix):
 
     def jvp(self, ts, y, x):
         return -product(y, ts[0], y)
+
+
+@public(aliases=("inverse",), method=("inv", "inverse"))
+def inv(input: Any) -> Any:
+    """The inverse of square matrices.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.inv([[2.0, 0.0], [0.0, 4.0]]))
+    [[0.5  0.  ]
+     [0.   0.25]]
+    """
+    return card(Inv)(array(input))
+
+
+inverse = inv
 
 
 class LinearSystem(MatrixWork):
@@ -216,6 +242,22 @@ def _spread_rows(t, y):
     return t if shape_of(t) == shape_of(y) else broadcast_to(t, shape_of(y))
 
 
+@public()
+def solve(a: Any, b: Any) -> Any:
+    """The x with a @ x = b: b is a vector if it has one axis, else a matrix of right sides.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 2.0]))
+    [1.  0.5]
+    """
+    return _for_columns(card(Solve), array(a), array(b))
+
+
+def _for_columns(op: Any, a: Any, b: Any) -> Any:
+    """A system with one right side is a system with one column."""
+    return op(a, b) if ndim(b) != 1 else squeeze_last(op(a, expand_last(b)))
+
+
 @register
 @dataclass(frozen=True)
 class TriangularSolve(LinearSystem):
@@ -264,6 +306,24 @@ class TriangularSolve(LinearSystem):
             yield cls(*flags), (well_conditioned(draw, 2, 2, 2), draw(2, 1))
 
 
+@public()
+def solve_triangular(a: Any, b: Any, trans: int | str = 0, lower: bool = False, unit_diagonal: bool = False) -> Any:
+    """The x with A @ x = b, where A is the upper or lower triangle of a, transposed if `trans` is 1 or 'T', conjugated
+    too if it is 2 or 'C'.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.solve_triangular([[2.0, 0.0], [1.0, 1.0]], [2.0, 3.0], lower=True))
+    [1. 2.]
+    """
+    kinds = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+    if trans not in kinds:
+        raise located(ArgumentError(f"solve_triangular: trans must be 0, 1, 2, 'N', 'T' or 'C', not {trans!r}"))
+    a, kind = array(a), kinds[trans]
+    if kind == 1:
+        a = conj(a)  # the transpose is the conjugate transpose of the conjugate
+    return _for_columns(card(TriangularSolve, bool(lower), kind > 0, bool(unit_diagonal)), a, array(b))
+
+
 # ---------------------------------------------------------------- the matrix exponential
 
 
@@ -291,3 +351,18 @@ class Expm(SquareMatrix):
         whole = self(card(Concat, rows)(card(Concat, columns)(x, t), below))
         n = shape_of(x)[-1]
         return card(GetItem, (*(WHOLE,) * rows, (0, n, None), (n, 2 * n, None)))(whole)
+
+
+@public(aliases=("expm",))
+def matrix_exp(input: Any) -> Any:
+    """The matrix exponential of square matrices.
+
+    >>> from adjoint.ops.functional import linalg
+    >>> print(linalg.matrix_exp([[0.0, 1.0], [0.0, 0.0]]))
+    [[1. 1.]
+     [0. 1.]]
+    """
+    return card(Expm)(array(input))
+
+
+expm = matrix_exp

@@ -1,6 +1,8 @@
 """The public functions, MindSpore's names first, composed of the cards. One file a family."""
 
 from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
+from adjoint.ops.decompose import cholesky, qr
+from adjoint.ops.determinant import det, logdet, slogdet
 from adjoint.ops.functional.activation import (  # fmt: skip
     celu,
     elu,
@@ -199,25 +201,7 @@ from adjoint.ops.functional.fourier import (  # fmt: skip
 )
 from adjoint.ops.functional.index import getitem, setitem, take
 from adjoint.ops.functional.joining import pad, pad_widths, repeat, repeat_interleave, roll, tile
-from adjoint.ops.functional.linalg import (  # fmt: skip
-    cholesky,
-    det,
-    eigh,
-    eigvalsh,
-    expm,
-    inv,
-    inverse,
-    logdet,
-    matrix_exp,
-    matrix_power,
-    pinv,
-    qr,
-    slogdet,
-    solve,
-    solve_triangular,
-    svd,
-    svdvals,
-)
+from adjoint.ops.functional.linalg import matrix_power
 from adjoint.ops.functional.loss import (  # fmt: skip
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
@@ -321,6 +305,7 @@ from adjoint.ops.functional.selection import (
 )
 from adjoint.ops.index import gather_elements, take_along_axis
 from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
+from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
 from adjoint.ops.movement import (
     broadcast_arrays,
     broadcast_to,
@@ -341,6 +326,7 @@ from adjoint.ops.movement import (
 )
 from adjoint.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, sum
 from adjoint.ops.slicing import flip, slice_axis
+from adjoint.ops.spectral import eigh, eigvalsh, pinv, svd, svdvals
 from adjoint.ops.stacking import array, stack, unbind, unstack
 
 __all__ = [

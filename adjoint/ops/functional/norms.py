@@ -8,27 +8,21 @@ from typing import Any
 
 from adjoint.core.dispatch import located
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.spec import dtype_of, float64, int64, is_complex, is_inexact, normalize_axis, shape_of
+from adjoint.core.spec import dtype_of, int64, is_complex, normalize_axis, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.decompose import SVDVals
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.language import cast, div, equal, expand_last, greater, mul, not_equal, real, reshape, sum_axes, where
-from adjoint.ops.linalg import Inv, epsilon, real_dtype
+from adjoint.ops.linalg import Inv, epsilon, inexact, real_dtype
 from adjoint.ops.movement import moveaxis
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Max, Min, Sum, axes_of
+from adjoint.ops.spectral import SVDVals
 from adjoint.ops.stacking import array
 
 Axis = int | tuple[int, ...] | None
 Order = int | float | str | None
-
-
-def inexact(x: Any) -> Any:
-    """The input as an array of floating point or complex numbers."""
-    x = array(x)
-    return x if is_inexact(dtype_of(x)) else cast(x, float64)
 
 
 def norm(input: Any, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Any:

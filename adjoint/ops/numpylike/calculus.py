@@ -12,11 +12,11 @@ from adjoint.core.spec import is_inexact, normalize_axis
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
-from adjoint.ops.functional.linalg import pinv
 from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
 from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
 from adjoint.ops.numpylike.movement import concatenate
 from adjoint.ops.numpylike.selection import searchsorted
+from adjoint.ops.spectral import pinv
 
 
 def _cut(x: Any, axis: int, start: int | None, stop: int | None, step: int | None = None) -> Any:
