@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import name_of
-from adjoint.core import tree
+from adjoint.core import tree, views
 from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.layout import scaled
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.graph.control import UNKNOWN
@@ -58,6 +59,19 @@ class CallArguments:
             tree.shape(self.whole), tuple(self.numeric),
             tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)),
         )  # fmt: skip
+
+    def points(self) -> list[int]:
+        """Which numbers are NumPy arrays without axes."""
+        leaves = [x for x, yes in zip(tree.leaves(self.whole), self.numeric, strict=True) if yes]
+        return [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray) and not x.shape]
+
+    def layouts(self, specs: Sequence[Spec]) -> list[Any]:
+        """How the numbers, in arrays of these shapes, lie in memory."""
+        return [scaled(views.layout(x), s.shape) for x, s in zip(self.numbers, specs, strict=True)]
+
+    def orders(self) -> tuple[Any, ...]:
+        """The same, to be compared."""
+        return tuple(getattr(views.layout(x), "strides", None) for x in self.numbers)
 
 
 class Signature:

@@ -10,6 +10,7 @@ from typing import Any
 from weakref import WeakSet
 
 from adjoint import backends
+from adjoint.api.arguments import CallArguments
 from adjoint.api.symbolic import GraphTemplate
 from adjoint.core import context
 from adjoint.core.parameter import Parameter
@@ -82,6 +83,12 @@ class Entry:
     sizes: dict[int, Graph] = field(default_factory=dict)
     calls: Counter[int | None] = field(default_factory=Counter)  # how often each batch size came
     served: Counter[str] = field(default_factory=Counter)  # how many short ways there have been
+    orders: tuple[Any, ...] | None = None  # how the arguments lie in memory, where it matters to what is written
+    points: list[int] | None = None  # which arguments without axes are arrays, where that matters
+
+    def suits(self, made: CallArguments) -> bool:
+        """Whether the arguments lie in memory as those that it was made for, where it matters."""
+        return (self.orders is None or self.orders == made.orders()) and self.points in (None, made.points())
 
     def change(self) -> Guard | str | None:
         """What has changed since the graph was built: an attribute of a network, or what was found at a place."""

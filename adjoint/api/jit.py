@@ -25,7 +25,7 @@ from adjoint.api.donate import give_up, set_free
 from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
-from adjoint.api.quick import bound_quick, plain_key, plain_quick, watched, whole_quick
+from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import write_back
@@ -152,11 +152,14 @@ class Jitted(Methods, Traced):
         """A short way for calls like this one. The first call has to pay for none: it may be the only one."""
         if kwargs and (self._static or self._dynamic):  # the arguments are not in the order of the call
             return
+        if entry.points is not None or any(entry.orders or ()):
+            return
         run, wanted = executable(graph, self.backend), self._backend or _set_backend()
         key, _ = plain_key(args, kwargs)
         alone = not (entry.cells or entry.parameters or entry.captured)
         if key is not None and not self._static:
-            self._quick[key, wanted] = plain_quick(run, entry) if alone else bound_quick(graph, self.backend, entry)
+            quick = plain_quick(run, entry) if alone else bound_quick(graph, self.backend, entry)
+            self._quick[key, wanted] = quick if entry.orders is None else c_ordered(quick)
         entry.served["whole"] += 1
         if alone and entry.served["whole"] <= MANY:
             outside = watched(entry, by_value=entry.served["whole"] > FEW)
@@ -188,18 +191,21 @@ class Jitted(Methods, Traced):
                 open_key = replace(
                     key, specs=tuple(opened(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
                 )
-                entry = self._current(open_key)
+                entry = self._current(open_key, made)
                 if entry is None and open_key not in self._closed:
                     entry = self._symbolic(made, batched, open_key)
                 if entry is not None and not self._entries.get(key) and self._serves(entry, made, batched, size):
                     return made, entry, size
-        entry = self._current(key) or self._compile(made, key)
+        entry = self._current(key, made) or self._compile(made, key)
         return made, entry, size
 
-    def _current(self, key: Key) -> Entry | None:
-        """The graph for a key, unless a network in it has changed."""
+    def _current(self, key: Key, made: CallArguments) -> Entry | None:
+        """The graph for a call and its key, unless a network in it has changed."""
         known = self._entries.get(key, [])
         for entry in reversed(known):
+            if not entry.suits(made):
+                self._change = self._change or "the memory of an argument changed: its order, or whether it is an array"
+                continue
             change = entry.change()
             if change is None:
                 self._change = None

@@ -83,6 +83,16 @@ def bound_quick(graph: Graph, backend: str, entry: Entry) -> Callable[[list[Any]
     return boundary(quick)
 
 
+def c_ordered(quick: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    """The same for arrays in C order; NotImplemented for others."""
+
+    def checked(values: list[Any]) -> Any:
+        in_order = all(type(x) is not np.ndarray or x.flags.c_contiguous for x in values)
+        return quick(values) if in_order else NotImplemented
+
+    return checked
+
+
 def watched(entry: Entry, by_value: bool) -> list[tuple[Any, ...]]:
     """The guards of a graph as compiled code checks them; those of other kinds are one test that Python makes.
 

@@ -9,6 +9,7 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -19,7 +20,7 @@ from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, p
 from adjoint.api.inputs import name_of
 from adjoint.api.ruled_calls import note_reads
 from adjoint.api.written import Containers, written
-from adjoint.core import context, rules
+from adjoint.core import context, rules, views
 from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random_counters import InGraph, batches, source
 from adjoint.core.spec import Spec
@@ -103,6 +104,10 @@ class Traced:
         try:
             placeholders = [tracer.param(s) for s in specs]
             nodes = [x._value for x in placeholders]
+            tracer.points = {n for n in nodes if not n.shape}
+            for i in made.points():
+                views.as_array(placeholders[i])
+            tracer.layouts.update(zip(nodes, made.layouts(specs), strict=True))
             args, kwargs = made.filled(placeholders)
             containers = Containers((args, kwargs))
             cells: dict[Any, float] = {}
@@ -145,7 +150,11 @@ class Traced:
         together = together if draws is None else draws.finishing(together)
         captured, guards = guards_of(reads, tracer.captured, cells)
         reads.weakly = None
-        return Entry(graph, parameters.order, together, captured, draws, places, cells, guards, compiled(guards))
+        return replace(
+            Entry(graph, parameters.order, together, captured, draws, places, cells, guards, compiled(guards)),
+            orders=made.orders() if tracer.wrote and tracer.reshaped else None,
+            points=made.points() if tracer.pointed else None,
+        )
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
         """The function on graph values."""

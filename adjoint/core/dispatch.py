@@ -14,6 +14,7 @@ from adjoint.core import context
 from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.language import language
+from adjoint.core.layout import layout_of, reordered
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
 
 _open_tape = context.open_tape.get
@@ -41,6 +42,14 @@ class Trace:
     def below(self, x: Any) -> Any:
         """The value one level below."""
         return x._value
+
+    def layout(self, x: Any) -> Any:
+        """How NumPy's array for x would lie in memory: see `core.layout`."""
+        return layout_of(x._value)
+
+    def in_order(self, x: Any, layout: Any) -> Any:
+        """A Tensor with the value of x that lies in memory as a compact layout says."""
+        return make(reordered(x._value, layout), self, x._extra)
 
 
 class Value:

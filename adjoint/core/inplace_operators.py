@@ -28,7 +28,7 @@ class InPlaceOperators:
         if self.tracked and autograd.is_leaf(self):
             views.write(self, new, language.place(index))
         elif getattr(self, "_kin", None) is None:
-            self._rebind(new)
+            views.write(self, new)
         else:
             views.write(self, new, language.place(index))
 
@@ -54,7 +54,8 @@ class InPlaceOperators:
 
     def _updated(self, new: Any) -> Any:
         """What `x += v` leaves: x itself with new elements, as in NumPy; a Tensor without axes is replaced, as a number is."""
-        if self._trace.shapeless or not self.shape:  # elements picked by a mask are written back by `x[mask] = ...`
+        if self._trace.shapeless or not views.updates(self):
+            # Elements picked by a mask are written back by `x[mask] = ...`.
             return new
         if new.shape != self.shape:
             raise ShapeError(

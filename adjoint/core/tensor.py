@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import dispatch, tree, views
+from adjoint.core import context, dispatch, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
 from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
 from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.language import language
+from adjoint.core.layout import UNKNOWN
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
 
@@ -145,13 +146,18 @@ class Tensor(InPlaceOperators, Operators, Value):
             if dtype is not None and array.dtype != dtype:
                 return array.astype(dtype)
             if copy:
-                return array.copy()
-            array = array.view()
+                return np.array(array)
+            inside = context.bindings.get() is not None
+            array = np.array(array) if inside else array.view()
             array.flags.writeable = False  # shared with the Tensor: a write would change it unseen
+            if inside:  # a transform takes the program for one of NumPy's, where it is x itself
+                views.note_array(self, array)
             return array
         if dtype is None or np.dtype(dtype) == object:
             array = _array_of_elements(self)
             array.flags.writeable = bool(copy)  # np.asarray(x) is x in NumPy: a write would be lost
+            if not copy:
+                views.note_array(self, array)
             return array
         raise CutGradientError(
             f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
@@ -263,7 +269,7 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     def copy(self) -> Any:
         """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
-        return snapshot(self) if not autograd.is_leaf(self) else self + 0
+        return views.settle(snapshot(self) if not autograd.is_leaf(self) else self + 0, None)
 
     def __copy__(self) -> Any:
         return self.copy()
@@ -355,7 +361,10 @@ def _array_of_elements(x: Tensor) -> np.ndarray:
     result = np.empty(x.size, dtype=object)
     for i, element in enumerate(language.rows(language.reshape(x, (x.size,)))):
         result[i] = element
-    return result.reshape(x.shape)
+    lies = views.layout(x)
+    array = np.empty(x.shape, object) if lies is None or lies is UNKNOWN else np.empty_like(lies, object)
+    array[...] = result.reshape(x.shape)
+    return array
 
 
 def _dtype_name(dtype: np.dtype) -> str:

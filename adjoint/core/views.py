@@ -13,23 +13,30 @@ from weakref import ref
 
 import numpy as np
 
+from adjoint.core import context
+from adjoint.core import layout as _layout
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import Value, make
+from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.layout import UNKNOWN, layout_of
+
+_AS_IT_LIES: Any = object()  # the layout of what the root held when its family began, not asked for yet
 
 
 class Family:
     """A root and the Tensors that show parts of it, none of which it keeps alive."""
 
-    __slots__ = ("base", "layout", "limit", "refusals", "root", "shape", "views")
+    __slots__ = ("__weakref__", "base", "is_array", "layout", "limit", "refusals", "root", "shape", "views")
 
-    def __init__(self, root: Any, layout: Any = None) -> None:
+    def __init__(self, root: Any, layout: Any = _AS_IT_LIES) -> None:
         self.root: Any = ref(root)
         self.base = make(root._value, root._trace, root._extra)  # what the root held, for when it is gone
         self.shape = root.shape
-        self.layout = layout  # an array that lies in memory as NumPy's would; None: in one piece
+        self.layout = layout  # how NumPy's array for the root lies in memory, whatever has been written to it since
         self.views: list[Any] = []
         self.limit = 16
         self.refusals: list[Any] = []  # called before a write to x, as refuse(x): they may raise
+        self.is_array = False  # whether the root is an array even without axes: `x += 1` writes into it
 
     def add(self, view: Any) -> None:
         self.views.append(ref(view))
@@ -49,37 +56,142 @@ def relate(view: Any, x: Any, step: Any) -> None:
     if any(n < 0 for n in x.shape):
         return
     kin = getattr(x, "_kin", None)
-    if kin is None or (kin[0].root() is None and not kin[0].refusals and not kin[0].others(x)):
+    if kin is None:
+        kin = x._kin = (Family(x), ())
+    elif kin[0].root() is None and not kin[0].refusals and not kin[0].others(x):
         kin = x._kin = (Family(x, layout(x)), ())
     family, steps = kin
-    if (steps or family.layout is not None) and not step.is_view((*steps, step), laid_out(family)):
+    if step.ordered and not (shown := _is_shown(family, steps, step)):
+        if shown is None:
+            refuse = _Unordered(family, view)
+            guard(x, refuse)
+            guard(view, refuse)
         return
     view._kin = (family, (*steps, step))
     family.add(view)
 
 
-def laid_out(family: Family) -> Any:
-    """An array that lies in memory as NumPy's would for the root, of pairs: the real and the imaginary part have places of their own."""
-    return np.empty(family.shape, "?,?") if family.layout is None else family.layout
+def _is_shown(family: Family, steps: tuple[Any, ...], step: Any) -> bool | None:
+    """Whether NumPy shows the elements, not copies, after a step that depends on the layout; None: nobody knows."""
+    lies = _root_layout(family)
+    if (tracer := context.tracer.get()) is not None:
+        tracer.reshaped = tracer.reshaped or len(family.shape) > 1
+    if lies is None and not steps:
+        return True
+    if lies is UNKNOWN:
+        return None
+    return bool(step.is_view(_after(family, steps)))
+
+
+class _Unordered:
+    """Refuses a write to a family, or to a Tensor that may or may not show its elements, while both are there."""
+
+    def __init__(self, family: Family, view: Any) -> None:
+        self.family, self.view = ref(family), ref(view)
+
+    def lasts(self) -> bool:
+        """Whether both are there."""
+        family, view = self.family(), self.view()
+        return family is not None and view is not None and bool(family.root() is not None or family.others(view))
+
+    def __call__(self, written: Any) -> None:
+        if self.lasts():
+            raise AdjointError(
+                "a Tensor is written to in place after a reshape or ravel of it, and whether NumPy would show the write in both "
+                f"depends on an order in memory that is not known here. Reshape x.copy(), or write to y.copy(){called_at()}"
+            )
+
+
+class _Shown:
+    """Refuses a write to a Tensor while there is a NumPy array of its elements, in which NumPy would show it."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = ref(array)
+
+    def lasts(self) -> bool:
+        """Whether the array is there."""
+        return self.array() is not None
+
+    def __call__(self, written: Any) -> None:
+        if self.lasts():
+            raise AdjointError(
+                "a Tensor is written to in place while there is a NumPy array of it (np.asarray(x)), in which NumPy would show "
+                f"the write. Use the Tensor itself, or take np.array(x), a copy{called_at()}"
+            )
+
+
+def _root_layout(family: Family) -> Any:
+    if family.layout is _AS_IT_LIES:
+        family.layout = layout_of(family.base)
+    return family.layout
+
+
+def _after(family: Family, steps: Sequence[Any]) -> np.ndarray:
+    """An array of pairs that lies as NumPy's after these steps from the root."""
+    part = _layout.written_out(_root_layout(family), family.shape)
+    for step in steps:
+        part = step.eval(np, part)
+    return part
 
 
 def layout(x: Any) -> Any:
-    """An array that lies in memory as NumPy's would for x; None: in one piece."""
+    """How NumPy's array for x lies in memory: see `core.layout`."""
     kin = getattr(x, "_kin", None)
-    if kin is None or (not kin[1] and kin[0].layout is None):
-        return None
-    part = laid_out(kin[0])
-    for step in kin[1]:
-        part = step.eval(np, part)
-    return None if part.flags.c_contiguous else part
+    if kin is None:
+        return layout_of(x)
+    family, steps = kin
+    lies = _root_layout(family)
+    return lies if lies is UNKNOWN or not steps else _layout.tidy(_after(family, steps))
+
+
+def settle(x: Any, wanted: Any) -> Any:
+    """The same Tensor, whose elements no other shows, with its array in this layout."""
+    if _layout.same(layout(x), wanted):
+        return x
+    alone(x)
+    if wanted is not UNKNOWN:
+        x._rebind(_layout.reordered(x, _layout.compact(wanted)))
+    if not _layout.same(layout_of(x), wanted):  # there are gaps, or the order is not known
+        x._kin = (Family(x, wanted), ())
+    return x
+
+
+def like(y: Any, x: Any) -> Any:
+    """y, a copy of x that keeps the order of its axes."""
+    return settle(y, _layout.compact(layout(x)))
 
 
 def guard(x: Any, refuse: Any) -> None:
     """Call `refuse(y)` before each write to a Tensor y that may be seen in x, as long as `refuse.lasts()`."""
     if getattr(x, "_kin", None) is None:
-        x._kin = (Family(x, layout(x)), ())
+        x._kin = (Family(x), ())
     family = x._kin[0]
     family.refusals = [*(r for r in family.refusals if r.lasts()), refuse]
+
+
+def as_array(x: Any) -> Any:
+    """The same Tensor, which stands for an array of the caller's: it is written to even if it has no axes."""
+    x._kin = (Family(x), ())
+    x._kin[0].is_array = True
+    return x
+
+
+def is_array(x: Any) -> bool:
+    """Whether `x += 1` writes into x; what has no axes is a number, unless it stands for an array."""
+    kin = getattr(x, "_kin", None)
+    return bool(x.shape) or (kin is not None and not kin[1] and kin[0].is_array)
+
+
+def updates(x: Any) -> bool:
+    """The same where `x += 1` is traced: the graph is made anew for an argument of the other kind."""
+    if not x.shape and (tracer := context.tracer.get()) is not None and x._value in tracer.points:
+        tracer.pointed = True
+    return is_array(x)
+
+
+def note_array(x: Any, array: np.ndarray) -> None:
+    """Refuse writes to x while there is this array of its elements: NumPy would show them there."""
+    guard(x, _Shown(array))
 
 
 def alone(x: Any) -> Any:
@@ -91,7 +203,7 @@ def alone(x: Any) -> Any:
 
 def own(y: Any, *inputs: Any) -> Any:
     """y, and where it is one of the inputs or shows elements of it a Tensor of its own: a write to one is not seen in the other."""
-    return y.copy() if isinstance(y, Value) and any(related(y, x) for x in inputs) else y
+    return like(y.copy(), y) if isinstance(y, Value) and any(related(y, x) for x in inputs) else y
 
 
 def relatives(x: Any) -> list[Any]:
@@ -111,9 +223,11 @@ def related(x: Any, y: Any) -> bool:
 
 def write(x: Any, new: Any, place: Any = None) -> None:
     """Bind x to a new value, and all that show its elements; `place` is the step to the elements that differ, if known."""
+    if (tracer := context.tracer.get()) is not None:
+        tracer.wrote = True
     kin = getattr(x, "_kin", None)
     if kin is None:
-        x._take(new)
+        _replace(x, new)
         return
     family, steps = kin
     for refuse in family.refusals:
@@ -125,8 +239,9 @@ def write(x: Any, new: Any, place: Any = None) -> None:
     ):  # what was recorded keeps the values it was computed with
         others = [y for y in others if not y.tracked]
     if not others and (root is None or root is x):
-        del x._kin
-        x._take(new)
+        _replace(x, new)
+        if family.is_array:
+            as_array(x)
         return
     whole = new
     if steps:
@@ -141,6 +256,15 @@ def write(x: Any, new: Any, place: Any = None) -> None:
         if not _apart(reached, y._kin[1], family.base):
             y._rebind(_shown(whole, y._kin[1]))
     x._take(new if new.dtype == whole.dtype else _shown(whole, steps))
+
+
+def _replace(x: Any, new: Any) -> None:
+    """Bind x, whose elements no other shows, to a new value; NumPy's array lies as it did."""
+    lies = layout(x) if len(x.shape) > 1 else None
+    x._take(new)
+    alone(x)
+    if lies is not None or (len(x.shape) > 1 and layout_of(x) is not None):
+        settle(x, lies)
 
 
 def _shown(root: Any, steps: Sequence[Any]) -> Any:

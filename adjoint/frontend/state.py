@@ -189,7 +189,7 @@ class FrameVariables:
     def _is_array(self, name: str) -> bool:
         """Whether `x += v` writes into what the variable holds: a Tensor with axes."""
         owner = self.value(name)
-        return isinstance(owner, Value) and not isinstance(owner, Parameter) and bool(owner.shape)
+        return isinstance(owner, Value) and not isinstance(owner, Parameter) and views.updates(owner)
 
     def places(self, site: Site) -> list[Place]:
         """What the source says may change: variables, the contents of Tensors, attributes.

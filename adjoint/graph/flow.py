@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, views
 from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
 from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
@@ -44,11 +44,12 @@ def _traced_all(
     specs: Sequence[Spec],
     numbers: Sequence[Mark] = (),
     branch: bool = False,
+    layouts: Sequence[Any] = (),
 ) -> tuple[list[Graph], list[Any], list[list[Spec]]]:
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs;
     and the specs of their results, which are weak where they are Python numbers."""
     with context.setting(_inside, True):
-        found = [traced(fn, specs, branch=branch, numbers=numbers) for fn in fns]
+        found = [traced(fn, specs, branch=branch, numbers=numbers, layouts=layouts) for fn in fns]
     outside: dict[Any, Any] = {identity(x): x for _, values, _ in found for x in values}
     n = len(specs)
     common, kinds = [], []
@@ -152,7 +153,12 @@ def while_loop(
         numbers = [(Number() if s.weak else None) for s in specs]
         if counter is not None:
             numbers[0] = counter
-        graphs, outside, kinds = _traced_all([lambda *s: [cond_fn(*s)], body_fn], list(map(_settled, specs)), numbers)
+        graphs, outside, kinds = _traced_all(
+            [lambda *s: [cond_fn(*s)], body_fn],
+            list(map(_settled, specs)),
+            numbers,
+            layouts=list(map(views.layout, init)),
+        )
         test, body = graphs
         if seen is not None and list(map(str, graphs)) != seen[1]:
             raise MismatchError(*seen[0])

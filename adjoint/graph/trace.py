@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, views
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.core.spec import Number, Spec, dtype_of, float32, is_inexact, number_of, shape_of
+from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
 from adjoint.ops.arithmetic import Cast, stop
 from adjoint.ops.card import card
 from adjoint.ops.index import Gather, Scatter
+from adjoint.ops.movement import unchanged
 
 
 class Tracer(Trace):
@@ -34,6 +36,14 @@ class Tracer(Trace):
         self.ended = False
         self.replays = False  # whether it goes through a graph again, not through a program
         self.inner = False  # whether it is a branch or an iteration of a loop
+        self.wrote = self.reshaped = (
+            False  # whether it wrote into arrays, and made views that depend on orders in memory
+        )
+        self.points: set[Any] = set()  # inputs without axes, which may be arrays or numbers
+        self.pointed = False  # whether it mattered what they are
+        self.layouts: dict[
+            Node, Any
+        ] = {}  # how NumPy's arrays would lie in memory, for the nodes that have been asked for
 
     def param(self, spec: Spec, name: str = "", number: Number | None = None) -> Any:
         """A graph value that stands for an input; a Python number's is marked as one."""
@@ -54,6 +64,7 @@ class Tracer(Trace):
             if known is None:
                 known = self._inside[identity(x)] = self.builder.param(Spec(shape_of(x), dtype_of(x)))
                 self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
+                self.layouts[known] = views.layout(x)
             return known
         return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else constant(np.asarray(x)))
 
@@ -101,6 +112,15 @@ class Tracer(Trace):
             return node
         return self.builder.build(stop, [node])
 
+    def layout(self, x: Any) -> Any:
+        return layout_of_node(x._value, self.layouts)
+
+    def in_order(self, x: Any, layout: Any) -> Any:
+        node = x._value
+        copy = Node(unchanged(node.shape), (node,), node.spec)  # one of its own: what is equal lies otherwise
+        self.layouts[copy] = layout
+        return make(copy, self, x._extra)
+
     def below(self, x: Any) -> Any:
         raise NeedsNumberError(
             f"Python needs a number here, but this is {x._value.spec} inside {self.what}, known only when the graph runs. "
@@ -146,11 +166,14 @@ def traced(
     branch: bool = False,
     numbers: Sequence[Number | None] = (),
     replayed: bool = False,
+    layouts: Sequence[Any] = (),
 ) -> tuple[Graph, list[Any], list[Number | None]]:
-    """As `trace` with what the results are to Python: the mark of a number, or None. So are the inputs that `numbers` names."""
+    """As `trace` with what the results are to Python: the mark of a number, or None. So are the inputs that `numbers` names;
+    `layouts` say how they lie in memory."""
     tracer = Tracer(what)
     tracer.inner, tracer.replays = True, replayed
     inputs = [tracer.param(s, "", m) for s, m in zip_longest(specs, numbers)]
+    tracer.layouts.update(zip(tracer.builder.params, layouts, strict=False))
     try:
         with (
             context.setting(context.branch, tracer if branch else context.branch.get()),

@@ -48,6 +48,8 @@ class Op(abc.ABC):
     elementwise: ClassVar[bool] = False
     #: Whether the result shows elements of the input: nothing is computed, and NumPy touches no element.
     view: ClassVar[bool] = False
+    #: Whether the result lies in C order in memory if the inputs do.
+    c_order: ClassVar[bool] = True
     #: How a reduction combines elements: "sum", "mean", "max", "min", "any" or "all". Empty for all other ops.
     reduction: ClassVar[str] = ""
     #: Whether a result costs more to compute again than to store and read.

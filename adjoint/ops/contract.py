@@ -121,6 +121,7 @@ class Einsum(Op):
     result: str
 
     complex, dense, expensive, half_precision, total = True, True, True, True, True
+    c_order = False
 
     def flops(self, y, *xs):
         return len(xs) * prod(self.sizes(xs).values())

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.layout import UNKNOWN, reshapes
 from adjoint.core.spec import Shape, Spec, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, ndim, sum_to
 from adjoint.ops.card import Op, card, register
@@ -29,6 +30,8 @@ class View(Movement):
     """Ops whose result shows elements of the input, each at most once: what is written to one is seen in the other."""
 
     view = True
+    #: Whether NumPy has a view only for some orders in memory.
+    ordered: ClassVar[bool] = False
 
     def __call__(self, x):
         y = Op.__call__(self, x)
@@ -44,8 +47,8 @@ class View(Movement):
         """x with y in place of what it shows of x."""
         raise NotImplementedError
 
-    def is_view(self, steps, base):
-        """Whether NumPy shares the elements of the array `base` after these steps, of which it is the last."""
+    def is_view(self, array):
+        """Whether NumPy's result shows the elements of an array that lies as this one, where that depends on it."""
         return True
 
     def is_apart(self, other, base):
@@ -71,15 +74,14 @@ class Reshape(View):
 
     shape: Shape
 
+    ordered = True
+
     def put(self, x, y):
         back: Any = card(Reshape, shape_of(x))
         return back.show(y)
 
-    def is_view(self, steps, base):
-        whole = part = base
-        for step in steps:
-            part = step.eval(np, part)
-        return np.may_share_memory(whole, part) or not part.size
+    def is_view(self, array):
+        return reshapes(array, self.shape)
 
     def infer(self, x):
         if prod(x.shape) != prod(self.shape):
@@ -161,7 +163,8 @@ def ravel(input: Any, order: str = "C") -> Any:
         raise ArgumentError(f"ravel: order must be 'C' or 'F', not {order!r}{called_at()}")
     input = transpose(input) if order == "F" else input
     line = card(Reshape, (prod(shape_of(input)),))(input)
-    return line if views.layout(input) is None else views.alone(line)
+    lies = views.layout(input)
+    return line if lies is None or lies is UNKNOWN else views.alone(line)
 
 
 @public(method=True)
@@ -200,6 +203,11 @@ def expand_dims(input: Any, axis: Any) -> Any:
 
 
 unsqueeze = expand_dims
+
+
+def unchanged(shape: Shape) -> Op:
+    """The op that shows an array of this shape as it is."""
+    return card(Reshape, shape)
 
 
 @register

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make
 from adjoint.core.errors import DtypeError, EndedTransformError, called_at
+from adjoint.core.layout import layout_of, reordered, with_axis, without_axis
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.language import broadcast_to
@@ -42,6 +43,12 @@ class Batch(Trace):
             "the values of a Tensor under vmap are a whole batch, not one array: a Python `if`, float() or asnumpy() "
             f"cannot choose one. Use ops.where for a choice between elements.{called_at()}"
         )
+
+    def layout(self, x: Any) -> Any:
+        return without_axis(layout_of(x._value), x._extra)
+
+    def in_order(self, x: Any, layout: Any) -> Any:
+        return make(reordered(x._value, with_axis(layout, x._extra, self.size)), self, x._extra)
 
     def materialize(self, x: Any) -> Any:
         """The whole batch, its axis in front; a constant is repeated."""

@@ -1,4 +1,4 @@
-"""A compiled function that changes a container among its arguments is refused: a graph works on copies."""
+"""A compiled function that changes a container among its arguments is refused: a graph works on copies. Arrays are written to."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections import defaultdict, deque
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pytest
 
 import adjoint as ad
@@ -127,3 +128,37 @@ def test_what_is_not_the_callers_may_change():
     given = [copy.copy(X)]
     assert ad.jit(undone)(given).item() == 4.5
     assert len(given) == 1
+
+
+def updated_twice(t):
+    u = t
+    t += 1
+    t *= 2
+    return t * 3 + u
+
+
+def updated_in_a_loop(t):
+    for _ in range(20):
+        t += 2.0
+    return t * 1
+
+
+def updated_in_a_branch(t):
+    if t > 0:
+        t += 1
+    else:
+        t -= 1
+    return t * 2
+
+
+@pytest.mark.parametrize("f", [updated_twice, updated_in_a_loop, updated_in_a_branch])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_an_array_without_axes_is_written_to_and_a_number_is_not(f, backend):
+    mine, yours, compiled = np.array(1.0), np.array(1.0), ad.jit(f, backend=backend)
+    for _ in range(4):
+        assert np.allclose(compiled(mine), f(yours)) and mine == yours
+    tensor = ad.Tensor(np.array(2.0))
+    for number in (2.0, np.float64(2.0)):
+        assert np.allclose(compiled(number), f(number))
+    assert np.allclose(compiled(tensor), f(2.0)) and float(tensor) == 2.0
+    assert np.allclose(compiled(mine), f(yours)) and mine == yours

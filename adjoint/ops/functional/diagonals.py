@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
+from adjoint.ops.functional.index import setitem
+from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
 from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis
 from adjoint.ops.slicing import Pad
@@ -49,12 +54,51 @@ def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     >>> print(ops.diagonal(Tensor([[1.0, 2.0], [3.0, 4.0]])))
     [1. 4.]
     """
-    x = moveaxis(input, (dim1, dim2), (0, 1))
-    rows, columns = shape_of(x)[:2]
+    step = _Diagonal(offset, dim1, dim2)
+    return read_only("diagonal", input, step.show, lambda x: step.eval(np, x))
+
+
+def _places(shape: tuple[int, ...], offset: int) -> tuple[Any, Any]:
+    """The rows and columns of a diagonal of the first two axes."""
+    rows, columns = shape[:2]
     size = builtins.max(builtins.min(rows + builtins.min(offset, 0), columns - builtins.max(offset, 0)), 0)
     steps = np.arange(size)
-    picked = Gather()(x, steps + builtins.max(-offset, 0), steps + builtins.max(offset, 0))
-    return moveaxis(picked, 0, -1)
+    return steps + builtins.max(-offset, 0), steps + builtins.max(offset, 0)
+
+
+@dataclass(frozen=True)
+class _Diagonal:
+    """The diagonal of two axes, as a step of a view."""
+
+    offset: int
+    dim1: int
+    dim2: int
+
+    ordered = False
+
+    def show(self, x: Any) -> Any:
+        front = moveaxis(x, (self.dim1, self.dim2), (0, 1))
+        return views.alone(moveaxis(Gather()(front, *_places(shape_of(front), self.offset)), 0, -1))
+
+    def put(self, x: Any, y: Any) -> Any:
+        front = views.alone(moveaxis(x, (self.dim1, self.dim2), (0, 1)))
+        placed = setitem(front, _places(shape_of(front), self.offset), moveaxis(y, -1, 0))
+        return views.alone(moveaxis(placed, (0, 1), (self.dim1, self.dim2)))
+
+    def eval(self, xp: Any, x: Any) -> Any:
+        return xp.diagonal(x, self.offset, self.dim1, self.dim2)
+
+    def is_apart(self, other: Any, base: Any) -> bool:
+        return False
+
+
+def shown_diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
+    """The diagonal of two axes; what is written to x is seen in it, and the other way round."""
+    step = _Diagonal(offset, dim1, dim2)
+    y = step.show(x)
+    if isinstance(x, Value) and y.shape:
+        views.relate(y, x, step)
+    return y
 
 
 def diag(input: Any, diagonal: int = 0) -> Any:

@@ -96,6 +96,8 @@ class _Item:
 
     index: Any
 
+    ordered = False
+
     def show(self, x: Any) -> Any:
         return views.alone(getitem(x, self.index))
 
@@ -106,9 +108,6 @@ class _Item:
         """An element like it: whether NumPy has a view does not depend on the number."""
         parts = self.index if isinstance(self.index, tuple) else (self.index,)
         return x[tuple(i if type(i) in _BASIC else 0 for i in parts)]
-
-    def is_view(self, steps: Any, base: Any) -> bool:
-        return True
 
     def is_apart(self, other: Any, base: Any) -> bool:
         return False

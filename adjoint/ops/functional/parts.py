@@ -19,6 +19,8 @@ class _Part:
 
     is_real: bool
 
+    ordered = False
+
     def show(self, x: Any) -> Any:
         return real(x) if self.is_real else imag(x)
 
@@ -27,9 +29,6 @@ class _Part:
 
     def eval(self, xp: Any, x: Any) -> Any:
         return x["f0" if self.is_real else "f1"]
-
-    def is_view(self, steps: Any, base: Any) -> bool:
-        return True
 
     def is_apart(self, other: Any, base: Any) -> bool:
         return isinstance(other, _Part) and other.is_real != self.is_real

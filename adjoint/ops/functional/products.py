@@ -15,9 +15,9 @@ from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops import contract as _contract
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.diagonals import diagonal
+from adjoint.ops.functional.diagonals import diagonal, shown_diagonal
 from adjoint.ops.language import expand_last, mul, permute, reshape, sum_axes
-from adjoint.ops.movement import moveaxis
+from adjoint.ops.movement import moveaxis, transpose
 from adjoint.ops.stacking import array, stack, unstack
 
 
@@ -270,6 +270,9 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
     xs = [array(x) for x in operands]
     terms, result = _parse(subscripts, [ndim(x) for x in xs])
     pairs = [_without_repeats(subscripts, x, term) for x, term in zip(xs, terms, strict=True)]
+    if len(pairs) == 1 and len(result) == len(pairs[0][1]):  # nothing is summed: NumPy has a view
+        x, term = pairs[0]
+        return transpose(x, tuple(term.index(a) for a in result)) if term != result or x is xs[0] else x
     pairs = _without_stretched(pairs)
     return card(_contract.Einsum, tuple(term for _, term in pairs), result)(*(x for x, _ in pairs))
 
@@ -333,7 +336,7 @@ def _without_repeats(subscripts: str, x: Any, term: str) -> tuple[Any, str]:
                         f"einsum '{subscripts}': '{letter}' names axes of different sizes in one input {shape_of(x)}"
                     )
                 )
-            x = diagonal(x, 0, i, j)
+            x = shown_diagonal(x, 0, i, j)
             term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
     return x, term
 

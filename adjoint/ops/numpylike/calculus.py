@@ -15,6 +15,7 @@ from adjoint.ops import language as F
 from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
 from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
 from adjoint.ops.numpylike.movement import concatenate
+from adjoint.ops.numpylike.result_orders import k_order
 from adjoint.ops.numpylike.selection import searchsorted
 from adjoint.ops.spectral import pinv
 
@@ -57,6 +58,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate([*begin, _steps(x, 0), *end])
 
 
+@k_order
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """As numpy.gradient."""
     y = _inexact(tensor(f))

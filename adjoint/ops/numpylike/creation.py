@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import views
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.layout import PAIR, UNKNOWN, layout_of, same, tidy
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
 from adjoint.ops.language import broadcast_to, reshape, sgn, stop_gradient, where
 from adjoint.ops.numpylike.common import array_of, cast, is_traced, refuse, tensor, values_in
+from adjoint.ops.numpylike.result_orders import some_order
 
 
 def _shape(shape: Any) -> tuple[int, ...]:
@@ -26,7 +29,7 @@ def array(
     dtype: Any = None,
     *,
     copy: Any = True,
-    order: str = "K",
+    order: str | None = "K",
     subok: bool = False,
     ndmin: int = 0,
     like: Any = None,
@@ -40,18 +43,26 @@ def array(
     """
     refuse("array", like=like)
     if isinstance(object, Tensor):
-        x = object.copy() if copy else object
+        x = views.like(object.copy(), object) if copy else object
     else:
         x = tensor(object if next(values_in(object), None) is not None else np.array(object))
-    x = cast(x, dtype)
+    x = _ordered(cast(x, dtype), order)
     return x if x.ndim >= ndmin else reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+
+
+def _ordered(x: Any, order: str | None) -> Any:
+    """x as NumPy gives it for this `order`: itself if it lies so in memory, else a copy."""
+    if order not in ("C", "F") or x.ndim < 2:
+        return x
+    wanted = None if order == "C" else tidy(np.empty(x.shape, PAIR, order="F"))
+    return x if same(views.layout(x), wanted) else views.settle(x.copy(), wanted)
 
 
 def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
     """As numpy.asarray: a Tensor is returned as it is."""
-    return array(a, dtype, copy=bool(copy), like=like)
+    return array(a, dtype, copy=bool(copy), order=order, like=like)
 
 
 asanyarray = asarray
@@ -59,29 +70,29 @@ asanyarray = asarray
 
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     """As numpy.ascontiguousarray: at least one axis."""
-    return array(a, dtype, copy=False, ndmin=1, like=like)
+    return array(a, dtype, copy=False, order="C", ndmin=1, like=like)
 
 
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     """As numpy.copy: assignments to the copy leave the original alone."""
-    return array(a)
+    return array(a, order=order)
 
 
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.zeros: a Tensor, whose elements can be assigned tracked values."""
     refuse("zeros", like=like)
-    return wrap(np.zeros(_shape(shape), dtype))
+    return wrap(np.zeros(_shape(shape), dtype, "F" if order == "F" else "C"))
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.ones."""
     refuse("ones", like=like)
-    return wrap(np.ones(_shape(shape), dtype))
+    return wrap(np.ones(_shape(shape), dtype, "F" if order == "F" else "C"))
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.empty, but filled with zeros."""
-    return zeros(shape, dtype, like=like)
+    return zeros(shape, dtype, order, like=like)
 
 
 def full(
@@ -90,27 +101,33 @@ def full(
     """As numpy.full, differentiable in the value."""
     refuse("full", like=like)
     if not is_traced(fill_value):
-        return wrap(np.full(_shape(shape), array_of(fill_value), dtype))
-    return broadcast_to(cast(tensor(fill_value), dtype), _shape(shape))
+        return wrap(np.full(_shape(shape), array_of(fill_value), dtype, "F" if order == "F" else "C"))
+    y = views.settle(broadcast_to(cast(tensor(fill_value), dtype), _shape(shape)), None)
+    return _ordered(y, order)
 
 
-def _like(a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], np.dtype]:
+def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, np.dtype]:
+    """An array like the one that NumPy would make, of no numbers in particular, and its dtype."""
     x = tensor(a)
-    return x.shape if shape is None else _shape(shape), x.dtype if dtype is None else np.dtype(dtype)
+    kind = x.dtype if dtype is None else np.dtype(dtype)
+    lies = views.layout(x)
+    if shape is not None or lies is None or lies is UNKNOWN:
+        return np.empty(x.shape if shape is None else _shape(shape), kind), kind
+    return np.empty_like(lies, kind), kind
 
 
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """As numpy.zeros_like: a Tensor, which takes assignments of tracked values."""
-    return wrap(np.zeros(*_like(a, dtype, shape)))
+    return wrap(np.zeros_like(*_like(a, dtype, shape)))
 
 
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """As numpy.ones_like: a Tensor, which takes assignments of tracked values."""
-    return wrap(np.ones(*_like(a, dtype, shape)))
+    return wrap(np.ones_like(*_like(a, dtype, shape)))
 
 
 def empty_like(
@@ -131,10 +148,10 @@ def full_like(
     device: Any = None,
 ) -> Any:
     """As numpy.full_like, differentiable in the value."""
-    shape, dtype = _like(a, dtype, shape)
+    like, dtype = _like(a, dtype, shape)
     if not is_traced(fill_value):
-        return wrap(np.full(shape, array_of(fill_value), dtype))
-    return broadcast_to(cast(tensor(fill_value), dtype), tuple(shape))
+        return wrap(np.full_like(like, array_of(fill_value), dtype))
+    return views.settle(broadcast_to(cast(tensor(fill_value), dtype), like.shape), layout_of(like))
 
 
 def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
@@ -148,6 +165,7 @@ def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None
     return cast(start + step * np.arange(max(math.ceil((last - first) / size), 0)), dtype)
 
 
+@some_order
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, *,
     device: Any = None,

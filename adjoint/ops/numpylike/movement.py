@@ -15,6 +15,7 @@ from adjoint.core.spec import normalize_axis
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.compare import where as _where
+from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.numpylike.common import (
     array_of,
     array_of_known,
@@ -26,6 +27,7 @@ from adjoint.ops.numpylike.common import (
     tensor,
     tensors,
 )
+from adjoint.ops.numpylike.result_orders import c_order, f_or_c_order, k_order
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any:
@@ -102,12 +104,17 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """As numpy.broadcast_to."""
-    return F.broadcast_to(tensor(array), (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape))
+    size = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    return read_only(
+        "broadcast_to", tensor(array), lambda x: F.broadcast_to(x, size), lambda x: np.broadcast_to(x, size)
+    )
 
 
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
     """As numpy.broadcast_arrays."""
-    return _f.broadcast_arrays(*tensors(args))
+    arrays = tensors(args)
+    shape = _f.broadcast_arrays(*arrays)[0].shape if arrays else ()
+    return tuple(broadcast_to(x, shape) for x in arrays)
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -115,6 +122,7 @@ def tile(A: Any, reps: Any) -> Any:
     return _f.tile(tensor(A), tuple(int(n) for n in np.atleast_1d(array_of(reps))))
 
 
+@c_order
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """As numpy.repeat."""
     return _f.repeat(tensor(a), repeats, axis)
@@ -151,6 +159,10 @@ def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """As numpy.roll."""
+    return (c_order if axis is None else k_order)(_roll)(a, shift, axis)
+
+
+def _roll(a: Any, shift: Any, axis: Any) -> Any:
     axes, shifts = (v if isinstance(v, (tuple, list)) else (v,) for v in (axis, shift))
     pairs = np.broadcast(np.asarray(shifts), np.asarray(axes))
     x = tensor(a)
@@ -239,6 +251,7 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     return concatenate([arr, values], axis)
 
 
+@f_or_c_order
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """As numpy.insert."""
     x, axis = one_axis("insert", tensor(arr), axis)
@@ -255,6 +268,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return _f.take(_f.concat([x, cast(new, x.dtype)], axis), order, axis)
 
 
+@f_or_c_order
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """As numpy.delete."""
     x, axis = one_axis("delete", tensor(arr), axis)
@@ -361,6 +375,7 @@ def triu(m: Any, k: int = 0) -> Any:
     return _f.triu(_square(m), k)
 
 
+@c_order
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> tuple[Any, ...]:
     """As numpy.meshgrid."""
     lines = [ravel(x) for x in xi]
@@ -379,6 +394,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     return _f.take(x, np.resize(np.arange(x.size), new_shape), 0)
 
 
+@f_or_c_order
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
     """As numpy.pad, for the modes constant, edge, reflect, symmetric and wrap."""
     x = tensor(array)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
+import numpy as np
+
+from adjoint.core import views
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.layout import UNKNOWN, layout_of, scaled
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import products as _p
 from adjoint.ops.language import conj, expand_last, expand_row, matmul, squeeze_axis, squeeze_last
@@ -53,8 +59,21 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
     if not isinstance(subscripts, str):  # einsum(x, [0, 1], y, [1, 2]): arrays and lists of axes in turn
         paired = len(operands) - len(operands) % 2
         subscripts, *arrays = (tensor(x) if k % 2 == 0 and k < paired else x for k, x in enumerate(operands))
-        return stored(out, _p.einsum(subscripts, *arrays))
-    return stored(out, _p.einsum(subscripts, *(tensor(x) for x in arrays)))
+    else:
+        arrays = [tensor(x) for x in arrays]
+    y = _p.einsum(subscripts, *arrays)
+    if out is None and y.ndim > 1 and builtins.sum(isinstance(x, Value) for x in (subscripts, *arrays)) > 1:
+        views.settle(y, scaled(layout_of(np.einsum(*map(_small, (subscripts, *arrays)), optimize=optimize)), y.shape))
+    return stored(out, y)
+
+
+def _small(x: Any) -> Any:
+    """An array that lies as x does, with two elements along an axis at most."""
+    if not isinstance(x, Value):
+        return x
+    shape = tuple(builtins.min(n, 2) for n in x.shape)
+    lies = scaled(views.layout(x), shape)
+    return np.zeros(shape) if lies is None or lies is UNKNOWN else np.zeros_like(lies, float)
 
 
 # ---------------------------------------------------------------- of the last axes

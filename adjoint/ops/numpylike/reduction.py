@@ -19,6 +19,7 @@ from adjoint.ops.compare import minimum as _minimum
 from adjoint.ops.compare import where as _where
 from adjoint.ops.language import broadcast_to, conj, not_equal, real, reshape
 from adjoint.ops.numpylike.common import axes_in_order, cast, one_axis, stored, tensor
+from adjoint.ops.numpylike.result_orders import k_order
 
 
 def masked(x: Any, where: Any, fill: Any) -> Any:
@@ -182,6 +183,7 @@ def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     return stored(out, card(along_axis.CumSum, axis, False)(x))
 
 
+@k_order
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """As numpy.cumprod; the derivative is exact where factors are 0."""
     x, axis = one_axis("cumprod", _widened(tensor(a), dtype), axis)

@@ -40,6 +40,7 @@ from adjoint.ops.numpylike.common import (
     tensor,
     tensors,
 )
+from adjoint.ops.numpylike.result_orders import c_order, k_order, some_order
 
 
 def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
@@ -71,6 +72,7 @@ def clip(
     return stored(out, _f.clip(x, *(None if b is None else _weak(b) for b in (low, high))))
 
 
+@c_order
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """As numpy.select."""
     if len(condlist) != len(choicelist) or not condlist:
@@ -81,6 +83,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return chosen
 
 
+@some_order
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     """As numpy.choose."""
     options, index = tensors(choices), tensor(a)
@@ -100,6 +103,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     return stored(out, chosen)
 
 
+@k_order
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """As numpy.piecewise: each function is called on the elements where its condition holds."""
     x = tensor(x)
@@ -134,6 +138,7 @@ def _piecewise(x: Any, masks: list[Any], funclist: Sequence[Any], args: Any, kw:
 # ---------------------------------------------------------------- positions
 
 
+@c_order
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
     """As numpy.take."""
     x, axis = one_axis("take", tensor(a), axis)
@@ -146,12 +151,14 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     return stored(out, _f.take(x, index, axis))
 
 
+@some_order
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """As numpy.take_along_axis."""
     x, axis = one_axis("take_along_axis", tensor(arr), axis)
     return _f.take_along_axis(x, tensor(indices), axis)
 
 
+@c_order
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Any:
     """As numpy.compress."""
     x, axis = one_axis("compress", tensor(a), axis)
@@ -216,6 +223,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return len(edges) - searchsorted(edges[::-1], x, "right" if right else "left")
 
 
+@k_order
 def sort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
     """As numpy.sort; always stable."""
     refuse("sort", order=order)
@@ -230,6 +238,7 @@ def argsort(a: Any, axis: int | None = -1, kind: Any = None, order: Any = None, 
     return _f.argsort(x, axis)
 
 
+@k_order
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Any:
     """As numpy.partition."""
     refuse("partition", order=order)

@@ -44,6 +44,7 @@ from adjoint.ops.numpylike.reduction import (
     sum,
     var,
 )
+from adjoint.ops.numpylike.result_orders import some_order
 
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
@@ -181,6 +182,7 @@ def _quantile_checked(
     return stored(out, _quantiles(tensor(a), q, axis, keepdims, method, nan))
 
 
+@some_order
 def quantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
@@ -189,6 +191,7 @@ def quantile(
     return _quantile_checked("quantile", a, q, axis, out, method, keepdims, weights, False)
 
 
+@some_order
 def percentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
@@ -197,11 +200,13 @@ def percentile(
     return _quantile_checked("percentile", a, tensor(q) / 100.0, axis, out, method, keepdims, weights, False)
 
 
+@some_order
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """As numpy.median."""
     return _quantile_checked("median", a, 0.5, axis, out, "linear", keepdims, None, False)
 
 
+@some_order
 def nanquantile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
@@ -210,6 +215,7 @@ def nanquantile(
     return _quantile_checked("nanquantile", a, q, axis, out, method, keepdims, weights, True)
 
 
+@some_order
 def nanpercentile(
     a: Any, q: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, method: str = "linear",
     keepdims: Any = False, *, weights: Any = None,
@@ -218,6 +224,7 @@ def nanpercentile(
     return _quantile_checked("nanpercentile", a, tensor(q) / 100.0, axis, out, method, keepdims, weights, True)
 
 
+@some_order
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     """As numpy.nanmedian."""
     return _quantile_checked("nanmedian", a, 0.5, axis, out, "linear", keepdims, None, True)

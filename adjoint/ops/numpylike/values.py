@@ -17,6 +17,7 @@ from adjoint.ops import language as F
 from adjoint.ops.functional import parts
 from adjoint.ops.language import bitwise_and, bitwise_or, equal, not_equal
 from adjoint.ops.numpylike.common import array_of, cast, is_known, stored, tensor
+from adjoint.ops.numpylike.result_orders import k_order
 
 
 def real(val: Any) -> Any:
@@ -35,6 +36,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     return turned * (180 / math.pi) if deg else turned
 
 
+@k_order
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """As numpy.round. The derivative is zero."""
     x = tensor(a)
