@@ -216,7 +216,7 @@ def updated(x: Any, by: Any) -> Any:
     """`by` of `x += by`, unless x is an array from outside: that would change what is outside."""
     if _as_it_was(x) is not x:
         raise NeedsNumberError(f"an array from outside is changed in place: pass it as an argument{called_at()}")
-    if (reason := aliases.refusal(x)) is not None:
+    if not isinstance(x, Value) and (reason := aliases.refusal(x)) is not None:
         raise ControlFlowError(f"a {type(x).__name__} is changed in place, but {reason}{called_at()}")
     return by
 

@@ -177,3 +177,22 @@ def test_refusals_end_with_the_trace() -> None:
         assert float(ad.jit(f)(1.0)[0]) == 0.0
     outside[0] = 5.0
     assert float(outside[0]) == 5.0
+
+
+def test_a_choice_that_nothing_holds_any_more_refuses_no_write() -> None:
+    """`min(a, b) * 2` is an operand and gone: a later `a += v` has no other name to miss."""
+
+    def f(a, b):
+        d = ad.ops.tanh(min(a[0], b)) + (a if a.sum() > b else -a).sum()
+        a += 0.5
+        return (a * d).sum()
+
+    def kept(a, b):
+        d = a if a.sum() > b else -a
+        a += 0.5
+        return (a * d).sum()
+
+    x = ad.Tensor(np.array([0.25, 0.75]))
+    assert float(ad.jit(f)(x.copy(), 2.0)) == pytest.approx(float(f(x.copy(), 2.0)))
+    with pytest.raises(ControlFlowError, match="is written to in place"):
+        ad.jit(kept)(x.copy(), 2.0)
