@@ -46,6 +46,7 @@ class Structural:
     reduction: ClassVar[str] = ""
     expensive: ClassVar[bool] = False
     dense: ClassVar[bool] = False
+    is_constant: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,8 @@ class Pick(Structural):
 @dataclass(frozen=True, slots=True, eq=False)
 class Const(Structural):
     """A number or array known when the graph is built. Small ones are equal by value."""
+
+    is_constant: ClassVar[bool] = True
 
     value: Any
 

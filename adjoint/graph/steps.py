@@ -71,7 +71,7 @@ class Steps:
                 if type(op) is Pick:
                     values[write] = values[reads[0]][op.index]
                 elif takes_over and _alone(values, reads[0]):
-                    values[write] = op.update(*[values[i] for i in reads])
+                    values[write] = op.overwrite(*[values[i] for i in reads])
                 else:
                     values[write] = evaluate(op, [values[i] for i in reads])
                 for i in done:

@@ -28,6 +28,9 @@ class Add(Elementwise):
     def emit(self, b, x, y):
         return b.add(x, y)
 
+    def update(self, x, y):
+        np.add(x, y, out=x)
+
     def partials(self, z, x, y):
         return 1.0, 1.0
 
@@ -58,6 +61,9 @@ class Sub(Elementwise):
     def emit(self, b, x, y):
         return b.sub(x, y)
 
+    def update(self, x, y):
+        np.subtract(x, y, out=x)
+
     def partials(self, z, x, y):
         return 1.0, -1.0
 
@@ -83,6 +89,9 @@ class Mul(Elementwise):
 
     def emit(self, b, x, y):
         return b.mul(x, y)
+
+    def update(self, x, y):
+        np.multiply(x, y, out=x)
 
     def partials(self, z, x, y):
         return y, x

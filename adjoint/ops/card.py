@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -43,6 +43,9 @@ class Op(abc.ABC):
     #: Whether a call does something beside its result (prints, checks): it is run each time, in the program's order.
     effect: ClassVar[bool] = False
 
+    #: False for every op: only what stands in a graph for a value known when it is built is a constant.
+    is_constant: ClassVar[bool] = False
+
     # Facts that the stages ask for.
     #: Whether each element of the result depends on one element of each input.
     elementwise: ClassVar[bool] = False
@@ -70,6 +73,10 @@ class Op(abc.ABC):
     def may_fail(self, y: Any, /, *xs: Any) -> bool:
         """Whether a call with these Specs, of result and inputs, can fail at run time."""
         return not self.total
+
+    def update(self, x: np.ndarray, *xs: Any) -> None:
+        """Write the result over the first input, an array that nothing needs afterwards. Few ops have it: see `has_rule`."""
+        raise NotImplementedError(f"{type(self).__name__} does not work in place")
 
     #: The kinds of result ("f", "i", "b" as in NumPy) for which `emit` writes code; others are left to the interpreter.
     emits: ClassVar[str] = "f"
@@ -187,6 +194,15 @@ def register(
     REGISTRY[name] = cls
     setattr(sys.modules["adjoint.ops"], name, cls)
     return cls
+
+
+@cache
+def has_rule(kind: type, rule: str) -> bool:
+    """Whether a card has an optional rule, `emit` or `update`, for its own kernel: not one inherited beside another `eval`."""
+    if not issubclass(kind, Op) or getattr(kind, rule) is getattr(Op, rule):
+        return False
+    written, kernel = (next(k for k in kind.__mro__ if name in vars(k)) for name in (rule, "eval"))
+    return issubclass(written, kernel)
 
 
 @lru_cache(maxsize=8192)

@@ -179,6 +179,12 @@ class ScatterAdd(Scatter):
         xp.add.at(y, indices, v)
         return y
 
+    def update(self, x, v, *indices):
+        if all(np.ndim(i) == 0 for i in indices):
+            x[indices] += v
+        else:
+            np.add.at(x, indices, v)
+
     def vjp(self, g, y, x, v, *indices):
         return g, lambda: match(Gather()(g, *indices), v), *(ZERO,) * len(indices)
 
@@ -198,6 +204,9 @@ class ScatterSet(Scatter):
         y = xp.array(x)
         y[indices] = v
         return y
+
+    def update(self, x, v, *indices):
+        x[indices] = v
 
     def vjp(self, g, y, x, v, *indices):
         rest = (ZERO,) * len(indices)

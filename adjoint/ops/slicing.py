@@ -214,6 +214,9 @@ class SetItem(Indexed):
         y[self.key] = v
         return y
 
+    def update(self, x, v):
+        x[self.key] = v
+
     def vjp(self, g, y, x, v):
         return lambda: self(g, 0), lambda: match(card(GetItem, self.index)(g), v)
 

@@ -1,8 +1,4 @@
-"""Laws of algebra, one a row. A law may not change a result beyond rounding, nor make a finite value NaN.
-
-So there is no `x * 0 -> 0` (x may be infinite) and no `x - x -> 0`. The one liberty is the sign of a zero in `x + 0`. A graph
-may be differentiated after the laws have been applied, so they hold for derivatives too: what stops a gradient stays.
-"""
+"""Applies the laws of algebra: see `ops.laws`, and `ops.algebra_laws` for the rows."""
 
 from __future__ import annotations
 
@@ -10,24 +6,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from adjoint.core.errors import DtypeError
-from adjoint.core.spec import Shape, is_inexact
-from adjoint.graph.node import Builder, Const, Graph, Node, Pick, inferred
+from adjoint.graph.node import Builder, Graph, Node, Pick, inferred
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Add, Cast, Div, MaskedMul, Mul, Neg, Pow, Sub
-from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
-from adjoint.ops.card import Op, card
-from adjoint.ops.compare import Equal, NotEqual, Where
-from adjoint.ops.complex_parts import Conj, Real
-from adjoint.ops.index import ScatterAdd
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.reduce import Mean, Sum
-from adjoint.ops.slicing import Flip, PutItem
+from adjoint.ops import algebra_laws as _rows  # noqa: F401  (enters them)
+from adjoint.ops.card import Op
+from adjoint.ops.laws import ALGEBRA, Law, Laws
 from adjoint.ops.stacking import Stack, Unstack
-
-Law = Callable[..., "Node | None"]
 
 
 class Make:
@@ -42,146 +27,8 @@ class Make:
     def const(self, value: Any) -> Node:
         return self._builder.const(value)
 
-
-def number(x: Node) -> float | None:
-    """The value of a constant that is the same number everywhere; None for anything else."""
-    while isinstance(x.op, BroadcastTo):
-        x = x.inputs[0]
-    if not isinstance(x.op, Const):
-        return None
-    array = np.asarray(x.op.value)
-    if array.size == 0 or array.dtype.kind not in "fiu" or array.size > 65_536 or not (array == array.flat[0]).all():
-        return None
-    return float(array.flat[0])
-
-
-def truth(x: Node) -> bool | None:
-    """The truth value that a constant has everywhere; None for anything else."""
-    if not isinstance(x.op, Const) or x.spec.dtype.kind != "b":
-        return None
-    array = np.asarray(x.op.value)
-    return None if array.size == 0 or array.all() != array.any() else bool(array.flat[0])
-
-
-def made_by(x: Node, kind: type[Op]) -> Node | None:
-    """The node, if it is the result of such an op. (Ops are final: no instance of a subclass is missed.)"""
-    return x if type(x.op) is kind else None
-
-
-#: (name, op, law): the law gets the op and its inputs and returns the better node, or None where it does not apply.
-#: It is also given `b`, which builds nodes.
-LAWS: list[tuple[str, type[Op], Law]] = [
-    ("x + 0", Add, lambda b, op, x, y: x if number(y) == 0 else y if number(x) == 0 else None),
-    ("x + (y + scattered)", Add, lambda b, op, x, y: _scattered_last(b, op, x, y) or _scattered_last(b, op, y, x)),
-    ("x - 0", Sub, lambda b, op, x, y: x if number(y) == 0 else None),
-    ("x * 1", Mul, lambda b, op, x, y: x if number(y) == 1 else y if number(x) == 1 else None),
-    ("x * -1", Mul, lambda b, op, x, y: b(card(Neg), x) if number(y) == -1 else b(card(Neg), y) if number(x) == -1 else None),
-    ("g * 1, masked", MaskedMul, lambda b, op, g, p: g if number(p) == 1 else None),
-    ("g * c, masked", MaskedMul, lambda b, op, g, p: b(card(Mul), g, p) if _finite(p) else None),
-    ("g * 0, masked", MaskedMul, lambda b, op, g, p: _zeros(b, p, g) if number(p) == 0 else _zeros(b, g, p) if number(g) == 0 else None),
-    ("1 * p, masked", MaskedMul, lambda b, op, g, p: p if number(g) == 1 else None),
-    ("x / 1", Div, lambda b, op, x, y: x if number(y) == 1 else None),
-    ("x ** 1", Pow, lambda b, op, x, y: x if number(y) == 1 else None),
-    ("x ** 2", Pow, lambda b, op, x, y: b(card(Mul), x, x) if number(y) == 2 else None),
-    ("-(-x)", Neg, lambda b, op, x: n.inputs[0] if (n := made_by(x, Neg)) else None),
-    ("conj(conj(x))", Conj, lambda b, op, x: n.inputs[0] if (n := made_by(x, Conj)) else None),
-    ("real(real x)", Real, lambda b, op, x: x if x.dtype.kind == "f" else None),
-    ("cast to its own dtype", Cast, lambda b, op, x: x if x.dtype == op.dtype else None),
-    ("cast of cast", Cast, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, Cast)) and _exact(n, op) else None),
-    ("where(c, x, x)", Where, lambda b, op, c, x, y: x if x is y else None),
-    ("where(true, x, y)", Where, lambda b, op, c, x, y: None if truth(c) is None else x if truth(c) else y),
-    ("where(not c, x, y)", Where, lambda b, op, c, x, y: b(op, n.inputs[0], y, x) if (n := _negation(c)) else None),
-    ("x == false", Equal, lambda b, op, x, y: b(card(BitwiseNot), x) if x.dtype.kind == "b" and _false(y) else None),
-    ("not not x", BitwiseNot, lambda b, op, x: n.inputs[0] if (n := made_by(x, BitwiseNot)) else None),
-    ("not (x == y)", BitwiseNot, lambda b, op, x: b(card(NotEqual), *n.inputs) if (n := made_by(x, Equal)) else None),
-    ("not (x != y)", BitwiseNot, lambda b, op, x: b(card(Equal), *n.inputs) if (n := made_by(x, NotEqual)) else None),
-    ("x and true", BitwiseAnd, lambda b, op, x, y: _logic(x, y, True)),
-    ("x or false", BitwiseOr, lambda b, op, x, y: _logic(x, y, False)),
-    ("reshape to its own shape", Reshape, lambda b, op, x: x if x.shape == op.shape else None),
-    ("reshape of reshape", Reshape, lambda b, op, x: reshape_again(b, op, x)),
-    ("broadcast of broadcast", BroadcastTo, lambda b, op, x: b(op, n.inputs[0]) if (n := made_by(x, BroadcastTo)) else None),
-    ("broadcast to its own shape", BroadcastTo, lambda b, op, x: x if x.shape == op.shape else None),
-    ("transpose that changes nothing", Transpose, lambda b, op, x: x if op.perm == tuple(range(len(op.perm))) else None),
-    ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
-    ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
-    ("zeros put into zeros", PutItem, lambda b, op, x: _filled(b, 0, op.shape, x.dtype) if number(x) == 0 else None),
-    ("stack of the parts of an array", Stack, lambda b, op, *xs: _taken_apart(b, op, *xs)),
-    ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
-    ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
-]  # fmt: skip
-
-
-def _finite(p: Node) -> bool:
-    """Whether a factor needs no mask: finite, and not the 0 that hides an infinity on the other side."""
-    value = number(p)
-    return value is not None and value != 0 and bool(np.isfinite(value))
-
-
-def _scattered_last(b: Make, op: Op, x: Node, y: Node) -> Node | None:
-    """x + (y + values put into zeros) as (x + y) + values: sums of single elements then need no array of their own."""
-    if not made_by(y, Add) or x.spec != y.spec or _scattered(x):
-        return None
-    rest, last = y.inputs if _scattered(y.inputs[1]) else y.inputs[::-1]
-    return b(op, b(op, x, rest), last) if _scattered(last) and rest.spec == last.spec else None
-
-
-def _scattered(x: Node) -> bool:
-    into = x.inputs[0].op if made_by(x, ScatterAdd) else None
-    return isinstance(into, Const) and not np.any(into.value)
-
-
-def _zeros(b: Make, zero: Node, other: Node) -> Node | None:
-    """Zeros of the shape and dtype of a product."""
-    spec = inferred(card(Mul), (zero.spec, other.spec))
-    if min(spec.shape, default=0) < 0:  # a size known at run time only
-        return None
-    return _filled(b, 0, spec.shape, spec.dtype)
-
-
-def _filled(b: Make, value: float, shape: Shape, dtype: np.dtype) -> Node:
-    """The same number everywhere."""
-    scalar = b.const(np.asarray(value, dtype))
-    return b(card(BroadcastTo, shape), scalar) if shape else scalar
-
-
-def _exact(inner: Node, outer: Any) -> bool:
-    """Whether the inner cast loses nothing, so that the outer one may start from its input."""
-    was, is_, will = inner.inputs[0].dtype, inner.dtype, outer.dtype
-    if will.kind in "iu" and is_.kind not in "biu":
-        return False  # what becomes of NaN depends on the dtype it comes from
-    if was.kind in "iu" and is_inexact(is_):
-        return was.itemsize * 8 <= {2: 8, 4: 24, 8: 53, 16: 53}[is_.itemsize if is_.kind != "c" else is_.itemsize // 2]
-    return np.can_cast(was, is_, "safe")
-
-
-def _negation(c: Node) -> Node | None:
-    return made_by(c, BitwiseNot) if c.dtype.kind == "b" else None
-
-
-def _false(y: Node) -> bool:
-    return truth(y) is False or number(y) == 0
-
-
-def _logic(x: Node, y: Node, neutral: bool) -> Node | None:
-    """The other operand of a neutral truth value; True is neutral for booleans only, not for the bits of integers."""
-    if not x.dtype.kind == y.dtype.kind == "b":
-        return None
-    return x if truth(y) is neutral else y if truth(x) is neutral else None
-
-
-def reshape_again(b: Make, op: Any, x: Node) -> Node | None:
-    """A reshape of a reshape, as one."""
-    inner = made_by(x, Reshape)
-    return b(card(Reshape, op.shape), inner.inputs[0]) if inner else None
-
-
-def transpose_again(b: Make, op: Any, x: Node) -> Node | None:
-    """A transpose of a transpose, as one or none."""
-    inner = made_by(x, Transpose)
-    if not inner:
-        return None
-    perm = tuple(inner.op.perm[a] for a in op.perm)
-    return inner.inputs[0] if perm == tuple(range(len(perm))) else b(card(Transpose, perm), inner.inputs[0])
+    def spec(self, op: Op, *inputs: Node) -> Any:
+        return inferred(op, tuple([x.spec for x in inputs]))
 
 
 def _taken_apart(b: Make, op: Any, *xs: Node) -> Node | None:
@@ -192,20 +39,12 @@ def _taken_apart(b: Make, op: Any, *xs: Node) -> Node | None:
     return whole.inputs[0] if all(x.inputs == (whole,) and x.op == Pick(k) for k, x in enumerate(xs)) else None
 
 
-def by_op(laws: list[tuple[str, type[Op], Law]]) -> dict[type, list[Law]]:
-    """The laws of each op."""
-    table: dict[type, list[Law]] = {}
-    for _, kind, law in laws:
-        table.setdefault(kind, []).append(law)
-    return table
-
-
-BY_OP = by_op(LAWS)
+ALGEBRA.add("stack of the parts of an array", Stack, _taken_apart)
 
 
 def algebra(graph: Graph) -> Graph:
     """Apply the laws, each where it fits and gives the same shape and dtype, until nothing changes."""
-    return settled(graph, BY_OP)
+    return settled(graph, ALGEBRA)
 
 
 def accepted(builder: Builder, node: Node, law: Callable[[Make], Node | None]) -> Node | None:
@@ -231,12 +70,12 @@ def _mixed(inputs: tuple[Node, ...]) -> bool:
     return len(found) > 1 and any(d.kind in "iu" for d in found)
 
 
-def settled(graph: Graph, table: dict[type, list[Law]]) -> Graph:
-    """The graph after the laws of a table have been applied until nothing changes."""
+def settled(graph: Graph, laws: Laws) -> Graph:
+    """The graph after the laws have been applied until nothing changes."""
 
     def simpler(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-        laws = table.get(type(node.op), ())
-        for law in laws if not _mixed(inputs) else ():
+        found = laws.of(node.op.__class__)
+        for law in found if not _mixed(inputs) else ():
             better = accepted(builder, node, partial(_applied, law, node.op, inputs))
             if better is not None:
                 return better

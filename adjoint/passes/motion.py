@@ -17,12 +17,14 @@ import numpy as np
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.rewrite import rebuild
+from adjoint.ops.algebra_laws import reshape_again, transpose_again
 from adjoint.ops.arithmetic import Mul
 from adjoint.ops.card import Op, card
 from adjoint.ops.contract import MatMul
 from adjoint.ops.families import Reduction
+from adjoint.ops.laws import made_by, number
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose, inverse_permutation
-from adjoint.passes.algebra import Make, accepted, made_by, number, reshape_again, transpose_again
+from adjoint.passes.algebra import Make, accepted
 from adjoint.passes.uses import all_uses
 
 #: Gets `b`, which builds nodes, the node, its new inputs, and whether an input has no other use.

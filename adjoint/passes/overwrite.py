@@ -8,11 +8,11 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.spec import Spec
-from adjoint.graph.inplace import UPDATES, InPlace
+from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
-from adjoint.ops.card import card
+from adjoint.ops.card import card, has_rule
 from adjoint.ops.index import ScatterAdd
 from adjoint.ops.slicing import BasicIndex, GetItem, PutItem, SetItem, apart, written_out
 from adjoint.ops.stacking import Stack
@@ -103,7 +103,7 @@ def _place(node: Node) -> tuple[int, int]:
 
 
 def _overwriting(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-    if type(node.op) not in UPDATES or node.spec.shape == () or inputs[0].spec != node.spec:
+    if not has_rule(node.op.__class__, "update") or node.spec.shape == () or inputs[0].spec != node.spec:
         return None
     if isinstance(inputs[0].op, Const) or inputs[0] in inputs[1:]:  # `y[::-1] = y` reads what it would overwrite
         return None

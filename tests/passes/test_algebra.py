@@ -13,7 +13,8 @@ from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.arithmetic import masked_mul
 from adjoint.ops.index import ScatterAdd
-from adjoint.passes.algebra import algebra, number, truth
+from adjoint.ops.laws import number, truth
+from adjoint.passes.algebra import algebra
 
 X = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 5e-324, 1e308])
 C = np.array([True, False, True, True, False, True, False, True, True])

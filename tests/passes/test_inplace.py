@@ -132,10 +132,10 @@ def test_updates_of_every_kind_in_a_loop(kind):
 
 def test_the_memory_is_really_the_same(monkeypatch):
     """A loop that updates its state fills one array, round after round."""
-    places, update = [], InPlace.update
+    places, overwrite = [], InPlace.overwrite
 
     def watching(self, *xs):
-        result = update(self, *xs)
+        result = overwrite(self, *xs)
         places.append(result.__array_interface__["data"][0])
         return result
 
@@ -147,7 +147,7 @@ def test_the_memory_is_really_the_same(monkeypatch):
 
     g = ad.jit(f, backend="interpreter")
     assert len(in_place(g.graph(np.ones(50)))) == 1
-    monkeypatch.setattr(InPlace, "update", watching)
+    monkeypatch.setattr(InPlace, "overwrite", watching)
     np.testing.assert_allclose(g(np.ones(50)), 1 + np.sin(1.0))
     assert len(places) >= 49 and len(set(places)) == 1  # the first round may have to copy
 

@@ -8,11 +8,15 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.core.spec import Spec
+from adjoint.graph.node import Builder, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
-from adjoint.ops.arithmetic import masked_mul
+from adjoint.ops.arithmetic import Mul, masked_mul
+from adjoint.ops.laws import STRENGTH
+from adjoint.ops.movement import BroadcastTo
+from adjoint.ops.strength_laws import finite, nonnegative
 from adjoint.passes.pipeline import optimise
-from adjoint.passes.strength import LAWS, finite, nonnegative, strength
+from adjoint.passes.strength import strength
 
 TINY, HUGE = 5e-324, 1.7e308
 SPECIAL = np.array(
@@ -174,4 +178,12 @@ def test_random_programs(unchanged):
 
 
 def test_laws_are_named_once():
-    assert len({name for name, *_ in LAWS}) == len(LAWS)
+    assert len(set(STRENGTH.names)) == len(STRENGTH.names)
+
+
+def test_factors_that_are_broadcasts_of_numbers_stay():
+    b = Builder()
+    x = b.param(Spec((3,)))
+    two, three = (b.build(BroadcastTo((3,)), [b.const(np.float64(n))]) for n in (2, 3))
+    graph = Graph((x,), (b.build(Mul(), [b.build(Mul(), [x, two]), three]),))
+    np.testing.assert_array_equal(replay(strength(graph), [np.ones(3)])[0], np.full(3, 6.0))
