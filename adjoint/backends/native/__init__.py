@@ -7,24 +7,32 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
                 merge_matmuls       products of stacks, and products with a common factor, as one larger product
                 insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
-                random_bits         random bits as integer steps on a counter
+                random_bits         random bits as integer arithmetic on a counter
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
                 loop_expressions    what a nest computes at one point of its iteration space
                 coalesce_axes       neighbouring axes of a nest as one
                 row_fusion          nests that follow one another row by row, in one loop over rows
+                epilogue_fusion     nests that become the epilogue of a matrix product; matmul_operands says what a product reads
+                linear_steps        loops whose state is linear in the state before
+                arena               memory for what is not a result
+                work_estimate       how much a step or a graph does
     emit/       units -> text of LLVM IR
-                graph_emitter       a planned graph as straight code, with its arena
+                graph_emitter       a planned graph as straight code
+                function_state      what the graphs of one function share: code, arena, stack_slots, polling
                 loop_nest           the loops of a nest: vectors, threads, partial sums
                 expression_code     the value of an expression in a register; vector_access reads and writes memory
                 lanes               elementwise ops on vector lanes; floor_division among them
-                control_flow        branches and loops; linear_recurrence is the fast form of linear ones
+                control_flow        branches and loops, with an iteration_stack for what iterations leave behind
+                linear_recurrence   iterations with linear steps, many at once
                 llvm_ir             writing IR: modules, blocks, loops
                 vecmath/            elementary functions as polynomials
     kernels/    what needs a page of its own
-                gather_scatter      indexing with run-time indices, slices that are set, joining
+                table               the kernels, by card
+                gather_scatter      indexing with indices known at run time
+                slice_update        slices that are set, concatenation, stacking; in_place says whose memory the result has
                 argmax_cumsum       ops that run along one axis
-                matmul              matrix products of a graph; matmul_epilogue computes what follows on their tiles
+                matmul              matrix products of a graph; matmul_epilogue writes what follows on their tiles
                 gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
@@ -38,5 +46,8 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 container_call      from containers of Tensors into a kernel: container_unpack, container_build, call_guards
                 object_layout       what compiled code knows of CPython's and NumPy's objects
 
-`compiler` leads a graph through the rooms, and leaves to the interpreter what has no code.
+`compiler` leads a graph through the rooms, and leaves to the interpreter what has no code. All rooms ask `node_facts` what a
+node is, `dtypes` what compiled code can hold, and `kernel_registry` which ops have a kernel. Imports go one way: `kernels` write
+with what `emit` has, `emit` reads what `plan` made, `plan` knows the ops that `rewrite` adds, and `runtime` knows none of them.
+A test holds this.
 """

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.native.emit import vecmath
-from adjoint.backends.native.emit.graph_emitter import Frame, Shared
+from adjoint.backends.native.emit import control_flow, vecmath
+from adjoint.backends.native.emit.function_state import FunctionState
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
-from adjoint.backends.native.kernels import gather_scatter
-from adjoint.backends.native.kernels.matmul_epilogue import Fused
-from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, has_code, parts_of
+from adjoint.backends.native.kernel_registry import register
+from adjoint.backends.native.kernels import table
+from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
+from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, has_code, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import (
     bounds_checks,
@@ -34,6 +36,7 @@ from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 
 llvm_compile.host()  # LLVM is loaded with this module
+register({**control_flow.KERNELS, **table.KERNELS}, table.LATE)
 
 
 def compile(graph: Graph) -> Program:
@@ -161,15 +164,17 @@ def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
 
 def can_compile(node: Node) -> bool:
     """Whether a node can be part of a compiled kernel."""
-    return not node.op.effect and has_code(node, gather_scatter)
+    return not node.op.effect and has_code(node)
 
 
 def units_shown(graph: Graph) -> list[str]:
     """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
-    frame = Frame(Shared(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
+    emitter = GraphEmitter(
+        FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {}
+    )
     order = {node: k for k, node in enumerate(graph.nodes)}
     lines = []
-    for scalars, groups in itertools.groupby((g for g, _ in frame.groups), lambda g: isinstance(g[0], Register)):
+    for scalars, groups in itertools.groupby((g for g, _ in emitter.groups), lambda g: isinstance(g[0], Register)):
         for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
             nodes = sorted({n for unit in group for n in _computed(unit)}, key=lambda n: order[n])
             what = "row-fused loops" if len(group) > 1 and not scalars else _NAMES[type(group[0])]
@@ -181,13 +186,13 @@ def units_shown(graph: Graph) -> list[str]:
 
 def _computed(unit: Unit) -> list[Node]:
     """The nodes that a unit computes, stored or not."""
-    if isinstance(unit, (Nest, Fused)):
-        inside = [*parts_of(unit.roots.values())[1], *unit.roots]
+    if isinstance(unit, (Nest, FusedMatMul)):
+        inside = [*nodes_of(unit.roots.values())[1], *unit.roots]
         return inside if isinstance(unit, Nest) else [unit.node, *inside]
     return [unit.node]
 
 
-_NAMES = {Nest: "loop nest", Kernel: "kernel", Fused: "product with epilogue", Register: "scalars"}
+_NAMES = {Nest: "loop nest", Kernel: "kernel", FusedMatMul: "product with epilogue", Register: "scalars"}
 
 
 def vector_bits() -> int:
@@ -220,7 +225,7 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
 def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
     """The compiled function, and which results are not among its own but written over which inputs."""
     module = Module(checked=checked_build.wanted())
-    shared = Shared(module, vector_bits())
+    shared = FunctionState(module, vector_bits())
     code = shared.code
     inputs = []
     for k, p in enumerate(graph.params):
@@ -228,10 +233,12 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
         inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
     n = len(graph.params)
     free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    frame = Frame(shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape))
-    same = _written_over(frame, graph, donated, inputs)
-    shared.polls.donated, shared.polls.given = frame.owned, {inputs[j] for j in same.values()}
-    found = frame.run()
+    emitter = GraphEmitter(
+        shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape)
+    )
+    same = _written_over(emitter, graph, donated, inputs)
+    shared.polls.donated, shared.polls.given = emitter.owned, {inputs[j] for j in same.values()}
+    found = emitter.run()
     own = [k for k in range(len(graph.outputs)) if k not in same]
     for place, k in enumerate(own):
         node, value = graph.outputs[k], found[k]
@@ -243,7 +250,7 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     for k, j in same.items():
         if found[k] != inputs[j]:
             code.copy(inputs[j], found[k], prod(graph.outputs[k].shape) * graph.outputs[k].spec.dtype.itemsize)
-    for slot in shared.heap:
+    for slot in shared.slots.heap:
         module.declare("void @free(ptr)")
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
@@ -280,7 +287,7 @@ def common() -> Thread:
     return thread
 
 
-def _written_over(frame: Frame, graph: Graph, donated: Sequence[int], inputs: Sequence[str]) -> dict[int, int]:
+def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], inputs: Sequence[str]) -> dict[int, int]:
     """Which results may be written over which donated inputs: of the same kind, and not read any more when it is written."""
     same: dict[int, int] = {}
     for k, node in enumerate(graph.outputs):
@@ -289,11 +296,11 @@ def _written_over(frame: Frame, graph: Graph, donated: Sequence[int], inputs: Se
             taken = j in same.values() or node in graph.outputs[:k] or not node.shape
             if taken or (node.shape, node.spec.dtype) != (param.shape, param.spec.dtype):
                 continue
-            if frame.updates_in_place(node, param) and node is not param:
-                frame.targets.pop(node, None)
+            if emitter.updates_in_place(node, param) and node is not param:
+                emitter.targets.pop(node, None)
                 same[k] = j
-            elif frame.may_overwrite(node, param):
-                frame.targets[node] = inputs[j]
+            elif emitter.may_overwrite(node, param):
+                emitter.targets[node] = inputs[j]
                 same[k] = j
             if k in same:
                 break
@@ -333,7 +340,11 @@ def _bytes(spec: Spec) -> int:
 
 
 def module_text(
-    module: Module, shared: Shared, arena: int, targets: dict[str, int], checker: bounds_checks.Checker | None = None
+    module: Module,
+    shared: FunctionState,
+    arena: int,
+    targets: dict[str, int],
+    checker: bounds_checks.Checker | None = None,
 ) -> list[str]:
     """The module, in parts."""
     head = [
@@ -343,7 +354,7 @@ def module_text(
         "  %arena = load ptr, ptr %arena.at",
         "  %status = alloca i64",
         "  store i64 0, ptr %status",
-        *shared.allocas,
+        *shared.slots.lines,
     ]
     if checker is not None:
         head += checker.rubbish({**targets, "%arena": arena})
@@ -359,18 +370,18 @@ def module_text(
     return split(declarations, [*definitions, *functions])
 
 
-def _left_early(module: Module, shared: Shared) -> list[str]:
+def _left_early(module: Module, shared: FunctionState) -> list[str]:
     """The way out of a kernel that is interrupted."""
     code = Code(module)
     code.begin("interrupted")
-    for slot in shared.heap:
+    for slot in shared.slots.heap:
         held = f"%held{slot[1:]}"
         code.do(f"{held} = load ptr, ptr {slot}")
         code.do(f"call void @free(ptr {held})")
     return [*code.lines, "  ret void"]
 
 
-def _externals(module: Module, shared: Shared) -> dict[str, int]:
+def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
     found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
     found |= interrupt.externals() if shared.polls.asked else {}
     return found | checked_build.externals() if module.checked else found

@@ -11,10 +11,11 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.backends.native import compiler
-from adjoint.backends.native.emit import control_flow, graph_emitter, loop_nest, vector_access
+from adjoint.backends.native.emit import iteration_stack, loop_nest, vector_access
 from adjoint.backends.native.emit.llvm_ir import Code
-from adjoint.backends.native.kernels import gemm, gemm_blocking, matmul, matmul_epilogue
+from adjoint.backends.native.kernels import gemm, gemm_blocking, matmul
 from adjoint.backends.native.kernels.gemm_packing import Packing
+from adjoint.backends.native.plan import arena, matmul_operands
 from adjoint.backends.native.runtime import bounds_checks, checked_build, llvm_compile, object_cache
 from corpus import graph_sets
 
@@ -60,20 +61,20 @@ def no_mask(patch: pytest.MonkeyPatch) -> None:
 def columns_of_the_result(patch: pytest.MonkeyPatch) -> None:
     """The last axis of a stack times a vector taken for columns, in the epilogue and not in the product."""
     patch.setattr(matmul, "_product", (lambda old: lambda node: _with(old, node))(matmul._product))
-    patch.setattr(matmul_epilogue, "columns", lambda node: node.shape[-1])
+    patch.setattr(matmul_operands, "columns", lambda node: node.shape[-1])
 
 
 def _with(product: Callable[..., Any], node: Any) -> Any:
-    own, matmul_epilogue.columns = matmul_epilogue.columns, lambda n: 1  # type: ignore[assignment]
+    own, matmul_operands.columns = matmul_operands.columns, lambda n: 1  # type: ignore[assignment]
     try:
         return product(node)
     finally:
-        matmul_epilogue.columns = own
+        matmul_operands.columns = own
 
 
 def small_places(patch: pytest.MonkeyPatch) -> None:
-    take = graph_emitter.Arena.take
-    patch.setattr(graph_emitter.Arena, "take", lambda self, size: (take(self, size)[0], size - 1))
+    take = arena.Arena.take
+    patch.setattr(arena.Arena, "take", lambda self, size: (take(self, size)[0], size - 1))
 
 
 def copy_more(patch: pytest.MonkeyPatch) -> None:
@@ -82,8 +83,12 @@ def copy_more(patch: pytest.MonkeyPatch) -> None:
 
 
 def too_little_room(patch: pytest.MonkeyPatch) -> None:
-    grow = control_flow._make_room
-    patch.setattr(control_flow, "_make_room", lambda f, stacks, rounds: grow(f, stacks, f.code.add(rounds, -100)))
+    make_room = iteration_stack.make_room
+
+    def less(emitter: Any, stacks: Any, iterations: str) -> None:
+        make_room(emitter, stacks, emitter.code.add(iterations, -100))
+
+    patch.setattr(iteration_stack, "make_room", less)
 
 
 def panels_further_on(patch: pytest.MonkeyPatch) -> None:

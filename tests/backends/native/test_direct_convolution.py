@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.backends.native import compiler
+from adjoint.backends.native import compiler, kernel_registry
 from adjoint.backends.native.emit.lanes import Lanes
-from adjoint.backends.native.kernels import convolution_lanes, direct_convolution, gather_scatter
+from adjoint.backends.native.kernels import convolution_lanes, direct_convolution
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph
@@ -177,15 +177,15 @@ def test_an_epilogue_sees_each_sum_with_its_channel(monkeypatch, samples):
         total = code.put(f"fadd {kind} {sums}, {lanes.spread(number, dtype)}")
         return code.put(f"fadd {kind} {total}, {lanes.spread(given, dtype)}")
 
-    def write(frame: Any, node: Any, op: Any) -> str:
+    def write(emitter: Any, node: Any, op: Any) -> str:
         x, w = node.inputs
-        target = frame.place(node)
+        target = emitter.place(node)
         p = convolution_lanes.problem(op, x.shape, w.shape, node.shape, node.spec.dtype)
-        epilogue = direct_convolution.Epilogue(apply, (frame.value(w),))
-        direct_convolution.Gathering(frame, p, True, epilogue).write(frame.value(x), frame.value(w), target)
+        epilogue = direct_convolution.ConvolutionEpilogue(apply, (emitter.value(w),))
+        direct_convolution.Gathering(emitter, p, True, epilogue).write(emitter.value(x), emitter.value(w), target)
         return target
 
-    monkeypatch.setitem(gather_scatter.WRITERS, Conv, write)
+    monkeypatch.setitem(kernel_registry.RULES, Conv, kernel_registry.KernelRule(write))
     (call, *_) = operands(flat(1, 1, groups=2), (samples, 4, 9, 19), (6, 2, 3, 3), "float32")
     op, x, w = call
     want = op.eval(np, x, w) + (10 * np.arange(6) + w.ravel()[:6])[:, None, None]

@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from adjoint.backends.native.kernels import matmul, matmul_epilogue
+from adjoint.backends.native.kernels import matmul
+from adjoint.backends.native.plan import matmul_operands
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
 from adjoint.testing import fuzz, fuzz_graphs
@@ -71,13 +72,13 @@ def test_random_graphs_have_every_kind_of_step() -> None:
 
 
 def test_the_fuzzer_would_have_seen_the_last_axis_taken_for_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    product, columns = matmul._product, matmul_epilogue.columns
+    product, columns = matmul._product, matmul_operands.columns
 
     def with_own_columns(node: object) -> object:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(matmul_epilogue, "columns", columns)
+            patch.setattr(matmul_operands, "columns", columns)
             return product(node)  # type: ignore[arg-type]
 
     monkeypatch.setattr(matmul, "_product", with_own_columns)
-    monkeypatch.setattr(matmul_epilogue, "columns", lambda node: node.shape[-1])
+    monkeypatch.setattr(matmul_operands, "columns", lambda node: node.shape[-1])
     assert any("BoundsError" in (fuzz_graphs.disagreement(seed) or "") for seed in range(300))

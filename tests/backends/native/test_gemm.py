@@ -13,13 +13,15 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.backends.native import compiler
-from adjoint.backends.native.emit.graph_emitter import Frame, Shared
+from adjoint.backends.native.emit.function_state import FunctionState
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.emit.vector_access import get, put
-from adjoint.backends.native.kernels import gemm, gemm_blocking, matmul_epilogue
+from adjoint.backends.native.kernels import gemm, gemm_blocking
 from adjoint.backends.native.kernels.gemm_blocking import Product
 from adjoint.backends.native.kernels.gemm_tiles import Spot, spans
+from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.runtime import llvm_compile, thread_pool
 
 SIZES = (1, 7, 8, 9, 15, 16, 17, 33, 64, 100, 130)
@@ -171,19 +173,19 @@ def test_large_products_are_cut_into_chunks() -> None:
 
 def test_equal_products_share_a_function(rng: np.random.Generator) -> None:
     module = Module()
-    frame = Bench(module, 256)
+    emitter = Bench(module, 256)
     product = Product(F32, 8, 8, 8, (8, 1), (8, 1))
-    gemm.emit_gemm(frame, product, "%x", "%y", "%z")
-    gemm.emit_gemm(frame, product, "%z", "%y", "%x")
+    gemm.emit_gemm(emitter, product, "%x", "%y", "%z")
+    gemm.emit_gemm(emitter, product, "%z", "%y", "%x")
     assert len(module.functions) == 1
 
 
 def test_products_of_other_sizes_share_their_tiles() -> None:
     module = Module()
-    frame = Bench(module, 256)
+    emitter = Bench(module, 256)
     tiles = []
     for m, n, k in ((48, 64, 100), (96, 128, 300)):
-        gemm.emit_gemm(frame, Product(F32, m, n, k, (k, 1), (n, 1)), "%x", "%y", "%z")
+        gemm.emit_gemm(emitter, Product(F32, m, n, k, (k, 1), (n, 1)), "%x", "%y", "%z")
         tiles.append([text for text in module.functions if text.startswith("define internal void @tile")])
     assert tiles[0] and tiles[0] == tiles[1]
 
@@ -200,10 +202,10 @@ def test_an_axis_is_cut_evenly() -> None:
 
 
 class Bench:
-    """As much of a frame as a product needs."""
+    """As much of an emitter as a product needs."""
 
     def __init__(self, module: Module, bits: int) -> None:
-        self.shared = Shared(module, bits)
+        self.shared = FunctionState(module, bits)
         self.code = self.shared.code
 
     def scratch(self, size: int) -> str:
@@ -212,13 +214,13 @@ class Bench:
 
 def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[Spot], None] | None = None) -> None:
     """Compile a product and run it on [a, b, c, *captured]."""
-    frame = Bench(Module(), compiler.vector_bits())
-    a, b, c, *captured = (compiler._buffer(frame.code, k) for k in range(len(arrays)))
-    epilogue = gemm.Epilogue(write, [(x, None) for x in captured], [(0, F64)]) if write else None
-    gemm.emit_gemm(frame, product, a, b, c, epilogue=epilogue)
-    text = compiler.module_text(frame.shared.module, frame.shared, len(arrays), {})
-    library = llvm_compile.compile_ir(text, ["kernel"], compiler._externals(frame.shared.module, frame.shared))
-    arena = np.zeros(frame.shared.arena.size + 64, np.uint8)
+    emitter = Bench(Module(), compiler.vector_bits())
+    a, b, c, *captured = (compiler._buffer(emitter.code, k) for k in range(len(arrays)))
+    epilogue = gemm.GemmEpilogue(write, [(x, None) for x in captured], [(0, F64)]) if write else None
+    gemm.emit_gemm(emitter, product, a, b, c, epilogue=epilogue)
+    text = compiler.module_text(emitter.shared.module, emitter.shared, len(arrays), {})
+    library = llvm_compile.compile_ir(text, ["kernel"], compiler._externals(emitter.shared.module, emitter.shared))
+    arena = np.zeros(emitter.shared.arena.size + 64, np.uint8)
     buffers = (ctypes.c_void_p * (len(arrays) + 1))(*(x.ctypes.data for x in (*arrays, arena)))
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(library["kernel"])(ctypes.addressof(buffers))
 
@@ -256,11 +258,13 @@ def test_epilogue(m: int, n: int, k: int, rng: np.random.Generator) -> None:
 # ---------------------------------------------------------------- nests that become epilogues
 
 
-def fused(f: Callable[..., Any], *xs: np.ndarray) -> list[matmul_epilogue.Fused]:
+def fused(f: Callable[..., Any], *xs: np.ndarray) -> list[FusedMatMul]:
     """The products of a function that have an epilogue."""
     graph = compiler.canonical(ad.jit(f).graph(*xs))
-    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {})
-    return [unit for unit in frame.units if isinstance(unit, matmul_epilogue.Fused)]
+    emitter = GraphEmitter(
+        FunctionState(Module(), compiler.vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {}
+    )
+    return [unit for unit in emitter.units if isinstance(unit, FusedMatMul)]
 
 
 SHAPES = [(20, 33, 17), (130, 70, 300), (70, 513, 400), (1, 40, 9), (300, 48, 611)]
@@ -364,9 +368,9 @@ def test_a_factor_of_several_products_is_packed_once(flip: bool, rng: np.random.
         return x
 
     graph = compiler.canonical(ad.jit(f).graph(w, x))
-    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, ["%w", "%x"], {})
-    frame.run()
-    calls = [line for line in frame.code.lines if "_columns(" in line or "_columns," in line]
+    emitter = GraphEmitter(FunctionState(Module(), compiler.vector_bits()), graph, ["%w", "%x"], {})
+    emitter.run()
+    calls = [line for line in emitter.code.lines if "_columns(" in line or "_columns," in line]
     assert len(calls) == 1
     wanted = x.astype(float)
     for _ in range(5):
@@ -386,10 +390,10 @@ def rounds(w: Any, x: Any, n: Any) -> Any:
 def test_a_factor_of_every_round_is_packed_before_the_loop(rng: np.random.Generator) -> None:
     w, x = rng.standard_normal((200, 200)) / 20, rng.standard_normal((20, 200))
     graph = compiler.canonical(ad.jit(rounds).graph(w, x, np.asarray(4)))
-    frame = Frame(Shared(Module(), compiler.vector_bits()), graph, ["%w", "%x", "%n"], {})
-    frame.run()
-    packed = [k for k, line in enumerate(frame.code.lines) if "_columns" in line]
-    head = next(k for k, line in enumerate(frame.code.lines) if line.startswith("head"))
+    emitter = GraphEmitter(FunctionState(Module(), compiler.vector_bits()), graph, ["%w", "%x", "%n"], {})
+    emitter.run()
+    packed = [k for k, line in enumerate(emitter.code.lines) if "_columns" in line]
+    head = next(k for k, line in enumerate(emitter.code.lines) if line.startswith("head"))
     assert len(packed) == 2 and max(packed) < head
     made = compiled(rounds, w, x, np.asarray(4))
     for n in (0, 1, 4):

@@ -11,7 +11,6 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.backends.native.compiler import Program, canonical
-from adjoint.backends.native.kernels import gather_scatter
 from adjoint.backends.native.plan.loop_expressions import _solved
 from adjoint.backends.native.plan.units import Kernel, Nest, Plan
 
@@ -22,7 +21,7 @@ SHAPES = ((3, 4), (1, 5), (5, 1), (9, 17), (64, 130), (300, 200))
 def units(fn: Callable[..., Any], *args: Any) -> tuple[int, int]:
     """How many nests and kernels a function takes."""
     graph = ad.jit(fn, backend="native").graph(*args)
-    plan = Plan(canonical(graph), gather_scatter)
+    plan = Plan(canonical(graph))
     return tuple(sum(isinstance(u, kind) for u in plan.units) for kind in (Nest, Kernel))  # type: ignore[return-value]
 
 

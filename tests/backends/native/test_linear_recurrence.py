@@ -12,7 +12,7 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native.compiler import Program, canonical
-from adjoint.backends.native.emit.linear_recurrence import linear
+from adjoint.backends.native.plan.linear_steps import linear
 from adjoint.graph.control import Loop
 from adjoint.graph.node import Graph
 

@@ -76,7 +76,7 @@ define void @nested(ptr %ctx, i64 %n, i64 %times) nounwind {
 class Runner:
     """Calls the kernels on fresh counters, over a given pool."""
 
-    def __init__(self, pool: thread_pool.Pool) -> None:
+    def __init__(self, pool: thread_pool.ThreadPool) -> None:
         externals = {thread_pool.SYMBOL: pool.library[thread_pool.SYMBOL]}
         self.library = llvm_compile.compile_ir(KERNELS, ["counting", "napping", "nested"], externals, keep=pool)
 
@@ -245,7 +245,7 @@ def test_idle_workers_sleep(run: Runner, two: None) -> None:
 
 
 def test_without_futex_everything_runs_in_the_caller() -> None:
-    pool = thread_pool.Pool(None, threads=8)
+    pool = thread_pool.ThreadPool(None, threads=8)
     assert pool.threads == 1
     pool.resize(4)
     assert pool.threads == 1

@@ -9,10 +9,10 @@ import numpy as np
 
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.vector_access import get
-from adjoint.backends.native.plan.loop_expressions import Apply, Choice, Expr, Load, Number, Scalar
+from adjoint.backends.native.plan.loop_expressions import Apply, Choice, Expr, Immediate, Load, Scalar
 
 
-class Point:
+class ExpressionValues:
     """Values of expressions at a place of the last axis; what does not change along it is computed before."""
 
     def __init__(self, function: Any, bases: dict[int, str], fixed: dict[int, str]) -> None:
@@ -46,7 +46,7 @@ class Point:
         e = self.function.chosen(e)
         code = self.function.code
         if id(e) not in self.fixed:
-            if isinstance(e, Number):
+            if isinstance(e, Immediate):
                 text = Lanes(code, 1).number(e.value, e.dtype)
             elif isinstance(e, Scalar):
                 text = self.function.values[e.leaf]
@@ -83,6 +83,6 @@ def expression_dtype(e: Expr) -> np.dtype:
     """The dtype of an expression's value."""
     while isinstance(e, Choice):
         e = e.inside
-    if isinstance(e, Number):
+    if isinstance(e, Immediate):
         return e.dtype
     return e.node.spec.dtype if isinstance(e, Apply) else e.leaf.spec.dtype

@@ -2,80 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.lanes import Lanes
-from adjoint.backends.native.emit.llvm_ir import Code, Module, literal
-from adjoint.backends.native.emit.loop_nest import Fold, NestFunction, combine, neutral
+from adjoint.backends.native.emit.llvm_ir import literal
+from adjoint.backends.native.emit.loop_nest import NestFunction, NestReduction, combine, neutral
+from adjoint.backends.native.emit.polling import LARGE
 from adjoint.backends.native.emit.vector_access import fill
-from adjoint.backends.native.kernels import gather_scatter, matmul, matmul_epilogue
+from adjoint.backends.native.kernel_registry import kernel_of, plain, reads
+from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.coalesce_axes import loads_of
-from adjoint.backends.native.plan.loop_expressions import Apply, Expr, Load, Number, Scalar, Writer, contiguous
-from adjoint.backends.native.plan.row_fusion import banded
-from adjoint.backends.native.plan.units import Kernel, Nest, Plan, Unit, parts_of, same_memory
-from adjoint.backends.native.runtime import interrupt, thread_pool
-from adjoint.graph.control import Loop
+from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul, with_epilogues
+from adjoint.backends.native.plan.loop_expressions import (
+    Apply,
+    Expr,
+    ExpressionWriter,
+    Immediate,
+    Load,
+    Scalar,
+    contiguous,
+)
+from adjoint.backends.native.plan.matmul_operands import right_factors
+from adjoint.backends.native.plan.row_fusion import row_fused
+from adjoint.backends.native.plan.units import Kernel, Nest, Plan, Unit, nodes_of
+from adjoint.backends.native.plan.work_estimate import node_work
+from adjoint.core.spec import int64
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Node, Pick
 
-ALIGN = 64
 
-
-def _rounded(size: int) -> int:
-    return -(-max(size, 1) // ALIGN) * ALIGN
-
-
-class Arena:
-    """Memory for what is not a result, planned while the code is written: places are used again when free."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._free: list[tuple[int, int]] = []  # (offset, size), apart from each other
-
-    def take(self, size: int) -> tuple[int, int]:
-        """A place of so many bytes: the smallest free one that fits, else at the end."""
-        room = _rounded(size)
-        fitting = [(n, offset) for offset, n in self._free if n >= room]
-        if fitting:
-            n, offset = min(fitting)
-            self._free.remove((offset, n))
-            if n > room:
-                self._free.append((offset + room, n - room))
-            return offset, size
-        self.size += room
-        return self.size - room, size
-
-    def give(self, place: tuple[int, int]) -> None:
-        """Let a place be used again, joined with its free neighbours."""
-        offset, size = place[0], _rounded(place[1])
-        for other in [p for p in self._free if p[0] + p[1] == offset or p[0] == offset + size]:
-            self._free.remove(other)
-            offset, size = min(offset, other[0]), size + other[1]
-        self._free.append((offset, size))
-
-
-class Frame:
-    """The code of one graph inside a function. Graphs inside control flow have frames of their own in the same function."""
+class GraphEmitter:
+    """Writes the code of one graph into a function. Graphs inside control flow have emitters of their own, in the same function."""
 
     def __init__(
         self,
-        shared: Shared,
+        shared: FunctionState,
         graph: Graph,
         inputs: Sequence[str],
         targets: Mapping[int, str],
         owned: frozenset[Node] = frozenset(),
     ) -> None:
         self.shared, self.graph, self.code = shared, graph, shared.code
-        self.plan = Plan(graph, gather_scatter)
-        self.units = matmul_epilogue.folded(self.plan, self._reads)
-        self.groups = banded(self.units)
+        self.plan = Plan(graph)
+        self.units = with_epilogues(self.plan, self._reads)
+        self.groups = row_fused(self.units)
         self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
         self.results: dict[Node, list[str]] = {}  # of calls with several
-        self.lengths: dict[tuple[Node, int], str] = {}  # rounds of loops, known at run time
+        self.lengths: dict[tuple[Node, int], str] = {}  # iterations of loops, known at run time
         self.owned = owned  # inputs that may be overwritten
         self.places: dict[Node, list[tuple[int, int]]] = {}
         self.picks = {(n.inputs[0], n.op.index): n for n in graph.nodes if isinstance(n.op, Pick)}
@@ -83,9 +61,10 @@ class Frame:
         for k, pointer in targets.items():
             self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
         self.last = self._last_uses()
-        self.factors = matmul.factors(graph)
+        self.factors = right_factors(graph)
         self._copies: dict[Node, dict[Any, tuple[int, int]]] = {}
-        self.now = 0
+        self._temporary: list[tuple[int, int]] = []  # places that are free after the unit being written
+        self.now = 0  # the last unit of the group being written
 
     # ------------------------------------------------------------ values
 
@@ -149,11 +128,11 @@ class Frame:
 
     def _reads(self, unit: Unit) -> dict[Node, None]:
         if isinstance(unit, Nest):
-            return unit.parts()[0]
+            return unit.nodes()[0]
         if isinstance(unit, Kernel):
-            own = unit.reads() if isinstance(unit, matmul_epilogue.Fused) else []
-            return dict.fromkeys([*gather_scatter.reads(unit.node), *own])
-        return parts_of([self._scalar_expression(unit.node)])[0]
+            own = unit.reads() if isinstance(unit, FusedMatMul) else []
+            return dict.fromkeys([*reads(unit.node), *own])
+        return nodes_of([self._scalar_expression(unit.node)])[0]
 
     def _last_uses(self) -> dict[Node, int]:
         last: dict[Node, int] = {}
@@ -166,48 +145,57 @@ class Frame:
 
     def run(self) -> list[str]:
         """Write everything; gives the values of the results, arrays at their targets if they have one."""
-        k = -1
+        self.now = -1
         for group, lead in self.groups:
-            unit = group[0]
-            self.now = k = k + len(group)
-            self._temporary: list[tuple[int, int]] = []
+            self.now += len(group)
             if self.shared.module.checked:
                 self.code.do(f"; {_described(group)}")
             self._before(group)
-            if isinstance(unit, Nest):
-                self._nest(group, lead)  # type: ignore[arg-type]
-            elif isinstance(unit, matmul_epilogue.Fused):
-                matmul.write_fused(self, unit)
-            elif isinstance(unit, Kernel):
-                self._kernel(unit.node)
-            else:
-                self.values[unit.node] = self._scalar(unit.node)
-            over = [n for n in self.places if self.last.get(n, -1) <= k]
-            stale = [n for n in self._copies if self.last.get(n, -1) <= k]
-            for where in (
-                *self._temporary,
-                *(w for n in over for w in self.places.pop(n)),
-                *(w for n in stale for w in self._copies.pop(n).values()),
-            ):
-                self.shared.arena.give(where)
-        found = []
-        for node in self.graph.outputs:
-            value = self.value(node)
-            if node.shape and (target := self.targets.get(same_memory(node))) not in (None, value):
-                self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
-                value = self.values[node] = target  # type: ignore[assignment]
-            found.append(value)
-        for where in (
-            w for group in (*self.places.values(), *(c.values() for c in self._copies.values())) for w in group
-        ):
-            self.shared.arena.give(where)
+            self._write(group, lead)
+            self._free_unused()
+        found = [self._result(node) for node in self.graph.outputs]
+        self._free(w for group in (*self.places.values(), *(c.values() for c in self._copies.values())) for w in group)
         return found
+
+    def _write(self, group: Sequence[Unit], lead: int) -> None:
+        """The code of one unit, or of nests that share their loop over rows."""
+        unit = group[0]
+        if isinstance(unit, Nest):
+            self._nest(group, lead)  # type: ignore[arg-type]
+        elif isinstance(unit, FusedMatMul):
+            self._fused(unit)
+        elif isinstance(unit, Kernel):
+            self._kernel(unit.node)
+        else:
+            self.values[unit.node] = self._evaluated(self._scalar_expression(unit.node))
+
+    def _free_unused(self) -> None:
+        """Give back the memory that no later unit reads."""
+        over = [n for n in self.places if self.last.get(n, -1) <= self.now]
+        stale = [n for n in self._copies if self.last.get(n, -1) <= self.now]
+        self._free(self._temporary)
+        self._free(w for n in over for w in self.places.pop(n))
+        self._free(w for n in stale for w in self._copies.pop(n).values())
+        self._temporary = []
+
+    def _free(self, places: Iterable[tuple[int, int]]) -> None:
+        for where in places:
+            self.shared.arena.give(where)
+
+    def _result(self, node: Node) -> str:
+        value = self.value(node)
+        target = self.targets.get(same_memory(node)) if node.shape else None
+        if target in (None, value):
+            return value
+        self.code.copy(target, value, prod(node.shape) * node.spec.dtype.itemsize)
+        self.values[node] = target
+        return target
 
     def _before(self, group: Sequence[Unit]) -> None:
         """Ask whether to go on before much work; once donated memory is overwritten there is no stopping."""
         nodes = [n for unit in group for n in _computed(unit)]
-        if sum(map(interrupt.step_weight, nodes)) > interrupt.LARGE:
-            interrupt.poll(self)
+        if sum(map(node_work, nodes)) > LARGE:
+            self.shared.polls.poll()
         if self.shared.polls.donated and any(self._overwrites(n) for n in nodes):
             self.shared.polls.committed = True
 
@@ -221,9 +209,9 @@ class Frame:
         for group, _ in self.groups:
             k += len(group)
             nest = group[0]
-            if isinstance(nest, matmul_epilogue.Fused) and node in nest.roots:
+            if isinstance(nest, FusedMatMul) and node in nest.roots:
                 alone = self.last.get(param, -1) <= k
-                return alone and nest.may_overwrite(node, param, gather_scatter.reads(nest.node))
+                return alone and nest.may_overwrite(param, reads(nest.node))
             if isinstance(nest, Nest) and any(node in n.roots for n in group):  # type: ignore[union-attr]
                 loads = [e for e in loads_of(nest.roots.values()) if same_memory(e.leaf) is param]
                 whole = tuple(contiguous(nest.space))
@@ -237,11 +225,32 @@ class Frame:
             node = node.inputs[0]
         return node is param
 
+    def inner(
+        self, graph: Graph, inputs: Sequence[str], targets: Mapping[int, str], owned: frozenset[Node] = frozenset()
+    ) -> GraphEmitter:
+        """The emitter of a graph inside this one."""
+        return GraphEmitter(self.shared, graph, inputs, targets, owned)
+
+    def checked_index(self, i: str, dtype: np.dtype, size: int) -> str:
+        """An index as an offset: negative ones count from the end; one out of range is noted, and 0 is used in its place."""
+        code, lanes = self.code, Lanes(self.code, 1)
+        i = lanes.cast(i, dtype, int64)
+        wrapped = lanes.select(lanes.compare("lt", i, "0", int64), code.put(f"add i64 {i}, {size}"), i, int64)
+        fine = code.put(f"icmp ult i64 {wrapped}, {size}")
+        self.shared.checks = True
+        old = code.load("%status", int64)
+        code.store(lanes.select(fine, old, "1", int64), "%status", int64)
+        return lanes.select(fine, wrapped, "0", int64)
+
+    def _fused(self, unit: FusedMatMul) -> None:
+        rule = kernel_of(unit.node)
+        assert rule is not None and rule.write_fused is not None, f"{unit.node.op} has no epilogues"
+        rule.write_fused(self, unit)
+
     def _kernel(self, node: Node) -> None:
-        packed = matmul.pack_for_rounds(self, node) if isinstance(node.op, Loop) else set()
-        made = gather_scatter.write(self, node)
-        for address in packed:
-            self.shared.packed.pop(address, None)
+        rule = kernel_of(node)
+        assert rule is not None, f"{node.op} has no kernel"
+        made = rule.write(self, node, plain(node.op))
         if isinstance(node.spec, tuple):
             self.results[node] = made
         else:
@@ -250,15 +259,12 @@ class Frame:
     # ------------------------------------------------------------ scalars
 
     def _scalar_expression(self, node: Node) -> Expr:
-        writer = Writer((), lambda n: n is not node and self.plan.in_memory(n))
+        writer = ExpressionWriter((), lambda n: n is not node and self.plan.in_memory(n))
         return writer.expression(node, ())
-
-    def _scalar(self, node: Node) -> str:
-        return self._evaluated(self._scalar_expression(node))
 
     def _evaluated(self, e: Expr) -> str:
         lanes = Lanes(self.code, 1)
-        if isinstance(e, Number):
+        if isinstance(e, Immediate):
             return lanes.number(e.value, e.dtype)
         if isinstance(e, Load):
             address = self.code.element(self.value(e.leaf), e.offset, e.leaf.spec.dtype)
@@ -278,7 +284,7 @@ class Frame:
         function = NestFunction(self.shared.module, nests, self.shared.bits, lead)
         for root in function.stores:
             self.values[root] = self.place(root)
-        sums: dict[Fold, str] = {}
+        sums: dict[NestReduction, str] = {}
         for fold in function.folds:
             if fold.partial:
                 sums[fold] = self.scratch(function.chunks * fold.size * fold.dtype.itemsize)
@@ -286,19 +292,21 @@ class Frame:
                 self.values[fold.node] = self.place(fold.node)
                 if any(fold.gone[:-1]) or not fold.gone[-1]:
                     fill(code, self.values[fold.node], fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
-        context = self.shared.alloca(f"[{len(function.slots)} x i64]")
+        context = self.shared.slots.alloca(f"[{len(function.slots)} x i64]")
         for k, slot in enumerate(function.slots):
             address = code.put(f"getelementptr i64, ptr {context}, i64 {k}")
             if isinstance(slot, Node) and not slot.shape:
                 code.store(self.value(slot), address, slot.spec.dtype)
             else:
-                pointer = sums[slot] if slot in sums else self.value(slot.node if isinstance(slot, Fold) else slot)
+                pointer = (
+                    sums[slot] if slot in sums else self.value(slot.node if isinstance(slot, NestReduction) else slot)
+                )
                 code.do(f"store ptr {pointer}, ptr {address}")
         self.shared.call(function.name, context, function.chunks)
         for fold, pointer in sums.items():
             self._together(fold, pointer, function.chunks)
 
-    def _together(self, fold: Fold, parts: str, chunks: int) -> None:
+    def _together(self, fold: NestReduction, parts: str, chunks: int) -> None:
         """The partial sums of all chunks, in order."""
         code, lanes = self.code, Lanes(self.code, 1)
         if fold.node.shape:
@@ -315,7 +323,7 @@ class Frame:
             total = self._over_chunks(fold, parts, 0, chunks, code.load(parts, fold.dtype))
             self.values[fold.node] = lanes.cast(total, fold.dtype, fold.node.spec.dtype)
 
-    def _over_chunks(self, fold: Fold, parts: str, at: Any, chunks: int, first: str) -> str:
+    def _over_chunks(self, fold: NestReduction, parts: str, at: Any, chunks: int, first: str) -> str:
         code, lanes = self.code, Lanes(self.code, 1)
         if chunks == 1:
             return first
@@ -347,50 +355,4 @@ def _computed(unit: Unit) -> list[Node]:
     """The nodes whose results a unit stores."""
     if isinstance(unit, Nest):
         return list(unit.roots)
-    return [unit.node, *unit.roots] if isinstance(unit, matmul_epilogue.Fused) else [unit.node]
-
-
-class Shared:
-    """What all frames of a function have in common."""
-
-    def __init__(self, module: Module, bits: int) -> None:
-        self.module, self.bits = module, bits
-        self.code = Code(module)
-        self.arena = Arena()
-        self.allocas: list[str] = []
-        self.parallel = False
-        self.checks = False  # whether an index may be out of range
-        self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
-        self.heap: list[str] = []  # slots that hold memory to free at the end
-        self.polls = interrupt.Polls(self)
-
-    def alloca(self, kind: str) -> str:
-        """A place on the stack, made once at the beginning of the function."""
-        name = f"%stack{len(self.allocas)}"
-        self.allocas.append(f"  {name} = alloca {kind}, align 16")
-        return name
-
-    def alloca_zero(self, kind: str) -> str:
-        """A place on the stack that holds 0 when the function begins."""
-        name = self.alloca(kind)
-        self.allocas.append(f"  store {kind} {'null' if kind == 'ptr' else '0'}, ptr {name}")
-        return name
-
-    def heap_slot(self) -> str:
-        """A place for the address of memory that grows, freed at the end."""
-        name = self.alloca_zero("ptr")
-        self.heap.append(name)
-        return name
-
-    def call(self, name: str, context: str, chunks: int) -> None:
-        """Call a function `void (ptr ctx, i64 chunk)` for each chunk: on all threads, if there are several."""
-        if chunks > 1:
-            self.parallel = True
-            self.module.declarations[thread_pool.DECLARE] = None
-            self.code.do(f"call void @{thread_pool.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
-        else:
-            self.code.do(f"call void @{name}(ptr {context}, i64 0)")
-
-    def address(self, place: tuple[int, int]) -> str:
-        size = f" ; {place[1]}" if self.module.checked else ""
-        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}{size}")
+    return [unit.node, *unit.roots] if isinstance(unit, FusedMatMul) else [unit.node]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.backends.native.emit import floor_division, vecmath
-from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, is_known, literal, splat
+from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, literal, splat
 from adjoint.core.errors import DtypeError
-from adjoint.core.spec import Spec, bool_
+from adjoint.core.spec import bool_
 from adjoint.graph.node import Node
-from adjoint.ops.card import Op
 
 
 class Lanes:
@@ -105,24 +103,6 @@ class Lanes:
         if y.dtype != node.spec.dtype:
             raise DtypeError(f"emit of {node.op} gives {y.dtype}, the result is {node.spec.dtype}: cast it with b.cast")
         return y.text
-
-
-@cache
-def _emitted(kind: type) -> str:
-    """The kinds of dtype that a card has code for; none if it has another kernel than the card that its code is from."""
-    if not issubclass(kind, Op) or kind.emit is Op.emit:
-        return ""
-    code, kernel = (next(k for k in kind.__mro__ if name in vars(k)) for name in ("emit", "eval"))
-    return kind.emits if issubclass(code, kernel) else ""
-
-
-def can_lower(node: Node) -> bool:
-    """Whether lanes can compute this node."""
-    kinds = _emitted(node.op.__class__)
-    if not kinds or isinstance(node.spec, tuple) or node.spec.dtype.kind not in kinds:
-        return False
-    specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
-    return all(is_known(s.dtype) for s in specs)
 
 
 def extremum(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:

@@ -10,18 +10,13 @@ from typing import Any
 
 import numpy as np
 
-#: The type of an element in memory and in a register.
-MEMORY = {"float32": "float", "float64": "double", "int64": "i64", "int32": "i32", "bool": "i8"}
-REGISTER = {**MEMORY, "bool": "i1"}
-_KNOWN = frozenset(map(np.dtype, MEMORY))
+from adjoint.backends.native.dtypes import MEMORY_TYPES
+
+#: The type of an element in a register.
+REGISTER = {**MEMORY_TYPES, "bool": "i1"}
 
 
-def is_known(dtype: np.dtype) -> bool:
-    """Whether compiled code can hold this dtype."""
-    return dtype in _KNOWN  # asked very often, and a dtype's name is slow to get
-
-
-@cache  # these too
+@cache  # asked very often, and a dtype's name is slow to get
 def in_register(dtype: np.dtype, width: int = 1) -> str:
     """The type of a value: one element, or a vector of them."""
     kind = REGISTER[dtype.name]
@@ -31,7 +26,7 @@ def in_register(dtype: np.dtype, width: int = 1) -> str:
 @cache
 def in_memory(dtype: np.dtype, width: int = 1) -> str:
     """The type of what is loaded and stored."""
-    kind = MEMORY[dtype.name]
+    kind = MEMORY_TYPES[dtype.name]
     return kind if width == 1 else f"<{width} x {kind}>"
 
 
@@ -201,8 +196,10 @@ class Code:
     # ------------------------------------------------------------ loops
 
     @contextmanager
-    def loop(self, low: Any, high: Any, step: int = 1, carry: Sequence[tuple[str, str]] = ()) -> Iterator[Round]:
-        """Repeat for i from `low` while it is below `high`. `carry` holds (type, first value) of what goes round.
+    def loop(
+        self, low: Any, high: Any, step: int = 1, carry: Sequence[tuple[str, str]] = ()
+    ) -> Iterator[LoopIteration]:
+        """Repeat for i from `low` while it is below `high`. `carry` holds (type, first value) of what is carried from iteration to iteration.
 
         Inside, `.values` are the carried values and `.next` must be set to their new ones; afterwards `.results` hold the last.
         LLVM turns multiples of a counter it understands into running sums. That helps innermost loops alone, those that
@@ -210,7 +207,7 @@ class Code:
         """
         body, after, before = self.new_label("loop"), self.new_label("done"), self.label
         known = isinstance(low, int) and isinstance(high, int)
-        assert not known or low < high, "a loop without rounds is not written"
+        assert not known or low < high, "a loop without iterations is not written"
         if known:
             self.jump(body)
         else:
@@ -218,7 +215,7 @@ class Code:
         self.begin(body)
         i, place = self.phi("i64", (str(low), before))
         phis = [self.phi(kind, (first, before)) for kind, first in carry]
-        turn = Round(i, [name for name, _ in phis])
+        turn = LoopIteration(i, [name for name, _ in phis])
         yield turn
         assert len(turn.next) == len(phis), "a loop must set what it carries"
         end = self.label
@@ -240,8 +237,8 @@ class Code:
 
 
 @dataclass
-class Round:
-    """One round of a loop being written."""
+class LoopIteration:
+    """One iteration of a loop being written."""
 
     i: str
     values: list[str]

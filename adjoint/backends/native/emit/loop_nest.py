@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.emit.expression_code import Point, expression_dtype
+from adjoint.backends.native.emit.expression_code import ExpressionValues, expression_dtype
 from adjoint.backends.native.emit.lanes import Lanes, extremum
 from adjoint.backends.native.emit.llvm_ir import Code, Module, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, mask_of, put
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Choice, Expr
-from adjoint.backends.native.plan.units import Nest, cuts, parts_of
+from adjoint.backends.native.plan.units import Nest, cuts, nodes_of
 from adjoint.core.spec import float32, float64
 from adjoint.graph.node import Node
 
@@ -30,7 +30,7 @@ RUN = 1024  # elements of the last axis that are added up in single precision
 
 
 @dataclass(frozen=True, eq=False)
-class Fold:
+class NestReduction:
     """A reduction in a nest: which axes go, and how its result lies in memory."""
 
     node: Node
@@ -67,7 +67,7 @@ def combine(lanes: Lanes, kind: str, dtype: np.dtype, x: str, y: str) -> str:
 class NestFunction:
     """Writes nests as one function `void nest(ptr ctx, i64 chunk)` and says how to call it.
 
-    Several nests make a band: they share their first `lead` axes, and each row of them is finished before the next begins, so
+    Several nests are fused by rows: they share their first `lead` axes, and each row of them is finished before the next begins, so
     that what one nest leaves for another is still near.
     """
 
@@ -76,7 +76,7 @@ class NestFunction:
         self.code = Code(module)
         self.values: dict[Any, str] = {}
         self.sweeps = [Sweep(self, nest, lead) for nest in nests]
-        self.band = lead > 0
+        self.fused = lead > 0
         self.chunks, self.per = self._split(nests)
         for sweep in self.sweeps:
             sweep.decide(bits)
@@ -96,7 +96,7 @@ class NestFunction:
         """How many chunks there are, and how much of the first axis each takes."""
         work = 0
         for nest, sweep in zip(nests, self.sweeps, strict=True):
-            expensive = sum(n.op.expensive for n in parts_of(nest.roots.values())[1])
+            expensive = sum(n.op.expensive for n in nodes_of(nest.roots.values())[1])
             work += prod(sweep.space) * (1 + 10 * expensive)
         wanted, n, single = min(work // WORK, 64), self.rows, len(self.sweeps[0].space) == 1
         if wanted < 2:
@@ -119,7 +119,7 @@ class NestFunction:
                 fill(code, begin, fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
             self.values.setdefault(fold.node, self.values[fold])
         low, high = self._range()
-        if self.band:
+        if self.fused:
             with code.loop(low, high) as row:
                 for sweep in self.sweeps:
                     sweep.write((row.i,), 0, sweep.space[1])
@@ -146,8 +146,8 @@ class Sweep:
     def __init__(self, function: NestFunction, nest: Nest, lead: int) -> None:
         self.function, self.code, self.values = function, function.code, function.values
         self.roots = nest.roots
-        self.leaves = list(parts_of(nest.roots.values())[0])
-        self.points = list(parts_of(nest.roots.values())[1])
+        self.leaves = list(nodes_of(nest.roots.values())[0])
+        self.points = list(nodes_of(nest.roots.values())[1])
         self.loads = loads_of(nest.roots.values())
         self.space, steps, gone = coalesced(nest, self.loads, lead)
         self.strides = dict(zip(map(id, self.loads), steps[: len(self.loads)], strict=True))
@@ -179,12 +179,12 @@ class Sweep:
             f.kind == "sum" and f.gone[-1] and f.node.spec.dtype == float32 for f in self.folds
         )
 
-    def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> Fold:
+    def _fold(self, root: Node, strides: tuple[int, ...], gone: tuple[bool, ...]) -> NestReduction:
         kind, dtype = root.op.reduction, root.spec.dtype
         whole = all(gone)
         if whole and kind == "sum" and dtype.kind == "f":
             dtype = float64
-        return Fold(root, kind, gone, strides, dtype, whole or (self.function.chunks > 1 and gone[0]))
+        return NestReduction(root, kind, gone, strides, dtype, whole or (self.function.chunks > 1 and gone[0]))
 
     def write(self, indices: tuple[str, ...], low: Any, high: Any) -> None:
         """The loops over the axes that are left."""
@@ -233,7 +233,7 @@ class Sweep:
             id(e): self._base(self.values[e.leaf], e.offset, self.strides[id(e)], indices, e.leaf.spec.dtype)
             for e in self.loads
         }
-        targets: dict[Node | Fold, str] = {
+        targets: dict[Node | NestReduction, str] = {
             root: self._base(self.values[root], 0, strides, indices, root.spec.dtype)
             for root, strides in self.stores.items()
         }
@@ -241,12 +241,14 @@ class Sweep:
         along = [f for f in self.folds if f.gone[-1]]
         totals: list[str] = []
         for begin, end, most in self._pieces(len(self.space) - 1, low, high):
-            sums = self._piece(Point(self, bases, {}), targets, along, begin, end, most)
+            sums = self._piece(ExpressionValues(self, bases, {}), targets, along, begin, end, most)
             totals = self._sum(along, totals, sums) if totals else sums
         for fold, total in zip(along, totals, strict=True):
             self._finish(fold, targets[fold], total)
 
-    def _piece(self, point: Point, targets: Any, along: Sequence[Fold], low: Any, high: Any, most: int) -> list[str]:
+    def _piece(
+        self, point: ExpressionValues, targets: Any, along: Sequence[NestReduction], low: Any, high: Any, most: int
+    ) -> list[str]:
         """A piece of the last axis: full vectors, then the rest under a mask; gives its sums."""
         code, width = self.code, self.width
         for root in self.roots.values():
@@ -290,25 +292,25 @@ class Sweep:
             sums = self._rest(point, targets, along, full, high, start, sums, known)
         return sums
 
-    def _sum(self, along: Sequence[Fold], old: Sequence[str], new: Sequence[str]) -> list[str]:
+    def _sum(self, along: Sequence[NestReduction], old: Sequence[str], new: Sequence[str]) -> list[str]:
         """The sums of two pieces together."""
         lanes = Lanes(self.code, self.width)
         folds = zip(along, old, new, strict=True)
         return [combine(lanes, f.kind, self._total_dtype(f), a, b) for f, a, b in folds]
 
-    def _nothing(self, along: Sequence[Fold], dtypes: Sequence[np.dtype]) -> list[tuple[str, str]]:
+    def _nothing(self, along: Sequence[NestReduction], dtypes: Sequence[np.dtype]) -> list[tuple[str, str]]:
         """Type and first value of the lanes of each reduction."""
         lanes = Lanes(self.code, self.width)
         return [(lanes.type(d), lanes.number(neutral(f.kind, d), d)) for f, d in zip(along, dtypes, strict=True)]
 
-    def _lane_dtype(self, fold: Fold) -> np.dtype:
+    def _lane_dtype(self, fold: NestReduction) -> np.dtype:
         return fold.node.spec.dtype if fold.dtype.kind == "f" else fold.dtype
 
-    def _total_dtype(self, fold: Fold) -> np.dtype:
+    def _total_dtype(self, fold: NestReduction) -> np.dtype:
         """The dtype in which the sums of runs are added up."""
         return float64 if self.long and fold.kind == "sum" and fold.dtype.kind == "f" else self._lane_dtype(fold)
 
-    def _widened(self, fold: Fold, lanes: str) -> str:
+    def _widened(self, fold: NestReduction, lanes: str) -> str:
         return Lanes(self.code, self.width).cast(lanes, self._lane_dtype(fold), self._total_dtype(fold))
 
     def _rest(
@@ -335,7 +337,14 @@ class Sweep:
         return new
 
     def _body(
-        self, point: Any, targets: Any, along: Sequence[Fold], i: str, width: int, sums: Sequence[str], mask: str | None
+        self,
+        point: Any,
+        targets: Any,
+        along: Sequence[NestReduction],
+        i: str,
+        width: int,
+        sums: Sequence[str],
+        mask: str | None,
     ) -> list[str]:
         """One vector of every root; gives the new sums along the axis."""
         code, lanes = self.code, Lanes(self.code, width)
@@ -363,7 +372,7 @@ class Sweep:
                 put(code, total, targets[fold], fold.strides[-1], i, fold.dtype, width, mask)
         return new
 
-    def _finish(self, fold: Fold, target: str, total: str) -> None:
+    def _finish(self, fold: NestReduction, target: str, total: str) -> None:
         """The lanes of a sum together, and into memory."""
         code, lane, width = self.code, self._total_dtype(fold), self.width
         while width > 1:

@@ -1,4 +1,4 @@
-"""Ops that go along one axis from element to element: where the largest or smallest is, running sums."""
+"""Ops that run along one axis from element to element: the index of the largest or smallest, cumulative sums."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.core.spec import bool_, int64
 from adjoint.graph.node import Node
-from adjoint.ops.along_axis import CumSum
-from adjoint.ops.reduce import ArgMax, ArgMin
 
 
-def _each_line(frame: Any, x: Node, axis: int, write: Callable[[Any, Any], None]) -> None:
+def _each_line(emitter: GraphEmitter, x: Node, axis: int, write: Callable[[Any, Any], None]) -> None:
     """Call `write(number of the line, offset of its first element)` for every line along the axis."""
-    code = frame.code
+    code = emitter.code
     rows, inner = prod(x.shape[:axis]), prod(x.shape[axis + 1 :])
     length = x.shape[axis]
 
@@ -36,15 +35,15 @@ def _each_line(frame: Any, x: Node, axis: int, write: Callable[[Any, Any], None]
         across(row.i)
 
 
-def _position(kind: str) -> Callable[[Any, Node, Any], str]:
+def argument_writer(kind: str) -> Callable[[GraphEmitter, Node, Any], str]:
     """The first largest (gt) or smallest (lt) element; the first NaN if there is one."""
 
-    def write(frame: Any, node: Node, op: Any) -> str:
+    def write(emitter: GraphEmitter, node: Node, op: Any) -> str:
         [x] = node.inputs
-        code, lanes, dtype = frame.code, Lanes(frame.code, 1), x.spec.dtype
+        code, lanes, dtype = emitter.code, Lanes(emitter.code, 1), x.spec.dtype
         axis = op.axis % x.ndim
         step = prod(x.shape[axis + 1 :])
-        source = frame.value(x)
+        source = emitter.value(x)
         found: list[str] = []
 
         def line(number: Any, begin: Any) -> None:
@@ -68,20 +67,20 @@ def _position(kind: str) -> Callable[[Any, Node, Any], str]:
                 code.store(index, code.element(target, number, int64), int64)
             found.append(index)
 
-        target = frame.place(node) if node.shape else ""
-        _each_line(frame, x, axis, line)
+        target = emitter.place(node) if node.shape else ""
+        _each_line(emitter, x, axis, line)
         return target or found[0]
 
     return write
 
 
-def _running_sum(frame: Any, node: Node, op: Any) -> str:
+def write_cumsum(emitter: GraphEmitter, node: Node, op: Any) -> str:
     [x] = node.inputs
-    code, lanes = frame.code, Lanes(frame.code, 1)
+    code, lanes = emitter.code, Lanes(emitter.code, 1)
     old, new = x.spec.dtype, node.spec.dtype
     axis = op.axis % x.ndim
     length, step = x.shape[axis], prod(x.shape[axis + 1 :])
-    source, target = frame.value(x), frame.place(node)
+    source, target = emitter.value(x), emitter.place(node)
     start = lanes.number(-0.0 if new.kind == "f" else 0, new)  # the sum of nothing that leaves -0.0 as it is
 
     def line(number: Any, begin: Any) -> None:
@@ -93,13 +92,9 @@ def _running_sum(frame: Any, node: Node, op: Any) -> str:
             code.store(total, code.element(target, place, new), new)
             turn.next = [total]
 
-    _each_line(frame, x, axis, line)
+    _each_line(emitter, x, axis, line)
     return target
 
 
-def _has_elements(node: Node) -> bool:
+def has_elements(node: Node) -> bool:
     return prod(node.inputs[0].shape) > 0
-
-
-WRITERS: dict[type, Any] = {ArgMax: _position("gt"), ArgMin: _position("lt"), CumSum: _running_sum}
-TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _has_elements)

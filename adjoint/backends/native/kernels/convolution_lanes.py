@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernels.window_loops import linear, region, transpose, unravel
 
@@ -23,7 +24,7 @@ NEAR = 1 << 17  # bytes of rows that a row of results reads again and again
 
 
 @dataclass(frozen=True)
-class Line:
+class ConvolutionAxis:
     """One axis of a convolution: sizes of the input and the result, and the geometry."""
 
     size: int
@@ -46,7 +47,7 @@ class Problem:
     groups: int
     inputs: int  # channels of a group
     outputs: int  # filters of a group
-    lines: tuple[Line, Line, Line]
+    lines: tuple[ConvolutionAxis, ConvolutionAxis, ConvolutionAxis]
     dtype: np.dtype
 
     def pixels(self, forward: bool) -> int:
@@ -60,11 +61,14 @@ class Problem:
 
 def problem(op: Any, x: tuple[int, ...], w: tuple[int, ...], result: tuple[int, ...], dtype: np.dtype) -> Problem:
     """The convolution of inputs of shape x with filters of shape w."""
-    lines = [Line(*parts) for parts in zip(x[2:], result[2:], w[2:], op.stride, op.padding, op.dilation, strict=True)]
+    lines = [
+        ConvolutionAxis(*parts)
+        for parts in zip(x[2:], result[2:], w[2:], op.stride, op.padding, op.dilation, strict=True)
+    ]
     while len(lines) > 1 and lines[-1].trivial and lines[-2].trivial:  # a matrix product over all places
         last, other = lines.pop(), lines.pop()
         lines.append(replace(last, size=last.size * other.size, count=last.count * other.count))
-    lines = [Line(1, 1, 1, 1, (0, 0), 1)] * (3 - len(lines)) + lines
+    lines = [ConvolutionAxis(1, 1, 1, 1, (0, 0), 1)] * (3 - len(lines)) + lines
     return Problem(x[0], op.groups, w[1], w[0] // op.groups, (lines[0], lines[1], lines[2]), dtype)
 
 
@@ -72,7 +76,7 @@ def problem(op: Any, x: tuple[int, ...], w: tuple[int, ...], result: tuple[int, 
 
 
 @dataclass(frozen=True)
-class Unit:
+class ResultVector:
     """A vector of results: its place, which taps meet which place of the source there, which lanes count."""
 
     place: int
@@ -84,7 +88,7 @@ class Unit:
 class Segment:
     """Tiles of units, all alike but for where they lie."""
 
-    units: tuple[Unit, ...]
+    units: tuple[ResultVector, ...]
     count: int = 1
     place_step: int = 0
     source_step: int = 0
@@ -94,7 +98,7 @@ class Segment:
 class Columns:
     """The last axis of source and result, for one choice of lanes: along `width` images, or along `width` places."""
 
-    line: Line
+    line: ConvolutionAxis
     forward: bool
     images: bool
     width: int
@@ -183,10 +187,10 @@ class Columns:
             found.append((start, _mask(self.width, new)))
         return found
 
-    def units(self) -> list[Unit]:
+    def units(self) -> list[ResultVector]:
         taps = range(self.line.window)
         met = [(p, [(k, self.meets(p, k)) for k in taps], mask) for p, mask in self.places()]
-        return [Unit(p, tuple((k, at) for k, at in pairs if at is not None), mask) for p, pairs, mask in met]
+        return [ResultVector(p, tuple((k, at) for k, at in pairs if at is not None), mask) for p, pairs, mask in met]
 
     def segments(self, tile: int) -> list[Segment]:
         """The units of a row in tiles, runs of like tiles together."""
@@ -210,7 +214,7 @@ def _mask(width: int, lanes: range) -> str:
     return "<" + ", ".join(f"i1 {'true' if k in lanes else 'false'}" for k in range(width)) + ">"
 
 
-def _joined(segment: Segment, units: tuple[Unit, ...]) -> Segment | None:
+def _joined(segment: Segment, units: tuple[ResultVector, ...]) -> Segment | None:
     """The segment with one more tile, if that tile is like its others."""
     first = segment.units
     place = units[0].place - first[0].place
@@ -221,7 +225,7 @@ def _joined(segment: Segment, units: tuple[Unit, ...]) -> Segment | None:
     n = segment.count
     if n > 1 and (place, source) != (n * segment.place_step, n * segment.source_step):
         return None
-    moved = tuple(Unit(u.place + place, tuple((k, at + source) for k, at in u.taps), u.mask) for u in first)
+    moved = tuple(ResultVector(u.place + place, tuple((k, at + source) for k, at in u.taps), u.mask) for u in first)
     if moved != units:
         return None
     return Segment(first, n + 1, place // n, source // n)
@@ -246,7 +250,7 @@ def choose(p: Problem, forward: bool, bits: int) -> Columns:
 
 
 @dataclass(frozen=True)
-class Source:
+class ConvolutionSource:
     """Where the elements of a convolution's source lie: by channels, or in a copy with the rows of all channels together."""
 
     columns: Columns
@@ -271,20 +275,20 @@ class Source:
         together = self.together and not self.columns.in_place
         return (row, row * self.channels, whole) if together else (row * self.rows, row, whole)
 
-    def copy(self, frame: Any, x: str) -> str:
+    def copy(self, emitter: GraphEmitter, x: str) -> str:
         """The memory in which a source lies as the columns want it."""
         p, columns, dtype = self.problem, self.columns, self.problem.dtype
         size = columns.source_size
         if columns.images:
             pixels = self.channels * self.rows * size
-            target = frame.scratch(p.samples * pixels * dtype.itemsize)
-            transpose(frame, x, target, p.samples // columns.width, columns.width, pixels, dtype)
+            target = emitter.scratch(p.samples * pixels * dtype.itemsize)
+            transpose(emitter, x, target, p.samples // columns.width, columns.width, pixels, dtype)
             return target
         if columns.in_place:
             return x
-        target = frame.scratch(p.samples * self.strides[2] * dtype.itemsize)
+        target = emitter.scratch(p.samples * self.strides[2] * dtype.itemsize)
         sizes = p.samples, self.channels, self.rows
-        with region(frame, prod(sizes), 4 + columns.row / 4, (x, target)) as chunk:
+        with region(emitter, prod(sizes), 4 + columns.row / 4, (x, target)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as turn:
                 block, channel, row = unravel(code, turn.i, sizes)

@@ -13,10 +13,20 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.vector_access import get, put
-from adjoint.backends.native.kernels.convolution_lanes import Line, Problem, Segment, Source, Unit, choose, problem
+from adjoint.backends.native.kernel_registry import KernelRule
+from adjoint.backends.native.kernels.convolution_lanes import (
+    ConvolutionAxis,
+    ConvolutionSource,
+    Problem,
+    ResultVector,
+    Segment,
+    choose,
+    problem,
+)
 from adjoint.backends.native.kernels.window_loops import (
     Axis,
     Chunk,
@@ -61,7 +71,7 @@ def tile_cost(products: int, loads: int) -> float:
     return max(products, loads, 8) + loads / 4
 
 
-def _classes(line: Line, forward: bool) -> list[Axis]:
+def _classes(line: ConvolutionAxis, forward: bool) -> list[Axis]:
     """An axis of the result, in classes of places that meet the same taps."""
     sizes = line.size, line.window, line.stride, line.padding, line.dilation, line.count
     return [forward_axis(*sizes)] if forward else backward_axes(*sizes)
@@ -71,31 +81,31 @@ def _classes(line: Line, forward: bool) -> list[Axis]:
 
 
 @dataclass(frozen=True)
-class Epilogue:
+class ConvolutionEpilogue:
     """What becomes of sums before they are stored: `apply(lanes, sums, channel, pointers)`; the pointers are for its use."""
 
     apply: Callable[[Lanes, str, Any, list[str]], str]
     pointers: tuple[str, ...] = ()
 
 
-PLAIN = Epilogue(lambda lanes, sums, channel, pointers: sums)
+PLAIN = ConvolutionEpilogue(lambda lanes, sums, channel, pointers: sums)
 
 
 class Gathering:
     """Each result is a sum over channels of the source and taps of the window: Conv, and its gradient by the input."""
 
-    def __init__(self, frame: Any, p: Problem, forward: bool, epilogue: Epilogue = PLAIN) -> None:
-        self.frame, self.p, self.forward, self.dtype = frame, p, forward, p.dtype
+    def __init__(self, emitter: GraphEmitter, p: Problem, forward: bool, epilogue: ConvolutionEpilogue = PLAIN) -> None:
+        self.emitter, self.p, self.forward, self.dtype = emitter, p, forward, p.dtype
         self.epilogue = epilogue
-        self.columns = choose(p, forward, frame.shared.bits)
-        self.source = Source(self.columns, p, together=True)
+        self.columns = choose(p, forward, emitter.shared.bits)
+        self.source = ConvolutionSource(self.columns, p, together=True)
         self.depths, self.heights = (_classes(line, forward) for line in p.lines[:2])
         self.channels, self.filters = (p.inputs, p.outputs) if forward else (p.outputs, p.inputs)
         taps = prod(p.window)
         #: Steps in the filters: by channel of the result, and of the source.
         self.by_result, self.by_source = (p.inputs * taps, taps) if forward else (taps, p.inputs * taps)
         vectors = len(self.columns.units())
-        limit, stride = registers(frame.shared.bits), 1 if forward or not self.columns.images else p.lines[2].stride
+        limit, stride = registers(emitter.shared.bits), 1 if forward or not self.columns.images else p.lines[2].stride
         self.tile, units = best_tile(
             self.filters,
             -(-vectors // stride),
@@ -107,13 +117,13 @@ class Gathering:
     def write(self, source: str, filters: str, result: str) -> None:
         """Code for all of it."""
         p, columns, itemsize = self.p, self.columns, self.dtype.itemsize
-        source = self.source.copy(self.frame, source)
+        source = self.source.copy(self.emitter, source)
         pixels = p.groups * self.filters * p.pixels(self.forward)
-        target = self.frame.scratch(p.samples * pixels * itemsize) if columns.images else result
+        target = self.emitter.scratch(p.samples * pixels * itemsize) if columns.images else result
         for tiles, depth, height in itertools.product(split(self.filters, self.tile), self.depths, self.heights):
             self._part(tiles, [depth, height], (source, filters, target, *self.epilogue.pointers))
         if columns.images:
-            transpose(self.frame, target, result, p.samples // columns.width, pixels, columns.width, self.dtype)
+            transpose(self.emitter, target, result, p.samples // columns.width, pixels, columns.width, self.dtype)
 
     def _part(self, tiling: tuple[int, int, int], axes: list[Axis], pointers: tuple[str, ...]) -> None:
         """Tiles of one size, for one class of places along depth and height. An item is a row of the result."""
@@ -121,7 +131,7 @@ class Gathering:
         sizes = (p.samples // unit, p.groups, tiles, axes[0].rounds, axes[1].rounds)
         work = size * self.channels * axes[0].taps * axes[1].taps * self.columns.cost(unit)
         with (
-            region(self.frame, prod(sizes), work + 8, pointers) as chunk,
+            region(self.emitter, prod(sizes), work + 8, pointers) as chunk,
             chunk.code.loop(chunk.low, chunk.high) as turn,
         ):
             self._row(chunk, unravel(chunk.code, turn.i, sizes), start, size, axes)
@@ -178,7 +188,7 @@ class Gathering:
             nested(code, [(0, segment.count)], [], tile_of)
 
     def _products(
-        self, code: Code, source: str, filters: str, units: tuple[Unit, ...], size: int, sums: list[str]
+        self, code: Code, source: str, filters: str, units: tuple[ResultVector, ...], size: int, sums: list[str]
     ) -> list[str]:
         """Add the products of one row of a window, for every unit of a tile and `size` filters."""
         lanes, columns, dtype = Lanes(code, self.columns.width), self.columns, self.dtype
@@ -195,7 +205,7 @@ class Gathering:
                     sums[j] = lanes.intrinsic("fmuladd", dtype, loaded[at], weight, sums[j])
         return sums
 
-    def _store(self, code: Code, target: str, units: tuple[Unit, ...], pixels: int, sums: list[str]) -> None:
+    def _store(self, code: Code, target: str, units: tuple[ResultVector, ...], pixels: int, sums: list[str]) -> None:
         columns = self.columns
         for k, value in enumerate(sums):
             o, unit = divmod(k, len(units))
@@ -213,13 +223,13 @@ class Correlation:
     Where there are few channels, images are shared out as well: each part has sums of its own, which are added in order.
     """
 
-    def __init__(self, frame: Any, p: Problem) -> None:
-        self.frame, self.p, self.dtype = frame, p, p.dtype
-        self.columns = choose(p, True, frame.shared.bits)
-        self.source = Source(self.columns, p, together=False)
+    def __init__(self, emitter: GraphEmitter, p: Problem) -> None:
+        self.emitter, self.p, self.dtype = emitter, p, p.dtype
+        self.columns = choose(p, True, emitter.shared.bits)
+        self.source = ConvolutionSource(self.columns, p, together=False)
         self.axes = [_classes(line, True)[0] for line in p.lines[:2]]
         self.segments = self.columns.segments(1)
-        taps, limit = p.window[2], registers(frame.shared.bits)
+        taps, limit = p.window[2], registers(emitter.shared.bits)
         self.tile = best_tile(
             p.outputs,
             p.inputs,
@@ -235,21 +245,21 @@ class Correlation:
     def write(self, x: str, g: str, result: str) -> None:
         """Code for all of it."""
         p, columns, dtype = self.p, self.columns, self.dtype
-        x = self.source.copy(self.frame, x)
+        x = self.source.copy(self.emitter, x)
         if columns.images:
             pixels = p.groups * p.outputs * p.pixels(True)
-            flat = self.frame.scratch(p.samples * pixels * dtype.itemsize)
-            transpose(self.frame, g, flat, p.samples // columns.width, columns.width, pixels, dtype)
+            flat = self.emitter.scratch(p.samples * pixels * dtype.itemsize)
+            transpose(self.emitter, g, flat, p.samples // columns.width, columns.width, pixels, dtype)
             g = flat
-        sums = result if self.parts == 1 else self.frame.scratch(self.parts * self.size * dtype.itemsize)
-        self.frame.code.zero(sums, self.parts * self.size * dtype.itemsize)
+        sums = result if self.parts == 1 else self.emitter.scratch(self.parts * self.size * dtype.itemsize)
+        self.emitter.code.zero(sums, self.parts * self.size * dtype.itemsize)
         for outputs, inputs in itertools.product(split(p.outputs, self.tile[0]), split(p.inputs, self.tile[1])):
             self._tiles(outputs, inputs, (x, g, sums))
         if self.parts > 1:
             self._together(sums, result)
 
     def _together(self, sums: str, result: str) -> None:
-        code, dtype = self.frame.code, self.dtype
+        code, dtype = self.emitter.code, self.dtype
         with code.loop(0, self.size) as turn:
             total = code.load(code.element(sums, turn.i, dtype), dtype)
             for k in range(1, self.parts):
@@ -265,7 +275,7 @@ class Correlation:
         turns = min(-(-self.blocks * near // NEAR), self.blocks)
         work = outputs[2] * inputs[2] * columns.cost(p.samples) * p.lines[0].count * p.lines[1].count
         work *= prod(p.window[:2]) / self.parts
-        with region(self.frame, prod(sizes), work, pointers) as chunk:
+        with region(self.emitter, prod(sizes), work, pointers) as chunk:
             code = chunk.code
             for start, count, size in split(self.blocks, -(-self.blocks // turns)):
 
@@ -339,7 +349,9 @@ class Correlation:
             total = code.put(f"fadd {in_register(dtype)} {code.load(place, dtype)}, {total}")
             code.store(total, place, dtype)
 
-    def _products(self, code: Code, x: str, g: str, unit: Unit, size: tuple[int, int], sums: list[str]) -> list[str]:
+    def _products(
+        self, code: Code, x: str, g: str, unit: ResultVector, size: tuple[int, int], sums: list[str]
+    ) -> list[str]:
         """Add the products of one vector of places, for a tile of pairs of channels and a row of the window."""
         columns, dtype, sums = self.columns, self.dtype, list(sums)
         lanes = Lanes(code, columns.width)
@@ -362,27 +374,27 @@ class Correlation:
 # ---------------------------------------------------------------- the table
 
 
-def _conv(frame: Any, node: Node, op: Any) -> str:
+def _conv(emitter: GraphEmitter, node: Node, op: Any) -> str:
     x, w = node.inputs
-    target = frame.place(node)
+    target = emitter.place(node)
     p = problem(op, x.shape, w.shape, node.shape, node.spec.dtype)
-    Gathering(frame, p, True).write(frame.value(x), frame.value(w), target)
+    Gathering(emitter, p, True).write(emitter.value(x), emitter.value(w), target)
     return target
 
 
-def _conv_input(frame: Any, node: Node, op: Any) -> str:
+def _conv_input(emitter: GraphEmitter, node: Node, op: Any) -> str:
     g, w = node.inputs
-    target = frame.place(node)
+    target = emitter.place(node)
     p = problem(op, node.shape, w.shape, g.shape, node.spec.dtype)
-    Gathering(frame, p, False).write(frame.value(g), frame.value(w), target)
+    Gathering(emitter, p, False).write(emitter.value(g), emitter.value(w), target)
     return target
 
 
-def _conv_filter(frame: Any, node: Node, op: Any) -> str:
+def _conv_filter(emitter: GraphEmitter, node: Node, op: Any) -> str:
     x, g = node.inputs
-    target = frame.place(node)
+    target = emitter.place(node)
     p = problem(op, x.shape, node.shape, g.shape, node.spec.dtype)
-    Correlation(frame, p).write(frame.value(x), frame.value(g), target)
+    Correlation(emitter, p).write(emitter.value(x), emitter.value(g), target)
     return target
 
 
@@ -395,5 +407,8 @@ def _fits(node: Node) -> bool:
     return same and some and op.rank <= 3 and filters.shape[-1] <= WIDEST
 
 
-WRITERS: dict[type, Any] = {Conv: _conv, ConvInput: _conv_input, ConvFilter: _conv_filter}
-TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _fits)
+KERNELS = {
+    Conv: KernelRule(_conv, _fits),
+    ConvInput: KernelRule(_conv_input, _fits),
+    ConvFilter: KernelRule(_conv_filter, _fits),
+}

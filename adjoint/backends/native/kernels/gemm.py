@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.kernels.gemm_blocking import Layout, Product, layout
 from adjoint.backends.native.kernels.gemm_packing import Packing, Place, Terms
@@ -39,7 +40,7 @@ Keep = Callable[[Any, int], tuple[str, bool]]
 
 
 @dataclass(frozen=True)
-class Epilogue:
+class GemmEpilogue:
     """Makes something of finished vectors, and stores it.
 
     It is given what is captured: addresses, and numbers with their dtypes. Those captured arrays that are `near`, each with
@@ -52,16 +53,16 @@ class Epilogue:
 
 
 def emit_gemm(
-    frame: Any,
+    emitter: GraphEmitter,
     wanted: Product,
     a: str,
     b: str,
     c: str | None,
     *,
-    epilogue: Epilogue | None = None,
+    epilogue: GemmEpilogue | None = None,
     again: Keep | None = None,
 ) -> None:
-    """Write a product into the code of a frame: a function of its own, and its call.
+    """Write a product into the code of a emitter: a function of its own, and its call.
 
     The epilogue is given every row of a tile when it is finished; without C, nothing else has the sums. `again` is there
     when other products have the same B: it keeps what is made of it once.
@@ -69,46 +70,48 @@ def emit_gemm(
     p = wanted.simplified()
     if epilogue is None and p.n == 1 and p.m > 1:
         p, a, b, again = p.flipped(), b, a, None
-    shared = frame.shared
+    shared = emitter.shared
     plan = layout(p, shared.bits, again is not None)
     if c is None and plan.deep < p.k:
-        c = frame.scratch(prod(p.batch) * p.m * p.n * p.dtype.itemsize)
+        c = emitter.scratch(prod(p.batch) * p.m * p.n * p.dtype.itemsize)
     function = GemmFunction(shared.module, p, plan, epilogue, c is not None)
     values: list[tuple[str, np.dtype | None]] = [(a, None), (b, None), (c or "null", None)]
     calls = [*function.calls, function.multiply()]
     if plan.left == "ahead":
-        values.append((frame.scratch(plan.copied_rows(p) * p.dtype.itemsize), None))
+        values.append((emitter.scratch(plan.copied_rows(p) * p.dtype.itemsize), None))
     if plan.right == "ahead":
-        place, there = _copied(frame, p, plan, again)
+        place, there = _copied(emitter, p, plan, again)
         values.append((place, None))
         if there:
             calls.remove(function.columns)
     values += epilogue.captured if epilogue else ()
-    _call(frame, values, calls)
+    _call(emitter, values, calls)
 
 
-def pack_ahead(frame: Any, wanted: Product, b: str, again: Keep) -> None:
+def pack_ahead(emitter: GraphEmitter, wanted: Product, b: str, again: Keep) -> None:
     """Pack B for products that follow, if they want it so."""
     p = wanted.simplified()
-    plan = layout(p, frame.shared.bits, True)
+    plan = layout(p, emitter.shared.bits, True)
     if plan.right == "ahead" and p.n > 1:
-        place, there = _copied(frame, p, plan, again)
+        place, there = _copied(emitter, p, plan, again)
         values: list[tuple[str, np.dtype | None]] = [("null", None)] * (4 if plan.left == "ahead" else 3)
         values[1] = (b, None)
         if not there:
-            _call(frame, [*values, (place, None)], [GemmFunction(frame.shared.module, p, plan, None, True).columns])
+            _call(emitter, [*values, (place, None)], [GemmFunction(emitter.shared.module, p, plan, None, True).columns])
 
 
-def _copied(frame: Any, p: Product, plan: Layout, again: Keep | None) -> tuple[str, bool]:
+def _copied(emitter: GraphEmitter, p: Product, plan: Layout, again: Keep | None) -> tuple[str, bool]:
     """Memory for B packed ahead, and whether it is there already."""
     size = plan.copied_columns(p) * p.dtype.itemsize
-    return (frame.scratch(size), False) if again is None else again((plan.line, plan.deep), size)
+    return (emitter.scratch(size), False) if again is None else again((plan.line, plan.deep), size)
 
 
-def _call(frame: Any, values: Sequence[tuple[str, np.dtype | None]], calls: Iterable[tuple[str, int]]) -> None:
+def _call(
+    emitter: GraphEmitter, values: Sequence[tuple[str, np.dtype | None]], calls: Iterable[tuple[str, int]]
+) -> None:
     """Call functions with a context of addresses and numbers."""
-    shared, code = frame.shared, frame.code
-    context = shared.alloca(f"[{len(values)} x i64]")
+    shared, code = emitter.shared, emitter.code
+    context = shared.slots.alloca(f"[{len(values)} x i64]")
     for k, (value, dtype) in enumerate(values):
         address = code.put(f"getelementptr i64, ptr {context}, i64 {k}")
         if dtype is None:
@@ -125,7 +128,7 @@ class GemmFunction(Packing):
     What it is given: A, B, C, where A and B are packed ahead if they are, and what is captured.
     """
 
-    def __init__(self, module: Module, p: Product, plan: Layout, epilogue: Epilogue | None, stored: bool) -> None:
+    def __init__(self, module: Module, p: Product, plan: Layout, epilogue: GemmEpilogue | None, stored: bool) -> None:
         super().__init__(p, plan)
         self.module, self.epilogue = module, epilogue
         self.stored = stored  # whether there is a C
@@ -303,7 +306,7 @@ class GemmFunction(Packing):
         self.asked = max(self.asked, asks.size)
         return asks
 
-    def _finish(self, epilogue: Epilogue, tile: Factor, terms: Terms, place: Place) -> None:
+    def _finish(self, epilogue: GemmEpilogue, tile: Factor, terms: Terms, place: Place) -> None:
         """The epilogue of a tile, if these are its last terms."""
         p, code = self.p, self.code
         after = ""

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernels import gemm, matmul_epilogue
-from adjoint.graph.node import Graph, Node
-from adjoint.ops.contract import MatMul
-from adjoint.ops.movement import Transpose
+from adjoint.backends.native.plan import matmul_operands
+from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
+from adjoint.backends.native.plan.matmul_operands import operand
+from adjoint.graph.node import Node
 
 SEVERAL = 3  # products with the same right factor for which it is packed once
-
-
-def operand(node: Node) -> tuple[Node, bool]:
-    """The matrix in memory, and whether it is used transposed."""
-    op = node.op
-    if isinstance(op, Transpose) and len(op.perm) >= 2:
-        n = len(op.perm)
-        if op.perm == (*range(n - 2), n - 1, n - 2):
-            return node.inputs[0], True
-    return node, False
 
 
 def fits(node: Node) -> bool:
@@ -37,7 +29,7 @@ def _product(node: Node) -> gemm.Product:
     """The sizes and strides of a matrix product."""
     left, right = node.inputs
     m, k = (left.shape[-2] if left.ndim > 1 else 1), left.shape[-1]
-    n = matmul_epilogue.columns(node)
+    n = matmul_operands.columns(node)
     lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
 
     def steps(factor: Node, size: int) -> tuple[int, ...]:
@@ -49,61 +41,53 @@ def _product(node: Node) -> gemm.Product:
     return gemm.Product(node.spec.dtype, m, n, k, a, b, lead, steps(left, m * k), steps(right, k * n))
 
 
-def write(frame: Any, node: Node, op: Any) -> str:
+def write_matmul(emitter: GraphEmitter, node: Node, op: Any) -> str:
     dtype = node.spec.dtype
-    target = frame.place(node) if node.shape else frame.scratch(dtype.itemsize)
-    a, b = (frame.value(operand(i)[0]) for i in node.inputs)
-    gemm.emit_gemm(frame, _product(node), a, b, target, again=_again(frame, node))
-    return target if node.shape else frame.code.load(target, dtype)
+    target = emitter.place(node) if node.shape else emitter.scratch(dtype.itemsize)
+    a, b = (emitter.value(operand(i)[0]) for i in node.inputs)
+    gemm.emit_gemm(emitter, _product(node), a, b, target, again=_kept_copies(emitter, node))
+    return target if node.shape else emitter.code.load(target, dtype)
 
 
-def write_fused(frame: Any, unit: matmul_epilogue.Fused) -> None:
+def write_fused(emitter: GraphEmitter, unit: FusedMatMul) -> None:
     """Write a product and what is made of it."""
     for root in unit.roots:
-        frame.values[root] = frame.place(root)
-    a, b = (frame.value(operand(i)[0]) for i in unit.node.inputs)
+        emitter.values[root] = emitter.place(root)
+    a, b = (emitter.value(operand(i)[0]) for i in unit.node.inputs)
     gemm.emit_gemm(
-        frame,
+        emitter,
         _product(unit.node),
         a,
         b,
-        matmul_epilogue.sums_place(frame, unit),
-        epilogue=matmul_epilogue.written(frame, unit),
-        again=_again(frame, unit.node),
+        matmul_epilogue.sums_place(emitter, unit),
+        epilogue=matmul_epilogue.written(emitter, unit),
+        again=_kept_copies(emitter, unit.node),
     )
 
 
-def _again(frame: Any, node: Node) -> gemm.Keep | None:
+def _kept_copies(emitter: GraphEmitter, node: Node) -> gemm.Keep | None:
     """Memory for what is made of the right factor, if several products have the same one."""
-    factor, turned = operand(node.inputs[1])
-    often = frame.factors[factor, turned] >= SEVERAL or frame.value(factor) in frame.shared.packed
+    factor, transposed = operand(node.inputs[1])
+    often = emitter.factors[factor, transposed] >= SEVERAL or emitter.value(factor) in emitter.shared.packed
     if factor.ndim != 2 or not often:
         return None
-    return lambda form, size: frame.kept(factor, (factor.shape, turned, form), size)
+    return lambda form, size: emitter.kept(factor, (factor.shape, transposed, form), size)
 
 
-def pack_for_rounds(frame: Any, node: Node) -> set[str]:
-    """Pack what is a factor in every round of a loop, before it; gives the addresses of what was packed."""
-    body = node.op.body
-    constants = node.op.parts(node.inputs)[2]
-    outer = dict(zip(body.params[len(body.params) - len(constants) :], constants, strict=True))
-    packed: set[str] = set()
-    for n in body.nodes:
-        if isinstance(n.op, MatMul) and (factor := operand(n.inputs[1]))[0] in outer and factor[0].ndim == 2:
-            given = outer[factor[0]]
-            packed.add(frame.value(given))
-            gemm.pack_ahead(frame, _product(n), frame.value(given), partial(_keep, frame, given, factor[1]))
-    return packed
+def prepare(emitter: GraphEmitter, node: Node, outer: Mapping[Node, Node]) -> str | None:
+    """Pack what is a factor in every iteration of a loop, before it; gives the address of the factor, None if it is none."""
+    factor, transposed = operand(node.inputs[1])
+    if factor not in outer or factor.ndim != 2:
+        return None
+    given = outer[factor]
+    address = emitter.value(given)
+    gemm.pack_ahead(emitter, _product(node), address, partial(_keep, emitter, given, transposed))
+    return address
 
 
-def _keep(frame: Any, factor: Node, turned: bool, form: Any, size: int) -> tuple[str, bool]:
-    """Memory for what is made of a factor, which the rounds of a loop will find by its address."""
-    key = (factor.shape, turned, form)
-    place, there = frame.kept(factor, key, size)
-    frame.shared.packed.setdefault(frame.value(factor), {})[key] = place
+def _keep(emitter: GraphEmitter, factor: Node, transposed: bool, form: Any, size: int) -> tuple[str, bool]:
+    """Memory for what is made of a factor, which the iterations of a loop will find by its address."""
+    key = (factor.shape, transposed, form)
+    place, there = emitter.kept(factor, key, size)
+    emitter.shared.packed.setdefault(emitter.value(factor), {})[key] = place
     return place, there
-
-
-def factors(graph: Graph) -> Counter[tuple[Node, bool]]:
-    """How many products have each right factor, as it is or transposed."""
-    return Counter(operand(n.inputs[1]) for n in graph.nodes if isinstance(n.op, MatMul))

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes, extremum
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, put
@@ -88,7 +89,7 @@ def geometry(op: Pool, shape: tuple[int, ...]) -> Geometry:
 # ---------------------------------------------------------------- vectors along a row of windows
 
 
-class Row:
+class WindowRow:
     """A vector of neighbouring windows, the first `valid` lanes of it in use: their elements in a plane."""
 
     def __init__(self, code: Code, shape: Geometry, rounds: Sequence[Any], width: int, valid: int) -> None:
@@ -201,17 +202,19 @@ def widths(count: int, most: int, overlapping: bool, masked: bool) -> Iterator[t
             return
 
 
-def each_row(code: Code, shape: Geometry, bits: int, size: int, overlapping: bool, body: Callable[[Row], None]) -> None:
+def each_row(
+    code: Code, shape: Geometry, bits: int, size: int, overlapping: bool, body: Callable[[WindowRow], None]
+) -> None:
     """Write the code for all windows of a plane; `size` is that of the largest element in bytes."""
     most = max(bits // 8 // size, 1)
 
     def row(at: list[Any], values: list[str]) -> list[str]:
         for first, end, wide, valid in widths(shape.count[2], most, overlapping, bits > 128):
             if end <= first + wide:
-                body(Row(code, shape, (*at, first), wide, valid))
+                body(WindowRow(code, shape, (*at, first), wide, valid))
             else:
                 with code.loop(first, end, wide) as turn:
-                    body(Row(code, shape, (*at, turn.i), wide, valid))
+                    body(WindowRow(code, shape, (*at, turn.i), wide, valid))
         return []
 
     nested(code, [(0, n) for n in shape.count[:2]], [], row)
@@ -236,13 +239,13 @@ def each_padded_row(code: Code, shape: Geometry, body: Callable[[Any, Any], None
     nested(code, [(0, n) for n in shape.space[:2]], [], row)
 
 
-def planes(frame: Any, shape: Geometry, x: str, dtype: np.dtype, value: Any) -> str:
+def planes(emitter: GraphEmitter, shape: Geometry, x: str, dtype: np.dtype, value: Any) -> str:
     """The planes with `value` around them."""
     if shape.padded == shape.space:
         return x
     size = prod(shape.padded)
-    larger = frame.scratch(shape.planes * size * dtype.itemsize)
-    with region(frame, shape.planes, size / 4, (x, larger)) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
+    larger = emitter.scratch(shape.planes * size * dtype.itemsize)
+    with region(emitter, shape.planes, size / 4, (x, larger)) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
         code = chunk.code
         source = code.element(chunk.pointers[0], code.mul(turn.i, prod(shape.space)), dtype)
         target = code.element(chunk.pointers[1], code.mul(turn.i, size), dtype)
@@ -256,11 +259,11 @@ def planes(frame: Any, shape: Geometry, x: str, dtype: np.dtype, value: Any) -> 
     return larger
 
 
-def cut_out(frame: Any, shape: Geometry, larger: str, result: str, dtype: np.dtype) -> None:
+def cut_out(emitter: GraphEmitter, shape: Geometry, larger: str, result: str, dtype: np.dtype) -> None:
     """The planes without what is around them."""
     size = prod(shape.padded)
     with (
-        region(frame, shape.planes, size / 4, (larger, result)) as chunk,
+        region(emitter, shape.planes, size / 4, (larger, result)) as chunk,
         chunk.code.loop(chunk.low, chunk.high) as turn,
     ):
         code = chunk.code

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.core.spec import int64
@@ -28,9 +29,9 @@ class Chunk:
 
 
 @contextmanager
-def region(frame: Any, items: int, work: float, pointers: Sequence[str]) -> Iterator[Chunk]:
+def region(emitter: GraphEmitter, items: int, work: float, pointers: Sequence[str]) -> Iterator[Chunk]:
     """Write a function for `items` items of `work` instructions each, and call it for chunks that depend on these alone."""
-    shared, outer = frame.shared, frame.code
+    shared, outer = emitter.shared, emitter.code
     wanted = max(min(int(items * work / WORK), items, CHUNKS), 1)
     per = -(-items // wanted)
     chunks = -(-items // per)
@@ -46,7 +47,7 @@ def region(frame: Any, items: int, work: float, pointers: Sequence[str]) -> Iter
             high = Lanes(code, 1).intrinsic("smin", int64, high, str(items))
     yield Chunk(code, inside, low, high)
     name = shared.module.function("windows", "ptr noalias %ctx, i64 %chunk", code.lines)
-    context = shared.alloca(f"[{len(pointers)} x ptr]")
+    context = shared.slots.alloca(f"[{len(pointers)} x ptr]")
     for k, pointer in enumerate(pointers):
         outer.do(f"store ptr {pointer}, ptr {outer.put(f'getelementptr ptr, ptr {context}, i64 {k}')}")
     shared.call(name, context, chunks)
@@ -220,13 +221,15 @@ def transposed(code: Code, rows: list[str], dtype: np.dtype) -> list[str]:
     return rows
 
 
-def transpose(frame: Any, source: str, target: str, blocks: int, rows: int, columns: int, dtype: np.dtype) -> None:
+def transpose(
+    emitter: GraphEmitter, source: str, target: str, blocks: int, rows: int, columns: int, dtype: np.dtype
+) -> None:
     """For each block, (rows, columns) in memory becomes (columns, rows). One of the two is the number of lanes."""
     wide = min(rows, columns)
     per = 16  # squares of an item
     long = max(rows, columns)
     items = -(-long // (per * wide))
-    with region(frame, blocks * items, per * wide * 4, (source, target)) as chunk:
+    with region(emitter, blocks * items, per * wide * 4, (source, target)) as chunk:
         code = chunk.code
         with code.loop(chunk.low, chunk.high) as turn:
             block, item = unravel(code, turn.i, (blocks, items))

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
-from adjoint.backends.native.kernels.pooling_geometry import Row, Tap, cut_out, each_row, geometry, planes
+from adjoint.backends.native.kernel_registry import KernelRule
+from adjoint.backends.native.kernels.pooling_geometry import Tap, WindowRow, cut_out, each_row, geometry, planes
 from adjoint.backends.native.kernels.window_loops import linear, region, shuffle
 from adjoint.core.spec import int64
 from adjoint.graph.node import Node
@@ -37,19 +39,19 @@ def _gathering(
 ) -> Any:
     """A writer for an op with a result (or, with `channels`, a result for each tap) for each window."""
 
-    def write(frame: Any, node: Node, op: Any) -> str:
+    def write(emitter: GraphEmitter, node: Node, op: Any) -> str:
         shape = geometry(op, node.inputs[-1].shape)
         dtypes = [i.spec.dtype for i in node.inputs]
-        target = frame.place(node)
+        target = emitter.place(node)
         sources = [
-            planes(frame, shape, frame.value(i), i.spec.dtype, around(i.spec.dtype) if i is node.inputs[-1] else 0)
+            planes(emitter, shape, emitter.value(i), i.spec.dtype, around(i.spec.dtype) if i is node.inputs[-1] else 0)
             for i in node.inputs
         ]
         size = prod(shape.count) * (prod(shape.window) if channels else 1)
         work = prod(shape.count) * prod(shape.window) / 4
-        bits = 8 if scalar else frame.shared.bits
+        bits = 8 if scalar else emitter.shared.bits
         widest = max(d.itemsize for d in (*dtypes, node.spec.dtype))
-        with region(frame, shape.planes, work, (*sources, target)) as chunk:
+        with region(emitter, shape.planes, work, (*sources, target)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as turn:
                 *pointers, result = chunk.pointers
@@ -64,12 +66,12 @@ def _gathering(
     return write
 
 
-def _max(row: Row, node: Node, planes: list[str], result: str) -> None:
+def _max(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
     dtype = node.spec.dtype
     row.write(row.largest(planes[0], dtype), row.place(result, dtype), dtype)
 
 
-def _sum(row: Row, node: Node, planes: list[str], result: str) -> None:
+def _sum(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
     dtype = node.spec.dtype
     word = "fadd" if dtype.kind == "f" else "add"
 
@@ -80,7 +82,7 @@ def _sum(row: Row, node: Node, planes: list[str], result: str) -> None:
     row.write(total, row.place(result, dtype), dtype)
 
 
-def _push(row: Row, node: Node, planes: list[str], result: str) -> None:
+def _push(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
     (t, x), dtype, lanes = planes, node.spec.dtype, row.lanes
     best = row.largest(x, dtype)
     kind, zero = lanes.type(dtype), lanes.number(0, dtype)
@@ -94,7 +96,7 @@ def _push(row: Row, node: Node, planes: list[str], result: str) -> None:
     row.write(mean, row.place(result, dtype), dtype)
 
 
-def _index(row: Row, node: Node, planes: list[str], result: str) -> None:
+def _index(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
     """Scalar: the first largest element, and where it stands without the padding."""
     code, shape, lanes, dtype = row.code, row.shape, row.lanes, node.inputs[0].spec.dtype
 
@@ -127,7 +129,7 @@ def _index(row: Row, node: Node, planes: list[str], result: str) -> None:
     code.store(row.fold(first, step)[1], row.place(result, int64), int64)
 
 
-def _unfold(row: Row, node: Node, planes: list[str], result: str) -> None:
+def _unfold(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
     dtype = node.spec.dtype
 
     def step(tap: Tap, values: list[str]) -> list[str]:
@@ -144,20 +146,20 @@ def _unfold(row: Row, node: Node, planes: list[str], result: str) -> None:
 def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = False) -> Any:
     """A writer for an op that lays a value for each tap of each window back where the tap was, and adds them up."""
 
-    def write(frame: Any, node: Node, op: Any) -> str:
+    def write(emitter: GraphEmitter, node: Node, op: Any) -> str:
         dtype = node.spec.dtype
         shape = geometry(op, node.shape)
         size = prod(shape.count) * (prod(shape.window) if channels else 1)
-        sources = [frame.value(node.inputs[0])]
+        sources = [emitter.value(node.inputs[0])]
         sizes = [size, prod(shape.padded)]
         if len(node.inputs) > 1:
             x = node.inputs[1]
-            sources.append(planes(frame, shape, frame.value(x), x.spec.dtype, lowest(x.spec.dtype)))
-        target = frame.place(node)
+            sources.append(planes(emitter, shape, emitter.value(x), x.spec.dtype, lowest(x.spec.dtype)))
+        target = emitter.place(node)
         whole = shape.padded == shape.space
-        larger = target if whole else frame.scratch(shape.planes * prod(shape.padded) * dtype.itemsize)
+        larger = target if whole else emitter.scratch(shape.planes * prod(shape.padded) * dtype.itemsize)
         work = prod(shape.count) * prod(shape.window) / 2
-        with region(frame, shape.planes, work, (*sources, larger)) as chunk:
+        with region(emitter, shape.planes, work, (*sources, larger)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as turn:
                 *pointers, result = chunk.pointers
@@ -169,18 +171,18 @@ def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = Fals
                 if not shape.covering:
                     code.zero(result, prod(shape.padded) * dtype.itemsize)
 
-                def body(row: Row) -> None:
+                def body(row: WindowRow) -> None:
                     _lay_back(row, part(row, node, inside), result, dtype)
 
-                each_row(code, shape, frame.shared.bits, dtype.itemsize, shape.apart, body)
+                each_row(code, shape, emitter.shared.bits, dtype.itemsize, shape.apart, body)
         if not whole:
-            cut_out(frame, shape, larger, target, dtype)
+            cut_out(emitter, shape, larger, target, dtype)
         return target
 
     return write
 
 
-def _lay_back(row: Row, part: Callable[[Tap], str], result: str, dtype: np.dtype) -> None:
+def _lay_back(row: WindowRow, part: Callable[[Tap], str], result: str, dtype: np.dtype) -> None:
     """Put the parts of a vector of windows where they belong."""
     code, shape, width = row.code, row.shape, row.width
     window, stride = shape.window[2], shape.stride[2]
@@ -233,7 +235,7 @@ def _widened(code: Code, value: str, dtype: np.dtype, width: int, places: list[i
     return code.put(f"shufflevector {kind} {value}, {kind} poison, <{len(places)} x i32> <{chosen}>")
 
 
-def _shares(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+def _shares(row: WindowRow, node: Node, planes: list[str]) -> Callable[[Tap], str]:
     (g, x), dtype, lanes = planes, node.spec.dtype, row.lanes
     best = row.largest(x, dtype)
     count = row.peaks(x, best, dtype, dtype)
@@ -241,12 +243,12 @@ def _shares(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
     return lambda tap: lanes.select(row.is_peak(x, tap, best, dtype), share, lanes.number(0, dtype), dtype)
 
 
-def _same(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+def _same(row: WindowRow, node: Node, planes: list[str]) -> Callable[[Tap], str]:
     value = row.windows(planes[0], node.spec.dtype)
     return lambda tap: value
 
 
-def _own(row: Row, node: Node, planes: list[str]) -> Callable[[Tap], str]:
+def _own(row: WindowRow, node: Node, planes: list[str]) -> Callable[[Tap], str]:
     return lambda tap: row.windows(planes[0], node.spec.dtype, row.channel(tap))
 
 
@@ -267,7 +269,7 @@ def _fits(node: Node) -> bool:
     return same and specs[0].dtype.kind in kinds and some and op.rank <= 3
 
 
-WRITERS: dict[type, Any] = {
+_WRITERS: dict[type, Any] = {
     MaxPool: _gathering(_max, lowest),
     MaxPoolPush: _gathering(_push, lowest),
     MaxPoolIndex: _gathering(_index, lowest, scalar=True),
@@ -277,4 +279,4 @@ WRITERS: dict[type, Any] = {
     SumPoolPull: _scattering(_same),
     Fold: _scattering(_own, channels=True),
 }
-TESTS: dict[type, Callable[[Node], bool]] = dict.fromkeys(WRITERS, _fits)
+KERNELS = {card: KernelRule(write, _fits) for card, write in _WRITERS.items()}

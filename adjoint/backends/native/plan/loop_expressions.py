@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.emit.lanes import can_lower
-from adjoint.backends.native.rewrite.insert_slice import Place
+from adjoint.backends.native.node_facts import is_view, uniform
+from adjoint.backends.native.rewrite.insert_slice import is_insertion
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.slicing import Flip, GetItem, written_out
+from adjoint.ops.slicing import Flip, written_out
 
 #: A coordinate: a constant, and a factor for each index of the nest.
 Affine = tuple[int, tuple[int, ...]]
@@ -41,7 +41,7 @@ class Scalar:
 
 
 @dataclass(frozen=True, eq=False)
-class Number:
+class Immediate:
     """A number known now."""
 
     value: Any
@@ -67,7 +67,7 @@ class Choice:
     outside: Any
 
 
-Expr = Load | Scalar | Number | Apply | Choice
+Expr = Load | Scalar | Immediate | Apply | Choice
 
 
 def below(e: Expr) -> tuple[Expr, ...]:
@@ -88,44 +88,7 @@ def within(expressions: Iterable[Expr]) -> Iterator[Expr]:
             stack += below(e)
 
 
-def is_point(node: Node) -> bool:
-    """Whether a node can be computed element by element."""
-    return can_lower(node)
-
-
-def is_view(node: Node) -> bool:
-    """Whether a node only says where its input is read."""
-    if isinstance(node.op, Reshape):
-        return _only_ones(node.inputs[0].shape, node.op.shape)
-    return isinstance(node.op, (BroadcastTo, Transpose, Flip, GetItem))
-
-
-def is_placed(node: Node) -> bool:
-    """Whether a node is a part put into an array, computed point by point."""
-    return isinstance(node.op, Place)
-
-
-def _only_ones(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether two shapes differ in axes of size one alone."""
-    return [n for n in old if n != 1] == [n for n in new if n != 1]
-
-
-def uniform(node: Node) -> Any:
-    """The number that fills a constant, as a NumPy scalar; None if there are several."""
-    if not isinstance(node.op, Const):
-        return None
-    value = np.asarray(node.op.value)
-    if value.size and (value.size == 1 or (value.size <= 1 << 20 and _all_equal(value))):
-        return value.flat[0]
-    return None
-
-
-def _all_equal(value: np.ndarray) -> bool:
-    flat = value.reshape(-1)
-    return flat.tobytes() == flat[:1].tobytes() * flat.size
-
-
-class Writer:
+class ExpressionWriter:
     """Writes nodes as expressions over a space of indices. `in_memory` says which are leaves."""
 
     def __init__(self, space: Sequence[int], in_memory: Callable[[Node], bool]) -> None:
@@ -149,12 +112,12 @@ class Writer:
     def _written(self, node: Node, coords: tuple[Affine, ...]) -> Expr:
         value = uniform(node)
         if value is not None:
-            return Number(value, node.spec.dtype)
+            return Immediate(value, node.spec.dtype)
         if self.in_memory(node):
             return self._load(node, coords)
         if is_view(node):
             return self.expression(node.inputs[0], moved(node, coords, len(self.space)))
-        if is_placed(node):
+        if is_insertion(node):
             return self._choice(node, coords)
         rank = len(self.space)
         args = tuple([self.expression(i, broadcast_coords(coords, i.shape, rank)) for i in node.inputs])

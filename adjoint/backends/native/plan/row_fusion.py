@@ -1,25 +1,26 @@
-"""Bands: nests that follow one another row by row, such as the passes of a softmax or a layer norm, run in one loop over rows."""
+"""Row fusion: nests that follow one another row by row, such as the passes of a softmax or a layer norm, share one loop over rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
 
+from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Load
-from adjoint.backends.native.plan.units import Nest, Unit, cuts, same_memory
+from adjoint.backends.native.plan.units import Nest, Unit, cuts
 from adjoint.graph.node import Node
 
 LEAST_ROWS, LEAST_ROW, LARGEST_ROW = 4, 16, 16384
-SHORT = 4  # the work in short rows is at most the whole over this
+SHORT = 4  # the work in short rows is at most all work over this
 
 
-def banded(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
-    """The units in groups: a band of nests with the number of axes they share, anything else alone with 0."""
+def row_fused(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
+    """The units in groups: row-fused nests with the number of axes they share, anything else alone with 0."""
     found: list[tuple[list[Unit], int]] = []
     k = 0
     while k < len(units):
-        group, lead = _band(_nests_from(units, k))
+        group, lead = _fused(_nests_from(units, k))
         if len(group) < 2:
             found.append(([units[k]], 0))
             k += 1
@@ -38,14 +39,14 @@ def _nests_from(units: Sequence[Unit], k: int) -> list[Nest]:
     return run
 
 
-def _band(run: Sequence[Nest]) -> tuple[Sequence[Nest], int]:
-    """The longest beginning of a run that is a band, and how many axes it shares."""
+def _fused(run: Sequence[Nest]) -> tuple[Sequence[Nest], int]:
+    """The longest beginning of a run that can be fused, and how many axes it shares."""
     best: tuple[Sequence[Nest], int] = (run[:1], 0)
     for end in range(2, len(run) + 1):
         lead = _shared(run[:end])
         if not lead:
             break
-        if _is_band(run[:end], lead):
+        if _can_fuse(run[:end], lead):
             best = run[:end], lead
     return best
 
@@ -63,13 +64,13 @@ def _shared(nests: Sequence[Nest]) -> int:
     return count
 
 
-def _is_band(nests: Sequence[Nest], lead: int) -> bool:
+def _can_fuse(nests: Sequence[Nest], lead: int) -> bool:
     """Whether each row needs only what other nests make of the same row, and rows are of a good size."""
     rows = prod(nests[0].space[:lead])
     lengths = [prod(n.space[lead:]) for n in nests]
     if rows < LEAST_ROWS or not LEAST_ROW <= max(lengths) <= LARGEST_ROW:
         return False
-    work = [n * len(nest.parts()[1]) for n, nest in zip(lengths, nests, strict=True)]
+    work = [n * len(nest.nodes()[1]) for n, nest in zip(lengths, nests, strict=True)]
     if sum(w for w, n in zip(work, lengths, strict=True) if n < LEAST_ROW) * SHORT > sum(work):
         return False  # too much would be computed in vectors that are not full
     made: set[Node] = set()

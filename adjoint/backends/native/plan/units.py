@@ -11,27 +11,17 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from adjoint.backends.native.emit.llvm_ir import is_known
-from adjoint.backends.native.plan.loop_expressions import (
-    Apply,
-    Choice,
-    Expr,
-    Load,
-    Scalar,
-    Writer,
-    is_placed,
-    is_point,
-    is_view,
-    within,
-)
-from adjoint.backends.native.rewrite.insert_slice import MOST, pieces
+from adjoint.backends.native.dtypes import is_known
+from adjoint.backends.native.kernel_registry import has_kernel, reads
+from adjoint.backends.native.node_facts import is_elementwise, is_reduction, is_view, same_memory
+from adjoint.backends.native.plan.loop_expressions import Apply, Choice, Expr, ExpressionWriter, Load, Scalar, within
+from adjoint.backends.native.rewrite.insert_slice import MAX_PIECES, is_insertion, pieces
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import updates_last
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.ops.movement import Reshape
 
-FOLDS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
 WORTH = 6  # steps that are better stored than computed twice
 DEEPEST = 100  # ops in a row that one expression may hold
 
@@ -43,11 +33,11 @@ class Nest:
         self.space = space
         self.roots: dict[Node, Expr] = {}  # stored element by element, or reduced
         self.inside: set[Node] = set()  # nodes that it stores: taken as they are computed, not read again
-        self.writer = Writer(space, lambda n: n not in self.inside and in_memory(n))
+        self.writer = ExpressionWriter(space, lambda n: n not in self.inside and in_memory(n))
 
-    def parts(self) -> tuple[dict[Node, None], dict[Node, None]]:
+    def nodes(self) -> tuple[dict[Node, None], dict[Node, None]]:
         """The nodes it reads, and the ops it computes."""
-        return parts_of(self.roots.values())
+        return nodes_of(self.roots.values())
 
 
 @dataclass(eq=False)
@@ -67,55 +57,39 @@ class Register:
 Unit = Nest | Kernel | Register
 
 
-def same_memory(node: Node) -> Node:
-    """The node whose memory holds this one: a reshape of something in memory is the same bytes."""
-    while isinstance(node.op, Reshape) and node.shape and node.inputs[0].shape:
-        node = node.inputs[0]
-    return node
-
-
-def has_code(node: Node, kernels: Any) -> bool:
+def has_code(node: Node) -> bool:
     """Whether a node can be compiled."""
     if isinstance(node.op, (Param, Const, Pick)):
         return isinstance(node.op, Pick) or is_known(node.spec.dtype)
     if not isinstance(node.op, Control) and any(n < 0 for s in _specs(node) for n in s.shape):
         return False  # a size known at run time only
-    return is_point(node) or is_move(node) or is_reduction(node) or kernels.takes(node)
+    return is_elementwise(node) or is_movement(node) or is_reduction(node) or has_kernel(node)
 
 
 def _specs(node: Node) -> list[Spec]:
     return [*(node.spec if isinstance(node.spec, tuple) else [node.spec]), *(i.spec for i in node.inputs)]
 
 
-def is_move(node: Node) -> bool:
-    return (is_view(node) or is_placed(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
+def is_movement(node: Node) -> bool:
+    """Whether a node only moves elements."""
+    return (is_view(node) or is_insertion(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
 
 
-def is_reduction(node: Node) -> bool:
-    return (
-        node.op.reduction in FOLDS
-        and is_known(node.spec.dtype)
-        and is_known(node.inputs[0].spec.dtype)
-        and bool(node.op.axes)
-        and not node.op.keepdims
-        and not (node.op.reduction in ("max", "min") and 0 in [node.inputs[0].shape[a] for a in node.op.axes])
-    )
-
-
-def _is_computed(node: Node) -> bool:
+def is_in_nest(node: Node) -> bool:
     """Whether a nest can compute a node."""
-    return is_point(node) or is_view(node) or is_placed(node)
+    return is_elementwise(node) or is_view(node) or is_insertion(node)
 
 
 def is_kernel(node: Node) -> bool:
-    return not (isinstance(node.op, (Param, Const)) or is_point(node) or is_move(node) or is_reduction(node))
+    """Whether a node has a kernel of its own."""
+    return not (isinstance(node.op, (Param, Const)) or is_elementwise(node) or is_movement(node) or is_reduction(node))
 
 
 class Plan:
     """The units of a graph, in order, and which nodes are in memory."""
 
-    def __init__(self, graph: Graph, kernels: Any) -> None:
-        self.graph, self.kernels = graph, kernels
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
         self.stored: set[Node] = set()
         self.nodes = updates_last(graph)
         self._demand()
@@ -135,7 +109,7 @@ class Plan:
             self._need(node)
         for node in self.nodes:
             if is_kernel(node) and not isinstance(node.op, Pick):
-                for i in self.kernels.reads(node):
+                for i in reads(node):
                     self._need(i)
             elif isinstance(node.op, Reshape) and not is_view(node):
                 self._need(node.inputs[0])
@@ -152,8 +126,8 @@ class Plan:
         """Store what would split a nest into too many pieces."""
         split: dict[Node, int] = {}
         for node in self.nodes:
-            if _is_computed(node):
-                if pieces(node, split) > MOST:
+            if is_in_nest(node):
+                if pieces(node, split) > MAX_PIECES:
                     for i in node.inputs:
                         if split.pop(i, 1) > 1:
                             self._need(i)
@@ -205,7 +179,7 @@ class Plan:
                 continue
             if isinstance(node.op, Pick):
                 made[node] = made[node.inputs[0]]
-            elif is_reduction(node) or (node in self.stored and _is_computed(node) and node.shape):
+            elif is_reduction(node) or (node in self.stored and is_in_nest(node) and node.shape):
                 space = node.inputs[0].shape if is_reduction(node) else node.shape
                 made[node] = self._join(units, node, space, after[node], ready)
             elif is_kernel(node):
@@ -232,7 +206,7 @@ class Plan:
             added = {value} - nest.inside if value is node else set()
             nest.inside |= added
             root = nest.writer.at_each_point(value)
-            if ready(parts_of([root])[0]) < k and boxes([*nest.roots.values(), root], space) <= MOST:
+            if ready(nodes_of([root])[0]) < k and boxes([*nest.roots.values(), root], space) <= MAX_PIECES:
                 nest.roots[node] = root
                 return k
             nest.inside -= added
@@ -249,7 +223,7 @@ class Plan:
         spread: set[Node] = set()
         for nest in self.units:
             if isinstance(nest, Nest):
-                for node in nest.parts()[1]:
+                for node in nest.nodes()[1]:
                     if node.shape and node not in self.stored:
                         where[node] = where.get(node, 0) + 1
                         if node.op.expensive and prod(node.shape) * 4 < prod(nest.space):
@@ -270,16 +244,16 @@ class Plan:
         return cost
 
 
-def parts_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:
+def nodes_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:
     """The nodes that expressions read, and the ops they apply."""
-    reads: dict[Node, None] = {}
-    points: dict[Node, None] = {}
+    leaves: dict[Node, None] = {}
+    applied: dict[Node, None] = {}
     for e in within(expressions):
         if isinstance(e, (Load, Scalar)):
-            reads[e.leaf] = None
+            leaves[e.leaf] = None
         elif isinstance(e, Apply):
-            points[e.node] = None
-    return reads, points
+            applied[e.node] = None
+    return leaves, applied
 
 
 def cuts(expressions: Iterable[Expr]) -> dict[int, set[int]]:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.backends.native.rewrite.einsum_to_matmul import as_products
 from adjoint.backends.native.rewrite.merge_matmuls import flattened, multiplied_at_once, summed, together
 from adjoint.backends.native.rewrite.random_bits import bits_in_steps
-from adjoint.backends.native.rewrite.to_insert_slice import Placing
+from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.rewrite import rebuild
@@ -31,7 +31,7 @@ from adjoint.ops.transcendental import Softplus
 
 def canonical(graph: Graph) -> Graph:
     """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
-    return rebuild(rebuild(multiplied_at_once(rebuild(graph, _canonical)), together), Placing())
+    return rebuild(rebuild(multiplied_at_once(rebuild(graph, _canonical)), together), ToInsertSlice())
 
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:

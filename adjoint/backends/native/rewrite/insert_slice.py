@@ -1,4 +1,4 @@
-"""A part put into an array, as an op that a nest computes point by point."""
+"""The op InsertSlice: a slice of an array is another array. A loop nest computes it element by element."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any, ClassVar
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Node, Structural
 
-MOST = 12  # pieces that a nest may be split into
+MAX_PIECES = 12  # pieces that a nest may be split into
 
 
 @dataclass(frozen=True)
-class Place(Structural):
-    """x with v in its place from `begin` on; x may be one number, and `shape` is the result's."""
+class InsertSlice(Structural):
+    """x with v from `begin` on; x may be one number, and `shape` is the result's."""
 
     begin: tuple[int, ...]
     shape: tuple[int, ...]
@@ -31,13 +31,18 @@ class Place(Structural):
         return y
 
 
+def is_insertion(node: Node) -> bool:
+    """Whether a node is an array inserted into another one."""
+    return isinstance(node.op, InsertSlice)
+
+
 def pieces(node: Node, known: Mapping[Node, int]) -> int:
-    """Into how many boxes a nest falls that computes a node, given those of its inputs; beyond MOST it is not counted.
+    """Into how many boxes a nest falls that computes a node, given those of its inputs; beyond MAX_PIECES it is not counted.
 
     Counts are products along a graph: unbounded they would have more digits than there is time for.
     """
     count = prod([known.get(i, 1) for i in set(node.inputs)])
-    if isinstance(node.op, Place):
+    if is_insertion(node):
         ends = zip(node.op.begin, node.inputs[1].shape, node.shape, strict=True)
         count *= prod([1 + (b > 0) + (b + n < whole) for b, n, whole in ends])
-    return min(count, MOST + 1)
+    return min(count, MAX_PIECES + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
+from adjoint.backends.native.node_facts import transposed_matrix
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
@@ -18,7 +19,7 @@ from adjoint.ops.slicing import GetItem
 def flattened(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     """A stack of matrices times one matrix: the rows of all of them times it."""
     x, y = inputs
-    if x.ndim < 3 or y.ndim != 2 or _transposed(x) is not None or not prod(x.shape):
+    if x.ndim < 3 or y.ndim != 2 or transposed_matrix(x) is not None or not prod(x.shape):
         return None
     rows = builder.build(card(Reshape, (prod(x.shape[:-1]), x.shape[-1])), (x,))
     product = builder.build(card(MatMul), (rows, y))
@@ -31,19 +32,11 @@ def summed(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | Non
     if not (isinstance(node.op, Sum) and isinstance(z.op, MatMul) and z.ndim > 2) or node.op.keepdims:
         return None
     left, y = z.inputs
-    x = _transposed(left)
+    x = transposed_matrix(left)
     if node.op.axes != tuple(range(z.ndim - 2)) or x is None or x.shape[:-1] != y.shape[:-1] or not prod(y.shape):
         return None
     x, y = (builder.build(card(Reshape, (prod(v.shape[:-1]), v.shape[-1])), (v,)) for v in (x, y))
     return builder.build(card(MatMul), (builder.build(card(Transpose, (1, 0)), (x,)), y))
-
-
-def _transposed(node: Node) -> Node | None:
-    """What a node is the transpose of, by its last two axes."""
-    n = node.ndim
-    if isinstance(node.op, Transpose) and node.op.perm == (*range(n - 2), n - 1, n - 2):
-        return node.inputs[0]
-    return None
 
 
 def together(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
@@ -51,7 +44,9 @@ def together(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | N
     if not isinstance(node.op, Add) or any(i.spec != node.spec for i in inputs):
         return None
     pairs = [
-        (x, z.inputs[1]) for z in inputs if isinstance(z.op, MatMul) and (x := _transposed(z.inputs[0])) is not None
+        (x, z.inputs[1])
+        for z in inputs
+        if isinstance(z.op, MatMul) and (x := transposed_matrix(z.inputs[0])) is not None
     ]
     if len(pairs) < 2 or any(v.ndim != 2 for pair in pairs for v in pair):
         return None

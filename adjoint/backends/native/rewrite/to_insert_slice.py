@@ -1,7 +1,7 @@
-"""Parts put into arrays (slices set, padding, joining) become one op, `Place`.
+"""Slices that are set, padding, concatenation and stacking become one op, `InsertSlice`.
 
-Each point of the result is either inside the part or outside it. A nest splits its axes where that changes, so that nothing is
-asked at run time; what would split it too often stays a kernel of its own.
+Each element of the result is either inside the slice or outside it. A nest splits its axes where that changes, so that nothing
+is asked at run time; what would split it too often stays a kernel of its own.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
-from adjoint.backends.native.plan.loop_expressions import is_point, is_view, uniform
-from adjoint.backends.native.rewrite.insert_slice import MOST, Place, pieces
+from adjoint.backends.native.node_facts import is_elementwise, is_view, uniform
+from adjoint.backends.native.rewrite.insert_slice import MAX_PIECES, InsertSlice, is_insertion, pieces
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Node
 from adjoint.ops.card import card
@@ -22,7 +22,7 @@ from adjoint.ops.slicing import Pad, PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 
 
-class Placing:
+class ToInsertSlice:
     """The rule that rewrites a graph so: it knows how often each node splits a nest that computes it."""
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Placing:
 
     def __call__(self, builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
         found = self._rewritten(builder, node, inputs)
-        if found is None and (is_point(node) or is_view(node)):
+        if found is None and (is_elementwise(node) or is_view(node)):
             kept = builder.keep(node, node.op, inputs)
             self._pieces[kept] = pieces(kept, self._pieces)
         return found
@@ -57,22 +57,22 @@ class Placing:
         return self._put(builder, node, x, v, begin, size)
 
     def _is_computed(self, node: Node) -> bool:
-        """Whether an array is computed point by point, so that it need not be anywhere."""
-        return is_point(node) or isinstance(node.op, Place) or uniform(node) is not None
+        """Whether an array is computed element by element, so that it need not be in memory."""
+        return is_elementwise(node) or is_insertion(node) or uniform(node) is not None
 
     def _put(
         self, builder: Builder, node: Node, x: Node, v: Node, begin: tuple[int, ...], size: tuple[int, ...]
     ) -> Node | None:
         if not prod(size) or v.spec.dtype != node.spec.dtype or x.spec.dtype != node.spec.dtype:
             return None
-        found = builder.build(Place(begin, node.shape), (x, v))
+        found = builder.build(InsertSlice(begin, node.shape), (x, v))
         self._pieces[found] = pieces(found, self._pieces)
-        return found if self._pieces[found] <= MOST else None
+        return found if self._pieces[found] <= MAX_PIECES else None
 
     def _joined(self, builder: Builder, node: Node, inputs: tuple[Node, ...], axis: int, zero: Node) -> Node | None:
         """Parts side by side, each put into what the ones before have filled."""
         count = len(inputs) * prod([self._pieces.get(i, 1) for i in set(inputs)])
-        if count > MOST or any(i.spec.dtype != node.spec.dtype for i in inputs):
+        if count > MAX_PIECES or any(i.spec.dtype != node.spec.dtype for i in inputs):
             return None
         found, start = zero, 0
         for part in inputs:
@@ -82,7 +82,7 @@ class Placing:
             begin = tuple([start if k == axis else 0 for k in range(node.ndim)])
             start += part.shape[axis]
             if prod(part.shape):
-                found = builder.build(Place(begin, node.shape), (found, part))
+                found = builder.build(InsertSlice(begin, node.shape), (found, part))
         self._pieces[found] = count
         return found
 

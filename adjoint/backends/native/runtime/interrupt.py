@@ -14,22 +14,16 @@ import signal
 import sys
 import threading
 import time
-from math import prod
-from typing import Any
 
 import numpy as np
 
 from adjoint.backends.native.runtime.llvm_compile import Library, compile_ir
 from adjoint.backends.native.runtime.object_layout import address_of
-from adjoint.graph.control import Control, Loop
-from adjoint.graph.node import Graph, Node
 
 SYMBOL = "adj_poll"
 DECLARE = f"declare i32 @{SYMBOL}(ptr) cold nounwind"
 NO_MEMORY = "adj_no_memory"
 EVERY = 50_000_000  # nanoseconds between two questions to Python
-OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
-LARGE = 1 << 20  # elements of a step before which it is worth while to ask
 
 POLL = """
 @adj_interrupts = external global i64
@@ -199,126 +193,3 @@ def _note_signals() -> bool:
     _noted[1] = action[0]
     action[0] = mine
     return sigaction(int(signal.SIGINT), action, None) == 0
-
-
-# ---------------------------------------------------------------- code
-
-
-class Polls:
-    """What a function being written must know of its questions whether to go on."""
-
-    def __init__(self, shared: Any) -> None:
-        self.shared = shared
-        self.donated: frozenset[Node] = frozenset()  # inputs that the function may overwrite
-        self.given: set[str] = set()  # the addresses of those that results are written to
-        self.committed = not possible()  # whether it has begun to: then it must not end before its time
-        self.depth = 0  # loops around the code being written
-        self.may_lack_memory = False
-        self._state: str | None = None
-        self._budget: str | None = None
-
-    def may_stop(self) -> bool:
-        """Whether the function may be left here, its work undone."""
-        return not self.committed
-
-    @property
-    def asked(self) -> bool:
-        """Whether the function may be left early anywhere."""
-        return self._state is not None or self.may_lack_memory
-
-    def state(self) -> str:
-        """What is remembered between two questions."""
-        if self._state is None:
-            self._state = name = self.shared.alloca("[2 x i64]")
-            seen = f"{name}.seen"
-            self.shared.allocas += [f"  store i64 0, ptr {name}", f"  {seen} = getelementptr i64, ptr {name}, i64 1"]
-            self.shared.allocas.append(f"  store i64 0, ptr {seen}")
-        return self._state
-
-    def budget(self) -> str:
-        """How many elements may be computed before the next question, where loops are nested."""
-        if self._budget is None:
-            self._budget = self.shared.alloca_zero("i64")
-        return self._budget
-
-
-def weight(graph: Graph) -> int:
-    """About how many elements a graph reads and computes."""
-    return sum(map(step_weight, graph.calls))
-
-
-def step_weight(node: Node) -> int:
-    """About how many elements a step reads and computes."""
-    op: Any = node.op
-    if isinstance(op, Control) and op.graphs():
-        inside = sum(map(weight, op.graphs().values()))
-        rounds = op.iterations(op.parts(node.inputs)[1]) if isinstance(op, Loop) else 1
-        return inside * max(rounds, 1)
-    moved = sum(_elements(n) for n in (node, *node.inputs))
-    return moved * max([*node.inputs[0].shape, 1]) if op.dense and node.inputs else moved
-
-
-def _elements(node: Node) -> int:
-    specs = node.spec if isinstance(node.spec, tuple) else (node.spec,)
-    return sum(prod(max(n, 1) for n in s.shape) for s in specs)
-
-
-def poll(frame: Any) -> None:
-    """Ask whether to go on."""
-    if not frame.shared.polls.may_stop():
-        return
-    code = frame.code
-    go = code.new_label("going")
-    _ask(frame, go)
-    code.begin(go)
-
-
-def poll_in_loop(frame: Any, count: str, body: int, step: int = 1) -> None:
-    """The same every so many iterations, given the number of them and the weight of one; `count` grows by `step`."""
-    if not frame.shared.polls.may_stop():
-        return
-    code = frame.code
-    every = 1 << max(OFTEN // max(body * step, 1), 1).bit_length() - 1
-    if every > 1:
-        mask = (every - 1) * step
-        now, go = code.new_label("poll"), code.new_label("going")
-        test = code.put(f"icmp eq i64 {code.put(f'and i64 {count}, {mask}')}, {mask}")
-        code.branch(test, now, go)
-        code.begin(now)
-        _ask(frame, go)
-        code.begin(go)
-    else:
-        poll(frame)
-
-
-def poll_after_loop(frame: Any, count: str, body: int) -> None:
-    """After a loop inside another: both may be too short to ask by themselves, but not together."""
-    if not frame.shared.polls.may_stop():
-        return
-    code = frame.code
-    left = code.put(f"load i64, ptr {frame.shared.polls.budget()}")
-    done = code.mul(count, max(body, 1))
-    rest = code.put(f"sub i64 {left}, {done}")
-    rest = code.put(f"sub i64 {rest}, 1")
-    code.do(f"store i64 {rest}, ptr {frame.shared.polls.budget()}")
-    now, go = code.new_label("poll"), code.new_label("going")
-    code.branch(code.put(f"icmp slt i64 {rest}, 0"), now, go)
-    code.begin(now)
-    code.do(f"store i64 {OFTEN}, ptr {frame.shared.polls.budget()}")
-    _ask(frame, go)
-    code.begin(go)
-
-
-def _ask(frame: Any, go: str) -> None:
-    code = frame.code
-    code.module.declarations[DECLARE] = None
-    stop = code.put(f"call i32 @{SYMBOL}(ptr {frame.shared.polls.state()})")
-    code.branch(code.put(f"icmp ne i32 {stop}, 0"), "interrupted", go)
-
-
-def no_memory(frame: Any, size: str) -> None:
-    """Leave the function with a MemoryError, since there are not so many bytes."""
-    frame.shared.polls.may_lack_memory = True
-    frame.code.module.declarations[f"declare void @{NO_MEMORY}(i64) cold nounwind"] = None
-    frame.code.do(f"call void @{NO_MEMORY}(i64 {size})")
-    frame.code.jump("interrupted")

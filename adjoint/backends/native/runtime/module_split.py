@@ -11,7 +11,7 @@ COPIES = 5000  # lines that inlining may add to a module
 INLINE = "alwaysinline "
 
 
-class Function:
+class FunctionText:
     """The text of a function, and what can be read off it."""
 
     def __init__(self, text: str) -> None:
@@ -21,7 +21,7 @@ class Function:
         self.lines = text.count("\n") + 1
         self.uses = Counter(re.findall(r"@([\w.]+)", body))
 
-    def added(self, inlined: Mapping[str, Function]) -> int:
+    def added(self, inlined: Mapping[str, FunctionText]) -> int:
         """How many lines inlining adds."""
         return sum(inlined[name].lines * times for name, times in self.uses.items() if name in inlined)
 
@@ -35,10 +35,10 @@ def split(declarations: Iterable[str], texts: Iterable[str]) -> list[str]:
 
     A function to inline is copied into every part that calls it; where that is too much, it is a function like others.
     """
-    functions = [Function(text) for text in texts]
+    functions = [FunctionText(text) for text in texts]
     inlined = {f.name: f for f in functions if INLINE in f.head}
     if sum(f.added(inlined) for f in functions) > COPIES:
-        functions, inlined = [Function(f.text.replace(INLINE, "", 1)) for f in functions], {}
+        functions, inlined = [FunctionText(f.text.replace(INLINE, "", 1)) for f in functions], {}
     declared = {symbol(line): line for line in declarations}
     others = [f for f in functions if f.name not in inlined]
     parts = list(grouped(sorted(others, key=lambda f: not f.added(inlined)), inlined))  # what inlines stays together
@@ -48,9 +48,9 @@ def split(declarations: Iterable[str], texts: Iterable[str]) -> list[str]:
     return sorted((module(part, declared, inlined) for part in parts), key=len, reverse=True)
 
 
-def grouped(functions: Sequence[Function], inlined: Mapping[str, Function]) -> Iterator[list[Function]]:
+def grouped(functions: Sequence[FunctionText], inlined: Mapping[str, FunctionText]) -> Iterator[list[FunctionText]]:
     """Neighbours together, as many as make a part."""
-    part: list[Function] = []
+    part: list[FunctionText] = []
     lines = 0
     for f in functions:
         part.append(f)
@@ -62,7 +62,7 @@ def grouped(functions: Sequence[Function], inlined: Mapping[str, Function]) -> I
         yield part
 
 
-def module(part: Sequence[Function], declared: Mapping[str, str], inlined: Mapping[str, Function]) -> str:
+def module(part: Sequence[FunctionText], declared: Mapping[str, str], inlined: Mapping[str, FunctionText]) -> str:
     """The text of a part: its functions for all to see, copies of what they inline, and declarations of all else they use."""
     copies = [f for f in inlined.values() if any(f.name in mine.uses for mine in part)]
     used = {name: None for f in (*part, *copies) for name in f.uses}

@@ -285,7 +285,7 @@ def this_machine() -> str | None:
     return machine if sys.platform == "linux" and machine in FUTEX else None
 
 
-class Pool:
+class ThreadPool:
     """The threads of this process."""
 
     def __init__(self, machine: str | None, threads: int) -> None:
@@ -310,16 +310,16 @@ class Pool:
         self._forget()
 
 
-_pool: Pool | None = None
+_pool: ThreadPool | None = None
 _making = threading.Lock()
 
 
-def pool() -> Pool:
+def pool() -> ThreadPool:
     """The pool of this process, made at first use."""
     global _pool
     with _making:
         if _pool is None:
-            _pool = Pool(this_machine(), default_threads())
+            _pool = ThreadPool(this_machine(), default_threads())
         return _pool
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import cache
 
 from adjoint.backends.native.emit.vecmath import error_function, exponential, logarithm, power, trigonometric
-from adjoint.backends.native.emit.vecmath.function_body import BITS, PREFIX, Code, Kernel, Value
+from adjoint.backends.native.emit.vecmath.function_body import BITS, PREFIX, FunctionBody, Kernel, VectorValue
 from adjoint.core.errors import ArgumentError
 
 KERNELS: dict[str, Kernel] = {
@@ -49,15 +49,15 @@ def symbol(name: str, dtype: str, width: int) -> str:
         raise ArgumentError(f"dtype must be 'float' or 'double', got {dtype!r}")
     if width < 1:
         raise ArgumentError(f"width must be positive, got {width}")
-    return f"{PREFIX}_{name}_{Code(dtype, width).suffix}"
+    return f"{PREFIX}_{name}_{FunctionBody(dtype, width).suffix}"
 
 
 @cache
 def function(name: str, dtype: str, width: int) -> tuple[str, str, dict[str, str]]:
     """The symbol of a function, its definition, and the declarations and helpers it needs, by symbol."""
-    title, code = symbol(name, dtype, width), Code(dtype, width)
+    title, code = symbol(name, dtype, width), FunctionBody(dtype, width)
     names = ("x",) if arity(name) == 1 else ("x", "y")
-    result = KERNELS[name](code, *(Value(code, "float", f"%{n}") for n in names))
+    result = KERNELS[name](code, *(VectorValue(code, "float", f"%{n}") for n in names))
     args = ", ".join(f"{code.type()} %{n}" for n in names)
     head = f"define internal {code.type()} @{title}({args}) alwaysinline nounwind willreturn memory(none) {{"
     lines = [head, "entry:", *code.lines, f"  ret {code.type()} {result.text}", "}"]

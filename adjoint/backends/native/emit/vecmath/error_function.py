@@ -5,13 +5,13 @@ from __future__ import annotations
 from adjoint.backends.native.emit.vecmath.coefficients import ERF, ERF_FAR, ERF_FAR_POLE, ERFCX, ERFCX_POLE, ERFCX_SLOPE
 from adjoint.backends.native.emit.vecmath.double_double import divide, fast_two_sum, multiply, two_product, two_sum
 from adjoint.backends.native.emit.vecmath.exponential import exp_parts, exp_scaled
-from adjoint.backends.native.emit.vecmath.function_body import Code, Value
+from adjoint.backends.native.emit.vecmath.function_body import FunctionBody, VectorValue
 
 # erf is 1 above the first, erfc is 0 above the second.
 LIMITS = {"float": (4.0, 10.06), "double": (6.0, 27.24)}
 
 
-def _erf_far(c: Code, a: Value) -> Value:
+def _erf_far(c: FunctionBody, a: VectorValue) -> VectorValue:
     """erf(a) for a ≥ 1."""
     limit, pole = LIMITS[c.dtype][0], ERF_FAR_POLE[c.dtype]
     a = c.select(a > limit, limit, a)
@@ -21,14 +21,14 @@ def _erf_far(c: Code, a: Value) -> Value:
     return c.fma(-tail * c.power_of_two(k), decay, 1.0)
 
 
-def erf(c: Code, x: Value) -> Value:
+def erf(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The error function: a polynomial below 1, else 1 - erfc."""
     a = c.abs(x)
     near = c.fma(a, c.polynomial(a * a, ERF[c.dtype]), a)
     return c.copysign(c.select(a < 1.0, near, _erf_far(c, a)), x)
 
 
-def erfc(c: Code, x: Value) -> Value:
+def erfc(c: FunctionBody, x: VectorValue) -> VectorValue:
     """1 - erf(x), as e^(-x²) times a polynomial in 1/(|x| + pole), all in pairs."""
     a = c.abs(x)
     limit, pole = LIMITS[c.dtype][1], ERFCX_POLE

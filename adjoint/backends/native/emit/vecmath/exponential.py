@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adjoint.backends.native.emit.vecmath.coefficients import EXP, EXP2, LN2, LOG2_E, TANH
 from adjoint.backends.native.emit.vecmath.double_double import Pair, divide, fast_two_sum, two_sum
-from adjoint.backends.native.emit.vecmath.function_body import Code, Value
+from adjoint.backends.native.emit.vecmath.function_body import FunctionBody, VectorValue
 from adjoint.backends.native.emit.vecmath.logarithm import log1p_of
 
 # Below the first, e^x is 0; above the second it is infinite, and so is e^x / 2 above the third.
@@ -13,20 +13,20 @@ LIMITS = {"float": (-104.0, 89.0, 90.0), "double": (-746.0, 710.0, 711.0)}
 ONE_IS_LOST = {"float": 20.0, "double": 40.0}
 
 
-def exp_scaled(c: Code, x: Value) -> tuple[Value, Value]:
+def exp_scaled(c: FunctionBody, x: VectorValue) -> tuple[VectorValue, VectorValue]:
     """y, k with e^x = y·2^k. `x` must be within the limits."""
     n, k = c.round(x, LOG2_E[c.dtype][0])
     r = c.fma(n, -LN2[c.dtype][1], c.fma(n, -LN2[c.dtype][0], x))
     return c.fma(r * r, c.polynomial(r, EXP[c.dtype]), r) + 1.0, k
 
 
-def exp(c: Code, x: Value) -> Value:
+def exp(c: FunctionBody, x: VectorValue) -> VectorValue:
     """e^x."""
     low, high, _ = LIMITS[c.dtype]
     return c.scale(*exp_scaled(c, c.clamp(x, low, high)))
 
 
-def exp2(c: Code, x: Value) -> Value:
+def exp2(c: FunctionBody, x: VectorValue) -> VectorValue:
     """2^x."""
     low, high = (-151.0, 128.0) if c.dtype == "float" else (-1076.0, 1024.0)
     x = c.clamp(x, low, high)
@@ -35,7 +35,9 @@ def exp2(c: Code, x: Value) -> Value:
     return c.scale(c.fma(r, c.polynomial(r, EXP2[c.dtype]), 1.0), k)
 
 
-def exp_parts(c: Code, x: Value, x_low: Value | None = None) -> tuple[Value, Value, Value]:
+def exp_parts(
+    c: FunctionBody, x: VectorValue, x_low: VectorValue | None = None
+) -> tuple[VectorValue, VectorValue, VectorValue]:
     """High, low, k with e^(x + x_low) = (high + low)·2^k. `x` must be within the limits."""
     n, k = c.round(x, LOG2_E[c.dtype][0])
     exact = c.fma(n, -LN2[c.dtype][0], x)
@@ -46,7 +48,7 @@ def exp_parts(c: Code, x: Value, x_low: Value | None = None) -> tuple[Value, Val
     return *fast_two_sum(total, lost + rest), k
 
 
-def expm1_parts(c: Code, x: Value) -> tuple[Value, Value, Value]:
+def expm1_parts(c: FunctionBody, x: VectorValue) -> tuple[VectorValue, VectorValue, VectorValue]:
     """High, low, k with e^x - 1 = (high + low)·2^k, both near 0 and far from it."""
     n, k = c.round(x, LOG2_E[c.dtype][0])
     exact = c.fma(n, -LN2[c.dtype][0], x)
@@ -58,20 +60,20 @@ def expm1_parts(c: Code, x: Value) -> tuple[Value, Value, Value]:
     return *fast_two_sum(total, lost + c.fma(r * r, c.polynomial(r, EXP[c.dtype]), tail)), k
 
 
-def expm1(c: Code, x: Value) -> Value:
+def expm1(c: FunctionBody, x: VectorValue) -> VectorValue:
     """e^x - 1."""
     high, _, k = expm1_parts(c, c.clamp(x, -ONE_IS_LOST[c.dtype], LIMITS[c.dtype][1]))
     return c.copysign(c.scale(high, k), x)
 
 
-def _decay(c: Code, x: Value) -> Pair:
+def _decay(c: FunctionBody, x: VectorValue) -> Pair:
     """e^-|x|."""
     a = -c.abs(x)
     high, low, k = exp_parts(c, c.select(a < LIMITS[c.dtype][0], LIMITS[c.dtype][0], a))
     return c.scale(high, k), c.scale(low, k)
 
 
-def sigmoid(c: Code, x: Value) -> Value:
+def sigmoid(c: FunctionBody, x: VectorValue) -> VectorValue:
     """1 / (1 + e^-x)."""
     high, low = _decay(c, x)
     total, lost = fast_two_sum(c.const(1.0), high)
@@ -81,18 +83,18 @@ def sigmoid(c: Code, x: Value) -> Value:
     return quotient + rest
 
 
-def softplus(c: Code, x: Value) -> Value:
+def softplus(c: FunctionBody, x: VectorValue) -> VectorValue:
     """log(1 + e^x)."""
     return c.select(x > 0.0, x, 0.0) + log1p_of(c, *_decay(c, x))
 
 
-def logaddexp(c: Code, x: Value, y: Value) -> Value:
+def logaddexp(c: FunctionBody, x: VectorValue, y: VectorValue) -> VectorValue:
     """log(e^x + e^y)."""
     distance = c.select(x.equals(y), 0.0, x - y)
     return c.select(x > y, x, y) + log1p_of(c, *_decay(c, distance))
 
 
-def tanh(c: Code, x: Value) -> Value:
+def tanh(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The hyperbolic tangent: a polynomial below 0.8, else 1 - 2 / (e^2|x| + 1)."""
     a = c.abs(x)
     z = a * a
@@ -104,7 +106,7 @@ def tanh(c: Code, x: Value) -> Value:
     return c.copysign(c.select(a < 0.8, near, far), x)
 
 
-def sinh(c: Code, x: Value) -> Value:
+def sinh(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The hyperbolic sine, (E + E / (E + 1)) / 2 with E = e^|x| - 1."""
     a = c.abs(x)
     high, low, k = expm1_parts(c, c.select(a > LIMITS[c.dtype][2], LIMITS[c.dtype][2], a))
@@ -117,7 +119,7 @@ def sinh(c: Code, x: Value) -> Value:
     return c.copysign(total + c.select(large, half_low, lost + (half_low + rest)), x)
 
 
-def cosh(c: Code, x: Value) -> Value:
+def cosh(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The hyperbolic cosine."""
     a = c.abs(x)
     high, low, k = exp_parts(c, c.select(a > LIMITS[c.dtype][2], LIMITS[c.dtype][2], a))

@@ -7,11 +7,11 @@ import math
 from adjoint.backends.native.emit.vecmath.coefficients import CBRT, EXP, LN2, LOG, LOGTAIL, THIRD
 from adjoint.backends.native.emit.vecmath.double_double import Pair, divide, fast_two_sum, multiply, two_product
 from adjoint.backends.native.emit.vecmath.exponential import LIMITS, exp_parts
-from adjoint.backends.native.emit.vecmath.function_body import Code, Value
+from adjoint.backends.native.emit.vecmath.function_body import FunctionBody, VectorValue
 from adjoint.backends.native.emit.vecmath.logarithm import normalised, reduce
 
 
-def _log_pair(c: Code, a: Value) -> Pair:
+def _log_pair(c: FunctionBody, a: VectorValue) -> Pair:
     """log(a) to about 2^-66, for finite a > 0 in double precision."""
     normal, shift = normalised(c, a)
     f, n, _ = reduce(c, normal)
@@ -29,7 +29,7 @@ def _log_pair(c: Code, a: Value) -> Pair:
     return fast_two_sum(total, lost + c.fma(n, LN2["double"][1], low + low))
 
 
-def _magnitude(c: Code, a: Value, y: Value) -> Value:
+def _magnitude(c: FunctionBody, a: VectorValue, y: VectorValue) -> VectorValue:
     """a^y for a ≥ 0 by e^(y log a); the cases that have no logarithm are the caller's."""
     high, low = _log_pair(c, a)
     high = c.select(a.equals(0.0), -math.inf, c.select(a < math.inf, high, a))
@@ -42,7 +42,7 @@ def _magnitude(c: Code, a: Value, y: Value) -> Value:
     return c.scale(high + low, k)
 
 
-def _float_magnitude(c: Code, a: Value, y: Value) -> Value:
+def _float_magnitude(c: FunctionBody, a: VectorValue, y: VectorValue) -> VectorValue:
     """The same for floats as doubles: their spare bits make pairs and long polynomials needless."""
     f, n, _ = reduce(c, a)
     log = c.fma(n, math.log(2.0), c.fma(f * f, c.fma(c.polynomial(f, LOG["mixed"]), f, -0.5), f))
@@ -53,7 +53,7 @@ def _float_magnitude(c: Code, a: Value, y: Value) -> Value:
     return c.fma(r * r, c.polynomial(r, EXP["float"]), r + 1.0) * c.power_of_two(k)
 
 
-def pow(c: Code, x: Value, y: Value) -> Value:
+def pow(c: FunctionBody, x: VectorValue, y: VectorValue) -> VectorValue:
     """x^y with the special cases of IEEE 754. Single precision is worked out in double."""
     a = c.abs(x)
     result = c.in_double(_float_magnitude, a, y) if c.dtype == "float" else _magnitude(c, a, y)
@@ -68,7 +68,7 @@ def pow(c: Code, x: Value, y: Value) -> Value:
     return c.select(x.equals(1.0) | y.equals(0.0) | endless, 1.0, result)
 
 
-def cbrt(c: Code, x: Value) -> Value:
+def cbrt(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The cube root: a polynomial guess and Newton's steps, which share one division."""
     a = c.abs(x)
     normal, shift = normalised(c, a)

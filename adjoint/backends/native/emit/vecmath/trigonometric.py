@@ -6,13 +6,13 @@ import math
 
 from adjoint.backends.native.emit.vecmath.coefficients import ASIN, ATAN, COS, HALF_PI, SIN
 from adjoint.backends.native.emit.vecmath.double_double import divide, fast_two_sum, two_product
-from adjoint.backends.native.emit.vecmath.function_body import BITS, Code, Value
+from adjoint.backends.native.emit.vecmath.function_body import BITS, FunctionBody, VectorValue
 
 # Up to here three parts of pi/2 reduce the argument; beyond it, lanes go to libm one by one.
 REDUCIBLE = {"float": 2.0**16, "double": 2.0**30}
 
 
-def _quadrant(c: Code, a: Value) -> tuple[Value, Value, Value]:
+def _quadrant(c: FunctionBody, a: VectorValue) -> tuple[VectorValue, VectorValue, VectorValue]:
     """r, its correction and the bits of n, with a = n pi/2 + r."""
     first, second, third = HALF_PI[c.dtype]
     n, k = c.round(a, 2.0 / math.pi)
@@ -23,13 +23,13 @@ def _quadrant(c: Code, a: Value) -> tuple[Value, Value, Value]:
     return *fast_two_sum(high, c.fma(n, -third, lost + rest)), k
 
 
-def _sin_of(c: Code, r: Value, low: Value) -> tuple[Value, Value]:
+def _sin_of(c: FunctionBody, r: VectorValue, low: VectorValue) -> tuple[VectorValue, VectorValue]:
     """sin(r + low) as a pair."""
     z = r * r
     return r, c.fma(z * r, c.polynomial(z, SIN[c.dtype]), low)
 
 
-def _cos_of(c: Code, r: Value, low: Value) -> tuple[Value, Value]:
+def _cos_of(c: FunctionBody, r: VectorValue, low: VectorValue) -> tuple[VectorValue, VectorValue]:
     """cos(r + low) as a pair."""
     z = r * r
     half = z * 0.5
@@ -37,20 +37,20 @@ def _cos_of(c: Code, r: Value, low: Value) -> tuple[Value, Value]:
     return total, lost + c.fma(z * z, c.polynomial(z, COS[c.dtype]), -(r * low))
 
 
-def _odd(k: Value) -> Value:
+def _odd(k: VectorValue) -> VectorValue:
     return (k & 1).equals(1)
 
 
-def _shift_to_sign(c: Code, k: Value) -> Value:
+def _shift_to_sign(c: FunctionBody, k: VectorValue) -> VectorValue:
     """The second bit of k as a sign."""
     return (k & 2) << (BITS[c.dtype] - 2)
 
 
-def _flip(x: Value, sign: Value) -> Value:
+def _flip(x: VectorValue, sign: VectorValue) -> VectorValue:
     return (x.bits() ^ sign).floats()
 
 
-def sin(c: Code, x: Value) -> Value:
+def sin(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The sine."""
     a = c.abs(x)
     r, low, k = _quadrant(c, a)
@@ -61,7 +61,7 @@ def sin(c: Code, x: Value) -> Value:
     return c.lanes_of("sin", x, a > REDUCIBLE[c.dtype], fast)
 
 
-def cos(c: Code, x: Value) -> Value:
+def cos(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The cosine."""
     a = c.abs(x)
     r, low, k = _quadrant(c, a)
@@ -72,7 +72,7 @@ def cos(c: Code, x: Value) -> Value:
     return c.lanes_of("cos", x, a > REDUCIBLE[c.dtype], fast)
 
 
-def tan(c: Code, x: Value) -> Value:
+def tan(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The tangent, sin/cos or -cos/sin by the quadrant."""
     a = c.abs(x)
     r, low, k = _quadrant(c, a)
@@ -85,19 +85,19 @@ def tan(c: Code, x: Value) -> Value:
     return c.lanes_of("tan", x, a > REDUCIBLE[c.dtype], fast)
 
 
-def _asin_of(c: Code, s: Value, z: Value) -> Value:
+def _asin_of(c: FunctionBody, s: VectorValue, z: VectorValue) -> VectorValue:
     """asin(s) - s with z = s² ≤ 1/4."""
     return s * (z * c.polynomial(z, ASIN[c.dtype]))
 
 
-def _half_angle(c: Code, a: Value) -> tuple[Value, Value, Value]:
+def _half_angle(c: FunctionBody, a: VectorValue) -> tuple[VectorValue, VectorValue, VectorValue]:
     """Where a > 1/2: set; s and s² with asin(a) = pi/2 - 2 asin(s). Elsewhere s = a."""
     large = a > 0.5
     z = c.select(large, c.fma(a, -0.5, 0.5), a * a)
     return large, c.select(large, c.sqrt(z), a), z
 
 
-def asin(c: Code, x: Value) -> Value:
+def asin(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The inverse sine."""
     a = c.abs(x)
     large, s, z = _half_angle(c, a)
@@ -108,7 +108,7 @@ def asin(c: Code, x: Value) -> Value:
     return c.copysign(c.select(large, total + (lost + c.fma(rest, -2.0, low)), s + rest), x)
 
 
-def acos(c: Code, x: Value) -> Value:
+def acos(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The inverse cosine."""
     large, s, z = _half_angle(c, c.abs(x))
     rest = _asin_of(c, s, z)
@@ -121,13 +121,13 @@ def acos(c: Code, x: Value) -> Value:
     return total + (lost + c.fma(rest, factor, base * low))
 
 
-def _atan_of(c: Code, t: Value) -> Value:
+def _atan_of(c: FunctionBody, t: VectorValue) -> VectorValue:
     """atan(t) - t for 0 ≤ t ≤ 1. The coefficients fall off slowly: even and odd powers apart would cancel."""
     z = t * t
     return t * (z * c.horner(z, ATAN[c.dtype]))
 
 
-def atan(c: Code, x: Value) -> Value:
+def atan(c: FunctionBody, x: VectorValue) -> VectorValue:
     """The inverse tangent; above 1 as pi/2 - atan(1/x)."""
     a = c.abs(x)
     large = a > 1.0
@@ -138,7 +138,7 @@ def atan(c: Code, x: Value) -> Value:
     return c.copysign(c.select(large, total + (lost + (low - rest)), t + rest), x)
 
 
-def atan2(c: Code, y: Value, x: Value) -> Value:
+def atan2(c: FunctionBody, y: VectorValue, x: VectorValue) -> VectorValue:
     """The angle of the point (x, y)."""
     b, a = c.abs(y), c.abs(x)
     steep = b > a

@@ -1,0 +1,39 @@
+"""The function being written: what all graphs in it share, the outer one and those inside control flow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.emit.polling import Polls
+from adjoint.backends.native.emit.stack_slots import StackSlots
+from adjoint.backends.native.plan.arena import Arena
+from adjoint.backends.native.runtime import thread_pool
+
+
+class FunctionState:
+    """The code of a function, its arena and its stack."""
+
+    def __init__(self, module: Module, bits: int) -> None:
+        self.module, self.bits = module, bits
+        self.code = Code(module)
+        self.arena = Arena()
+        self.slots = StackSlots()
+        self.polls = Polls(self.code, self.slots)
+        self.parallel = False
+        self.checks = False  # whether an index may be out of range
+        self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
+
+    def call(self, name: str, context: str, chunks: int) -> None:
+        """Call a function `void (ptr ctx, i64 chunk)` for each chunk: on all threads, if there are several."""
+        if chunks > 1:
+            self.parallel = True
+            self.module.declarations[thread_pool.DECLARE] = None
+            self.code.do(f"call void @{thread_pool.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
+        else:
+            self.code.do(f"call void @{name}(ptr {context}, i64 0)")
+
+    def address(self, place: tuple[int, int]) -> str:
+        """The address of a place in the arena."""
+        size = f" ; {place[1]}" if self.module.checked else ""
+        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}{size}")

@@ -1,0 +1,54 @@
+"""The kernels, by card."""
+
+from __future__ import annotations
+
+from adjoint.backends.native.kernel_registry import KernelRule
+from adjoint.backends.native.kernels.argmax_cumsum import argument_writer, has_elements, write_cumsum
+from adjoint.backends.native.kernels.gather_scatter import indices_fit, scatter_fits, write_gather, write_scatter
+from adjoint.backends.native.kernels.matmul import fits, prepare, write_fused, write_matmul
+from adjoint.backends.native.kernels.slice_update import (
+    same_dtypes,
+    slice_fits,
+    write_joined,
+    write_put_item,
+    write_set_item,
+)
+from adjoint.backends.native.plan.matmul_operands import operands
+from adjoint.ops.along_axis import CumSum
+from adjoint.ops.contract import MatMul
+from adjoint.ops.conv import Conv, ConvFilter, ConvInput
+from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
+from adjoint.ops.joining import Concat
+from adjoint.ops.pool import (
+    Fold,
+    MaxPool,
+    MaxPoolIndex,
+    MaxPoolPull,
+    MaxPoolPush,
+    SumPool,
+    SumPoolPull,
+    Unfold,
+)
+from adjoint.ops.reduce import ArgMax, ArgMin
+from adjoint.ops.slicing import PutItem, SetItem
+from adjoint.ops.stacking import Stack
+
+KERNELS: dict[type, KernelRule] = {
+    MatMul: KernelRule(write_matmul, fits, operands, write_fused, prepare),
+    Gather: KernelRule(write_gather, indices_fit),
+    ScatterSet: KernelRule(write_scatter, scatter_fits),
+    ScatterAdd: KernelRule(write_scatter, scatter_fits),
+    SetItem: KernelRule(write_set_item, slice_fits),
+    PutItem: KernelRule(write_put_item, slice_fits),
+    Concat: KernelRule(write_joined, same_dtypes),
+    Stack: KernelRule(write_joined, same_dtypes),
+    ArgMax: KernelRule(argument_writer("gt"), has_elements),
+    ArgMin: KernelRule(argument_writer("lt"), has_elements),
+    CumSum: KernelRule(write_cumsum, has_elements),
+}
+_POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumPoolPull, Fold)
+#: Few programs need these: the module that has them in its own `KERNELS`.
+LATE: dict[type, str] = {
+    **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
+    **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
+}

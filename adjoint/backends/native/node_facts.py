@@ -1,0 +1,90 @@
+"""What every room asks of a node: can compiled code hold its dtype, is it elementwise, a view, a reduction, whose memory is it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.dtypes import is_known
+from adjoint.core.spec import Spec
+from adjoint.graph.node import Const, Node
+from adjoint.ops.card import Op
+from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.slicing import Flip, GetItem
+
+IN_NESTS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
+
+
+@cache
+def _emitted(kind: type) -> str:
+    """The kinds of dtype that a card has code for; none if it has another kernel than the card that its code is from."""
+    if not issubclass(kind, Op) or kind.emit is Op.emit:
+        return ""
+    code, kernel = (next(k for k in kind.__mro__ if name in vars(k)) for name in ("emit", "eval"))
+    return kind.emits if issubclass(code, kernel) else ""
+
+
+def is_elementwise(node: Node) -> bool:
+    """Whether a node can be computed element by element: its card has machine code for its dtypes."""
+    kinds = _emitted(node.op.__class__)
+    if not kinds or isinstance(node.spec, tuple) or node.spec.dtype.kind not in kinds:
+        return False
+    specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
+    return all(is_known(s.dtype) for s in specs)
+
+
+def is_view(node: Node) -> bool:
+    """Whether a node only says where its input is read."""
+    if isinstance(node.op, Reshape):
+        return _only_ones(node.inputs[0].shape, node.op.shape)
+    return isinstance(node.op, (BroadcastTo, Transpose, Flip, GetItem))
+
+
+def _only_ones(old: Sequence[int], new: Sequence[int]) -> bool:
+    """Whether two shapes differ in axes of size one alone."""
+    return [n for n in old if n != 1] == [n for n in new if n != 1]
+
+
+def is_reduction(node: Node) -> bool:
+    """Whether a loop nest can reduce a node's input to it."""
+    return (
+        node.op.reduction in IN_NESTS
+        and is_known(node.spec.dtype)
+        and is_known(node.inputs[0].spec.dtype)
+        and bool(node.op.axes)
+        and not node.op.keepdims
+        and not (node.op.reduction in ("max", "min") and 0 in [node.inputs[0].shape[a] for a in node.op.axes])
+    )
+
+
+def uniform(node: Node) -> Any:
+    """The number that fills a constant, as a NumPy scalar; None if there are several."""
+    if not isinstance(node.op, Const):
+        return None
+    value = np.asarray(node.op.value)
+    if value.size and (value.size == 1 or (value.size <= 1 << 20 and _all_equal(value))):
+        return value.flat[0]
+    return None
+
+
+def _all_equal(value: np.ndarray) -> bool:
+    flat = value.reshape(-1)
+    return flat.tobytes() == flat[:1].tobytes() * flat.size
+
+
+def same_memory(node: Node) -> Node:
+    """The node whose memory holds this one: a reshape of something in memory is the same bytes."""
+    while isinstance(node.op, Reshape) and node.shape and node.inputs[0].shape:
+        node = node.inputs[0]
+    return node
+
+
+def transposed_matrix(node: Node) -> Node | None:
+    """What a node is the transpose of, by its last two axes; None if it is no such transpose."""
+    n = node.ndim
+    if n > 1 and isinstance(node.op, Transpose) and node.op.perm == (*range(n - 2), n - 1, n - 2):
+        return node.inputs[0]
+    return None
