@@ -233,3 +233,44 @@ def test_the_typed_program_of_a_user_runs() -> None:
         [sys.executable, "tests/typing/user.py"], capture_output=True, text=True, cwd=ROOT, env=ENVIRONMENT
     )
     assert run.returncode == 0 and "grad_position 3" in run.stdout, run.stderr
+
+
+# ---------------------------------------------------------------- nothing is dead
+
+
+def defined(tree: ast.Module) -> list[str]:
+    """The functions, classes and constants of a module."""
+    found = [n for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef)) and not n.decorator_list]
+    targets = [t for n in tree.body if isinstance(n, ast.Assign) for t in n.targets]
+    targets += [n.target for n in tree.body if isinstance(n, ast.AnnAssign) and n.value is not None]
+    return [n.name for n in found] + [t.id for t in targets if isinstance(t, ast.Name)]
+
+
+def read(tree: ast.Module) -> set[str]:
+    """The names that a module reads itself: variables, attributes, and words in short texts such as annotations."""
+    nodes = list(ast.walk(tree))
+    names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+    names |= {n.attr for n in nodes if isinstance(n, ast.Attribute)}
+    texts = [n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str) and len(n.value) < 80]
+    return names | {word for text in texts for word in re.findall(r"\w+", text)}
+
+
+def test_nothing_is_dead() -> None:
+    """Every function, class and constant is used in the package, or is public, or is a tool for tests."""
+    public = {name for folder in ("", *FOLDERS, "numpy", "numpy.linalg", "numpy.fft")
+              for name in dir(importlib.import_module(f"adjoint.{folder}".rstrip(".")))}  # fmt: skip
+    trees = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
+    words = {path: set(re.findall(r"\w+", path.read_text())) for path in trees}
+    dead = []
+    for path, tree in trees.items():
+        if path.relative_to(PACKAGE).parts[0] == "testing":
+            continue
+        module = path.parent.name if path.stem == "__init__" else path.stem
+        unused = set(defined(tree)) - public - read(tree)
+        dead += [
+            f"{path.relative_to(ROOT)}: {name}"
+            for name in unused
+            if not name.startswith("__")
+            and not any(module in words[other] and name in words[other] for other in trees if other != path)
+        ]
+    assert dead == []
