@@ -56,6 +56,11 @@ def setting(variable: ContextVar, value: Any) -> Iterator[None]:
         variable.reset(token)
 
 
+def handing_on() -> Any:
+    """Nothing is computed, only chosen: derivatives are kept, also under `no_grad`."""
+    return setting(muted_below, -1)
+
+
 @contextmanager
 def no_grad() -> Iterator[None]:
     """Compute without recording: nothing inside the block is differentiated by a transform around it.

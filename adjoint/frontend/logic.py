@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.core import tree
+from adjoint.core import context, tree
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Number, number_of
@@ -83,4 +83,5 @@ def picked(condition: Any, a: Any, b: Any) -> Any:
     if any(is_large(x) or is_special(x) for x in (a, b)):
         raise needs("a number that a graph cannot hold exactly is the value of this `and` or `or`")
     marks = number_of(a), number_of(b)
-    return marked(where(condition, a, b), None if None in marks else joined(*marks))
+    with context.handing_on():
+        return marked(where(condition, a, b), None if None in marks else joined(*marks))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import Number
 from adjoint.frontend import effects, leaks, region, state
@@ -304,7 +305,8 @@ class GraphLoop:
 
     def _extend(self, stacked: list[Any]) -> None:
         """Append to the lists what the rounds have appended."""
-        columns = [unstack(x) for x in stacked]
+        with context.handing_on():
+            columns = [unstack(x) for x in stacked]
         for k in range(self.items.count if self.items is not None and self.lists else 0):
             row = iter(column[k] for column in columns)
             for (place, _), flat in zip(self.lists, self.rows, strict=True):

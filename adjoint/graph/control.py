@@ -10,11 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, shape_of
 from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
 from adjoint.graph.loop_rules import loop_jvp, loop_vjp, loop_vmap
-from adjoint.graph.nested import Control, float_positions, select, spread
+from adjoint.graph.nested import Control as Control
+from adjoint.graph.nested import Passing, float_positions, select, spread
 from adjoint.graph.node import Graph
 from adjoint.graph.steps import steps
 from adjoint.graph.walk import replay
@@ -24,7 +26,7 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, repr=False)
-class Cond(Control):
+class Cond(Passing):
     """One of two graphs, by a truth value: `Cond(true, false)(chosen, *inputs)`. Always returns a tuple."""
 
     total = True  # it fails only where a step inside does
@@ -60,11 +62,12 @@ class Cond(Control):
             return Cond(*sides)(chosen, *xs)
         mask = batch_front(chosen, dims[0])
         yes, no = (replay(side, xs) for side in sides)
-        return tuple(select(mask, a, b) for a, b in zip(yes, no, strict=True))
+        with context.handing_on():
+            return tuple([select(mask, a, b) for a, b in zip(yes, no, strict=True)])
 
 
 @dataclass(frozen=True, repr=False)
-class Loop(Control):
+class Loop(Passing):
     """`body` again and again: `Loop(...)(*carry, *stacked, *constants)` gives `(*carry, *stacked results)`.
 
     The body takes the carry, a slice of each stacked input and the constants, and returns the new carry and a slice of each

@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from adjoint.core.absent import ZERO
+from adjoint.core.rules import kept
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
-from adjoint.graph.node import Builder, Graph, Node
+from adjoint.graph.node import Builder, Const, Graph, Node, Pick
+from adjoint.ops.arithmetic import Cast, stop
 from adjoint.ops.card import Op
 from adjoint.ops.compare import where
 from adjoint.ops.language import reshape
@@ -39,6 +41,37 @@ class Control(Op):
 
     def __repr__(self) -> str:
         return type(self).__name__
+
+
+class Passing(Control):
+    """Ops that may hand on some of their inputs as they are: branches and loops."""
+
+    def muted(self) -> Op | None:
+        return self.mapped(without_derivatives)  # type: ignore[no-any-return]
+
+
+@kept
+def without_derivatives(graph: Graph) -> Graph:
+    """The graph of a program under `no_grad`: what it computes has no derivative, what it hands on keeps its own."""
+    builder, done = Builder(), dict(zip(graph.params, graph.params, strict=True))
+    for node in graph.nodes:
+        if isinstance(node.op, (Const, Pick)):
+            done[node] = builder.keep(node, node.op, tuple([done[n] for n in node.inputs]))
+        elif node not in done:
+            inputs, op = [done[n] for n in node.inputs], node.op.muted() or node.op
+            cut = op is node.op and op.differentiable
+            late = op.effect or isinstance(op, Cast)
+            inputs = [stopped(builder, n) for n in inputs] if cut and not late else inputs
+            done[node] = builder.keep(node, op, tuple(inputs))
+            done[node] = stopped(builder, done[node]) if cut and late else done[node]
+    outputs, effects = (tuple([done[n] for n in ns]) for ns in (graph.outputs, graph.effects))
+    return replace(graph, outputs=outputs, effects=effects)
+
+
+def stopped(builder: Builder, node: Node) -> Node:
+    """A node as an op under `no_grad` takes it: without a derivative, whatever transform the graph is given to."""
+    known = isinstance(node.op, Const) or node.op == stop or isinstance(node.spec, tuple)
+    return node if known or not is_inexact(node.spec.dtype) else builder.build(stop, [node])
 
 
 def silent(graph: Graph) -> Graph:

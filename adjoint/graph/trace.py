@@ -12,11 +12,12 @@ from adjoint.core import context, views
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at
-from adjoint.core.spec import Number, Spec, dtype_of, float32, is_inexact, number_of, shape_of
+from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.layouts import layout_of_node
-from adjoint.graph.node import Builder, Const, Graph, Node
+from adjoint.graph.nested import stopped
+from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
-from adjoint.ops.arithmetic import Cast, stop
+from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
 from adjoint.ops.index import Gather, Scatter
 from adjoint.ops.movement import unchanged
@@ -86,6 +87,8 @@ class Tracer(Trace):
             given = fitting(op, given)
         inputs = [self.node(x) for x in given]
         muted = context.muted_below.get() > self.level and op.differentiable
+        if muted and (handing_on := op.muted()) is not None:
+            op, muted = handing_on, False
         late = op.effect or isinstance(
             op, Cast
         )  # what an effect writes to, and a number cast, must be seen for what it is
@@ -108,9 +111,7 @@ class Tracer(Trace):
 
     def _stopped(self, node: Node) -> Node:
         """A node as an op under `no_grad` takes it: without a derivative, whatever transform the graph is given to."""
-        if node in self._cut or isinstance(node.op, Const) or not is_inexact(node.spec.dtype):
-            return node
-        return self.builder.build(stop, [node])
+        return node if node in self._cut else stopped(self.builder, node)
 
     def layout(self, x: Any) -> Any:
         return layout_of_node(x._value, self.layouts)

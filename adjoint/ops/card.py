@@ -78,6 +78,10 @@ class Op(abc.ABC):
         """Write the result over the first input, an array that nothing needs afterwards. Few ops have it: see `has_rule`."""
         raise NotImplementedError(f"{type(self).__name__} does not work in place")
 
+    def muted(self) -> Op | None:
+        """The op under `no_grad`, if it may hand on an input, whose derivative is kept; None if all that it gives is computed."""
+        return None
+
     #: The kinds of result ("f", "i", "b" as in NumPy) for which `emit` writes code; others are left to the interpreter.
     emits: ClassVar[str] = "f"
 

@@ -51,8 +51,12 @@ class Dual(Trace):
             values.append(value._value if isinstance(value, Value) and value._trace is self.base else value)
             tangents.append(tangent)
         y = op(*values)
-        if not op.differentiable or context.muted_below.get() > self.level:
+        if not op.differentiable:
             return wrap(y)
+        if context.muted_below.get() > self.level:
+            op = op.muted()
+            if op is None:
+                return wrap(y)
         with np.errstate(all="ignore"):
             t = op.jvp(tangents, y, *values)
         if type(y) is tuple:

@@ -128,8 +128,12 @@ class Tape(Trace):
                 raise failure(op, values, error) from error
         else:
             y = op(*values)
-        if not op.differentiable or _muted_below() > self.level:
+        if not op.differentiable:
             return wrap(y)
+        if _muted_below() > self.level:
+            op = op.muted()
+            if op is None:
+                return wrap(y)
         if type(y) is tuple:
             call = Record(op, parents, values, y)
             return tuple(

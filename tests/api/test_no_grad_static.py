@@ -149,6 +149,53 @@ def test_no_grad_cuts_in_every_mode(f):
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-9, err_msg=mode)
 
 
+#: Under `no_grad`: y is x itself on some ways, and computed on others.
+HANDED_ON = {
+    "if": "y = x\nif x > 1:\n    y = x * 3",
+    "if, unchanged": "y = x\nif x > 9:\n    y = x * 3",
+    "else": "if x > 1:\n    y = x\nelse:\n    y = ad.ops.sin(x)",
+    "ternary": "y = x if x > 1 else x * 3",
+    "exchanged": "y, z = x, x * 2\nif x > 1:\n    y, z = z, y",
+    "both": "y, z = x, x * 2\nif x > 1:\n    z = z * x",
+    "or": "y = x or 3.0",
+    "and": "y = x and x * 2",
+    "max": "y = max(x, x * 0.5, 0.2)",
+    "min": "y = min([x, x * x, 0.9])",
+    "sorted by": "y = max(x, -x, key=lambda v: v * v * v)",
+    "list": "y = [x, x * 2]\nif x > 1:\n    y[1] = x\ny = y[1]",
+    "counted loop": "y, z = x, x\nfor _ in range(12):\n    z = z * x",
+    "loop that exchanges": "y, z = x, x * 2\nfor _ in range(13):\n    y, z = z, y",
+    "branch in a loop": "y = x\nfor k in range(12):\n    if k > 20 * x:\n        y = y * 2",
+    "while": "y, z = x, x\nwhile z < 9:\n    z = z + 2",
+    "loop that may replace": "y, z = x, x\nwhile z < 1:\n    z = z + 2\n    y = z",
+    "break": "y = x\nfor k in range(12):\n    if k > x:\n        break\n    z = y * 2",
+    "appended": "y = []\nfor k in range(12):\n    y.append(x * 1.0 if k > x else x)\ny = sum(y)",
+    "returned": "def pick(v):\n    if v > 1:\n        return v\n    return v * 3\ny = pick(x)",
+    "nested": "y = x\nif x > -1:\n    for k in range(12):\n        if x > 1:\n            y = x",
+    "a gradient inside": "y = x\nif x > 1:\n    y = y + ad.grad(lambda t: t * t if t > 0 else t)(x)",
+}
+
+
+@pytest.mark.parametrize("text", HANDED_ON.values(), ids=HANDED_ON)
+def test_what_no_grad_only_hands_on_keeps_its_derivative(text, tmp_path):
+    path = tmp_path / "program.py"
+    lines = "".join(f"        {line}\n" for line in text.splitlines())
+    path.write_text(f"def f(x):\n    with ad.no_grad():\n{lines}    return y * x + y\n")
+    space = {"ad": ad}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    f: Any = space["f"]
+    for value in (1.3, 0.7):
+        expected = ad.grad(f)(value)
+        modes = [
+            ad.jit(ad.grad(f)),
+            ad.grad(ad.jit(f)),
+            ad.grad(ad.jit(f, backend="interpreter")),
+            ad.jit(ad.grad(ad.jit(f))),
+        ]
+        modes += [lambda v: ad.jvp(ad.jit(f), v, 1.0)[1], lambda v: ad.jit(lambda u: ad.jvp(f, u, 1.0)[1])(v)]
+        np.testing.assert_allclose([float(g(value)) for g in modes], [expected] * 6, rtol=1e-9)
+
+
 def test_no_grad_around_a_compiled_function_is_no_part_of_its_graph():
     f = ad.jit(lambda x: x * x)
     with ad.no_grad():
