@@ -44,10 +44,14 @@ class Spec:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A mark on a graph value: it stands for a Python number. An integer lies between `low` and `high`, as far as is known."""
+    """A mark on a graph value: it stands for a Python number. An integer lies between `low` and `high`, as far as is known.
+
+    `kinds` says what it may be to Python where that is not what its dtype says: "fi" is a float on one way and an int on another.
+    """
 
     low: int | None = None
     high: int | None = None
+    kinds: str = ""
 
 
 def bfloat16() -> np.dtype:

@@ -8,6 +8,7 @@ from typing import Any
 
 from adjoint.core import context, tree
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.spec import number_of
 from adjoint.frontend import state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError
@@ -15,6 +16,7 @@ from adjoint.frontend.logic import truth
 from adjoint.frontend.region import Abandoned, current, is_tried, is_tried_here, uncaught, when
 from adjoint.frontend.site import Site
 from adjoint.graph.effects import Check, Field, Print, Template, Text
+from adjoint.graph.kinds import needs
 from adjoint.ops.functional import logical_and
 
 
@@ -89,6 +91,11 @@ def check(condition: Any, site: Site, error: Any, /, *args: Any, **kwargs: Any) 
 
 def _template(value: Any) -> tuple[Template, list[Any]]:
     template, inputs = Template.of(value, state.is_graph_value)
+    for x in inputs:
+        if (mark := number_of(x)) is not None and mark.kinds:
+            raise needs(
+                "this shows a number as text that may be of several types, or an integer that the graph holds as a float"
+            )
     return template, [resolve(x) if isinstance(x, Parameter) else x for x in inputs]
 
 

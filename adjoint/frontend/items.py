@@ -71,9 +71,7 @@ def graph_range(*bounds: Any) -> LoopItems:
         raise ValueError("range() arg 3 must not be zero")
     for bound in (start, stop, step):
         if isinstance(bound, state.ARRAYS) and (bound.dtype.kind not in "iu" or bound.shape != ()):
-            raise ArgumentError(
-                f"range() needs whole numbers, this is {state.described(bound)}: cast it first{called_at()}"
-            )
+            raise ArgumentError(f"range() needs integers, this is {state.described(bound)}: cast it first{called_at()}")
     start, stop = (as_number(_wide(b), 1 - MANY, MANY - 1) for b in (start, stop))
     if isinstance(step, int):
         rounds = (stop - start + (step - (1 if step > 0 else -1))) // step

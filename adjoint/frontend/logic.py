@@ -9,12 +9,13 @@ from typing import Any
 from adjoint.core import context, tree
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.spec import Number, number_of
+from adjoint.core.spec import Number, dtype_of, number_of
 from adjoint.frontend import numbers, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.site import Site
 from adjoint.graph.bounds import joined
-from adjoint.graph.numbers import as_number, is_large, is_special, marked, needs
+from adjoint.graph.kinds import either_kind, kinds_of, mark_of_kinds
+from adjoint.graph.numbers import as_number, check_exact, is_large, is_special, marked, needs
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
 
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
@@ -82,6 +83,9 @@ def picked(condition: Any, a: Any, b: Any) -> Any:
     """`a if condition else b` of values that are both known; of two numbers a number."""
     if any(is_large(x) or is_special(x) for x in (a, b)):
         raise needs("a number that a graph cannot hold exactly is the value of this `and` or `or`")
-    marks = number_of(a), number_of(b)
+    marks, kinds = (number_of(a), number_of(b)), either_kind(kinds_of(a), kinds_of(b))
+    if len(kinds) > 1:
+        check_exact(m for m in marks if m is not None)
     with context.handing_on():
-        return marked(where(condition, a, b), None if None in marks else joined(*marks))
+        y = where(condition, a, b)
+    return marked(y, None if None in marks else mark_of_kinds(joined(*marks) or Number(), kinds, dtype_of(y)))

@@ -17,19 +17,22 @@ import numpy as np
 
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import called_at
+from adjoint.core.spec import Number, dtype_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import aliases, reading, state
 from adjoint.graph.control import Control
+from adjoint.graph.kinds import kinds_of, needs, types_of
 from adjoint.graph.node import Param, Pick
-from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, needs
+from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, renumbered
 from adjoint.ops.functional import logical_not
 
 _MANY = 64  # a container of more elements is not compared one by one
 
 
-def _example(x: Any) -> Any:
-    """Some Python number of the type that a graph value stands for."""
-    return kind_of(x)(0)
+def _has(x: Any, name: str) -> bool:
+    """Whether the Python number that a graph value stands for has an attribute."""
+    found = {hasattr(kind(0), name) for kind in types_of(x)}
+    return found.pop() if len(found) == 1 else hasattr(kind_of(x)(0), name)
 
 
 # ---------------------------------------------------------------- operators
@@ -136,7 +139,7 @@ def not_in(x: Any, container: Any) -> Any:
 
 def attribute(x: Any, name: str, *how: Any) -> Any:
     """`x.name` where a `try` may catch that there is none."""
-    if is_number(x) and not hasattr(_example(x), name):
+    if is_number(x) and not _has(x, name):
         raise AttributeError(f"{kind_of(x).__name__!r} object has no attribute {name!r}")
     return reading.attr(x, name, *how)
 
@@ -145,7 +148,10 @@ def attribute(x: Any, name: str, *how: Any) -> Any:
 
 
 def _isinstance(x: Any, classes: Any) -> bool:
-    return issubclass(kind_of(x), classes) if is_number(x) else reading.isinstance_(x, classes)
+    if not is_number(x):
+        return reading.isinstance_(x, classes)
+    found = {issubclass(kind, classes) for kind in types_of(x)}
+    return found.pop() if len(found) == 1 else issubclass(kind_of(x), classes)
 
 
 def _type(*args: Any, **options: Any) -> Any:
@@ -153,11 +159,11 @@ def _type(*args: Any, **options: Any) -> Any:
 
 
 def _hasattr(x: Any, name: str) -> bool:
-    return hasattr(_example(x), name) if is_number(x) else reading.hasattr_(x, name)
+    return _has(x, name) if is_number(x) else reading.hasattr_(x, name)
 
 
 def _getattr(x: Any, name: str, *default: Any) -> Any:
-    if is_number(x) and default and not hasattr(_example(x), name):
+    if is_number(x) and default and not _has(x, name):
         return default[0]
     return reading.getattr_(x, name, *default)
 
@@ -186,21 +192,24 @@ def _pow(*args: Any, **options: Any) -> Any:
 
 
 def _float(*args: Any) -> Any:
-    """`float(k)` of an integer is a conversion."""
-    if len(args) == 1 and is_number(args[0]) and kind_of(args[0]) in (bool, int):
+    """`float(k)` of a number is a conversion."""
+    if len(args) == 1 and is_number(args[0]) and "c" not in kinds_of(args[0]):
         return args[0] * 1.0
     return float(*args)
 
 
 def _kept(python: Callable[..., Any]) -> Callable[..., Any]:
-    """A rounding, which leaves an integer as it is."""
+    """A rounding to an integer; one to digits gives a float."""
 
     def rounded(x: Any, *rest: Any, **options: Any) -> Any:
-        if is_number(x) and kind_of(x) in (bool, int):
+        if not is_number(x):
+            return python(x, *rest, **options)
+        if dtype_of(x).kind in "bi":
             if rest or options:
                 raise needs("this rounds an integer to digits")
             return x + 0
-        return python(x, *rest, **options)
+        y = python(x, *rest, **options)
+        return y if rest or options or not is_number(y) else renumbered(y, Number(kinds="i"))
 
     return rounded
 

@@ -33,7 +33,8 @@ from adjoint.frontend.state import (
 )
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
-from adjoint.graph.numbers import MANY, is_integer, is_large, is_number, is_special, kind_of, marked
+from adjoint.graph.kinds import kinds_of
+from adjoint.graph.numbers import MANY, is_integer, is_large, is_number, is_special, marked
 from adjoint.ops.functional import logical_and, unstack
 
 #: How large the integers of a loop may become whose growth has no bound; the largest that suits the loop is taken.
@@ -247,7 +248,7 @@ class GraphLoop:
             self.places += unforeseen
             raise Again
         appended = [x for flat in self.rows for x in flat.leaves]
-        if any(not isinstance(x, Value) or (is_number(x) and kind_of(x) is not float) for x in appended):
+        if any(not isinstance(x, Value) or (is_number(x) and kinds_of(x) != "f") for x in appended):
             raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors and floats")
         return [*self._compared(entered, after), *appended]
 

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.core.spec import Number, dtype_of, int64, number_of
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
-from adjoint.graph.numbers import MANY, NeedsNumberError, is_python, result
+from adjoint.graph.numbers import MANY, NeedsNumberError, either_kind, is_python, result
 from adjoint.ops.arithmetic import Cast
 
 Mark = Number | None
@@ -61,8 +61,8 @@ def joined(a: Mark, b: Mark) -> Mark:
     if a is None or b is None:
         return None
     if a.low is None or a.high is None or b.low is None or b.high is None:
-        return Number()
-    return Number(min(a.low, b.low), max(a.high, b.high))
+        return Number(kinds=either_kind(a.kinds, b.kinds))
+    return Number(min(a.low, b.low), max(a.high, b.high), either_kind(a.kinds, b.kinds))
 
 
 def over_iterations(step: Callable[[list[Mark]], list[Mark]], start: list[Mark], iterations: int) -> list[Mark]:
@@ -115,7 +115,7 @@ def _holds(step: Any, start: list[Mark], growth: list[tuple[int, int]], i: int) 
 def _grown(a: Mark, growth: tuple[int, int], iterations: int) -> Mark:
     if a is None or a.low is None or a.high is None:
         return a
-    return Number(a.low - growth[0] * iterations, a.high + growth[1] * iterations)
+    return Number(a.low - growth[0] * iterations, a.high + growth[1] * iterations, a.kinds)
 
 
 def _excess(a: Mark, b: Mark) -> tuple[int, int]:

@@ -14,8 +14,9 @@ from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
 from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
 from adjoint.graph.control import Cond, Control, Loop
+from adjoint.graph.kinds import either_kind, mark_of_kinds
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
-from adjoint.graph.numbers import MANY, marked, unbounded
+from adjoint.graph.numbers import MANY, check_exact, marked, unbounded
 from adjoint.graph.trace import identity, traced
 from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
@@ -45,14 +46,14 @@ def _traced_all(
     numbers: Sequence[Mark] = (),
     branch: bool = False,
     layouts: Sequence[Any] = (),
-) -> tuple[list[Graph], list[Any], list[list[Spec]]]:
+) -> tuple[list[Graph], list[Any], list[list[Spec]], list[list[str]]]:
     """Graphs of several functions of the same inputs, with the values that any of them takes from outside as further inputs;
-    and the specs of their results, which are weak where they are Python numbers."""
+    the specs of their results, which are weak where they are Python numbers, and what kinds of number these may be."""
     with context.setting(_inside, True):
         found = [traced(fn, specs, branch=branch, numbers=numbers, layouts=layouts) for fn in fns]
     outside: dict[Any, Any] = {identity(x): x for _, values, _ in found for x in values}
     n = len(specs)
-    common, kinds = [], []
+    common, kinds, types = [], [], []
     for graph, values, marks in found:
         own = dict(zip(map(identity, values), graph.params[n:], strict=True))
         extra = [
@@ -61,7 +62,13 @@ def _traced_all(
         ]
         common.append(replace(graph, params=(*graph.params[:n], *extra)))
         kinds.append([replace(s, weak=m is not None) for s, m in zip(graph.specs, marks, strict=True)])
-    return common, list(outside.values()), kinds
+        types.append([_types(m, s) for s, m in zip(graph.specs, marks, strict=True)])
+    return common, list(outside.values()), kinds, types
+
+
+def _types(mark: Mark, spec: Spec) -> str:
+    """The kinds that a number may be of; nothing for an array."""
+    return "" if mark is None else mark.kinds or spec.dtype.kind
 
 
 def _cast_outputs(graph: Graph, targets: Sequence[Spec]) -> Graph:
@@ -79,7 +86,7 @@ def branches(
     """The results of one of two functions of the values given. Both must return values of the same shapes and dtypes; a Python
     number on one way takes the dtype of an array on the other."""
     specs = [_settled(spec_of(x)) for x in given]
-    graphs, outside, kinds = _traced_all([true_fn, false_fn], specs, branch=not given)
+    graphs, outside, kinds, types = _traced_all([true_fn, false_fn], specs, branch=not given)
     if len(graphs[0].outputs) != len(graphs[1].outputs):
         raise ShapeError("the two branches return different numbers of values")
     targets = [_unified(i, *pair) for i, pair in enumerate(zip(*kinds, strict=True))]
@@ -93,7 +100,15 @@ def branches(
     ]
     if not _inside.get():
         marks = [unbounded(m, t) for m, t in zip(marks, targets, strict=True)]
-    return [marked(y, m if t.weak else None) for y, m, t in zip(found, marks, targets, strict=True)]
+    either = [either_kind(a, b) for a, b in zip(*types, strict=True)]
+    for graph in graphs if any(len(k) > 1 for k in either) else ():
+        check_exact(m for m, k in zip(bounds(graph, inputs), either, strict=True) if m is not None and len(k) > 1)
+    return [_marked(y, m, t, k) for y, m, t, k in zip(found, marks, targets, either, strict=True)]
+
+
+def _marked(y: Any, mark: Mark, spec: Spec, kinds: str) -> Any:
+    """A result of a branch or a loop, marked as the number that it is to Python."""
+    return marked(y, mark_of_kinds(mark or Number(), kinds, spec.dtype) if spec.weak else None)
 
 
 def harmless(graph: Graph) -> bool:
@@ -149,21 +164,23 @@ def while_loop(
     specs = [spec_of(x) for x in init]
     start = [number_of(x) for x in init]
     seen: tuple[tuple[int, Spec, Spec], list[str]] | None = None
-    for _ in range(4):
-        numbers = [(Number() if s.weak else None) for s in specs]
+    types = [_types(m, s) for m, s in zip(start, specs, strict=True)]
+    for _ in range(6):
+        numbers = [mark_of_kinds(Number(), k, s.dtype) if s.weak else None for s, k in zip(specs, types, strict=True)]
         if counter is not None:
             numbers[0] = counter
-        graphs, outside, kinds = _traced_all(
+        graphs, outside, kinds, (_, after) = _traced_all(
             [lambda *s: [cond_fn(*s)], body_fn],
             list(map(_settled, specs)),
             numbers,
             layouts=list(map(views.layout, init)),
         )
         test, body = graphs
+        known, types = types, [either_kind(a, b) for a, b in zip(types, after)]
         if seen is not None and list(map(str, graphs)) != seen[1]:
             raise MismatchError(*seen[0])
         fresh = [_joined(i, s, b, length is not None) for i, (s, b) in enumerate(zip(specs, kinds[1]))]
-        if specs == fresh:
+        if specs == fresh and types == known:
             break
         seen = None if length is None else _first_iteration(graphs, specs, fresh)
         specs = fresh
@@ -173,7 +190,8 @@ def while_loop(
     init = [x if dtype_of(x) == s.dtype else cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)
     found = list(loop(*init, *outside))
-    return [marked(y, m) for y, m in zip(found, [*final, *[None] * (len(found) - len(final))], strict=True)]
+    ends = after if length else types  # a loop that surely has an iteration leaves what that leaves
+    return [*map(_marked, found, final, specs, ends), *found[len(final) :]]
 
 
 def _final(

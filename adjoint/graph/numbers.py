@@ -8,6 +8,7 @@ refuse, is not computed here: `NeedsNumberError` says that Python must do it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import product
 from numbers import Number as AnyNumber
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value, make
-from adjoint.core.errors import AdjointError, ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import (
     NUMBERS,
     Number,
@@ -32,6 +33,11 @@ from adjoint.core.spec import (
     spec_of,
     uint64,
 )
+from adjoint.graph.kinds import NeedsNumberError as NeedsNumberError
+from adjoint.graph.kinds import check_dtypes, either_kind, mark_of_kinds
+from adjoint.graph.kinds import is_number as is_number
+from adjoint.graph.kinds import kind_of as kind_of
+from adjoint.graph.kinds import needs as needs
 from adjoint.ops import arithmetic, bitwise, compare
 from adjoint.ops.card import Op, card
 from adjoint.ops.families import Elementwise
@@ -42,15 +48,6 @@ MANY = 2**31
 Bounds = tuple[int, int]
 _INT64: Bounds = (-(2**63), 2**63 - 1)
 _EXACT = 2**53  # every integer up to here is a float64
-
-
-class NeedsNumberError(AdjointError, TypeError):
-    """Python asked for a number that is known only when the graph runs."""
-
-
-def is_number(x: Any) -> bool:
-    """Whether a value of a graph stands for a Python number."""
-    return isinstance(x, Value) and type(x._extra) is Number
 
 
 def is_integer(x: Any) -> bool:
@@ -82,18 +79,6 @@ def plain(xs: Sequence[Any]) -> Sequence[Any]:
 def _base(x: Any) -> Any:
     base = next(kind for kind in (int, float, complex) if isinstance(x, kind))
     return base.__pos__(x)
-
-
-def kind_of(x: Any) -> type:
-    """The Python type of the number that a value stands for."""
-    return {"b": bool, "i": int, "f": float, "c": complex}[dtype_of(x).kind]
-
-
-def needs(why: str) -> NeedsNumberError:
-    """What to raise where Python must compute."""
-    return NeedsNumberError(
-        f"{why}; it is known only when the graph runs. Use a float or a Tensor in its place{called_at()}"
-    )
 
 
 # ---------------------------------------------------------------- bounds of integers
@@ -184,14 +169,16 @@ def result(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
     """The mark of what one of Python's operators gives; raises where a graph cannot compute what Python does."""
     if isinstance(op, compare.Comparison):
         if "f" in kinds:
-            _check_exact(x for x, kind in zip(inputs, kinds, strict=True) if kind == "i")
+            check_exact(x for x, kind in zip(inputs, kinds, strict=True) if kind == "i")
         return Number(0, 1)
+    if any(x.kinds for x in inputs):
+        return _of_several(op, inputs, kinds)
     known = [(x.low, x.high) for x in inputs if x.low is not None and x.high is not None]
     whole = not set(kinds) - set("bi")
     if isinstance(op, arithmetic.Div):
         if whole and len(known) == 2:
             _nonzero(known[1])
-            _check_exact(inputs)
+            check_exact(inputs)
         return Number()
     if not whole or len(known) < len(inputs) or isinstance(op, compare.Rounding):
         return Number()
@@ -201,7 +188,19 @@ def result(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
     return Number(low, high)
 
 
-def _check_exact(inputs: Any) -> None:
+def _of_several(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
+    """The mark of a result of numbers that are not what their dtypes say."""
+    mark = result(op, [replace(x, kinds="") for x in inputs], kinds)
+    if isinstance(op, (arithmetic.Div, compare.Rounding)):
+        return mark
+    if isinstance(op, (*_LOGIC, bitwise.BitwiseNot, bitwise.LeftShift, bitwise.RightShift)):
+        raise needs("this works on the bits of a number that may be no integer")
+    ways = product(*(x.kinds or kind for x, kind in zip(inputs, kinds, strict=True)))
+    found = either_kind(*("c" if "c" in way else "f" if "f" in way else "i" for way in ways))
+    return mark_of_kinds(mark, found, float64 if "f" in kinds else int64)
+
+
+def check_exact(inputs: Any) -> None:
     """Python compares and divides integers exactly; float64 does so up to 2**53."""
     if any(max(abs(x.low), abs(x.high)) > _EXACT for x in inputs if x.low is not None and x.high is not None):
         raise needs("this compares or divides an integer that may be above 2**53")
@@ -225,6 +224,8 @@ def operands(op: Op, xs: Sequence[Any]) -> tuple[list[Any], Number | None, np.dt
         return list(xs), None, None
     specs = [spec_of(x) if m is None else Spec((), dtype_of(x), weak=True) for x, m in zip(xs, marks, strict=True)]
     common = promote(specs)
+    if not isinstance(op, (compare.Comparison, arithmetic.Div)):
+        check_dtypes(specs, marks)
     if is_half(common):
         return [_widened(x) for x in xs], None, None if isinstance(op, compare.Comparison) else common
     return [x if m is None else _given_way(op, x, m, common) for x, m in zip(xs, marks, strict=True)], None, None
@@ -330,12 +331,17 @@ def check_inside(x: Any, indices: Sequence[Any]) -> None:
 
 def as_number(x: Any, low: int, high: int) -> Any:
     """A graph value as the Python integer or truth value that `int(x)` or `bool(x)` would be; a batch of them stays one."""
+    return renumbered(x, Number(low, high))
+
+
+def renumbered(x: Any, mark: Number) -> Any:
+    """A graph value without a derivative as a Python number of which this is known."""
     inner = x
     while isinstance(inner, Value) and isinstance(inner._value, Value):
         inner = inner._value
     if not isinstance(inner, Value) or shape_of(inner) != shape_of(x):
         return x
-    return make(inner._value, inner._trace, Number(low, high))
+    return make(inner._value, inner._trace, mark)
 
 
 def marked(y: Any, mark: Number | None) -> Any:
