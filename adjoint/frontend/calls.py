@@ -25,6 +25,7 @@ from adjoint.frontend.region import check_call, current
 from adjoint.graph.numbers import as_number, needs
 from adjoint.ops.functional import logical_and
 
+_FUNCTIONS = (FunctionType, MethodType, operator.attrgetter, operator.itemgetter, operator.methodcaller)
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
 
@@ -56,6 +57,9 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _each([_attribute_of(args[0], name) for name in fn.__reduce__()[1]])
     if kind is operator.itemgetter:
         return _each([item(args[0], index, "itemgetter") for index in fn.__reduce__()[1]])
+    if kind is operator.methodcaller:
+        name, given, options = _method_called(fn)
+        return call(reading.attr(args[0], name), *given, **options)
     if isinstance(fn, type):
         return reading.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
@@ -69,6 +73,13 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
 def _each(found: list[Any]) -> Any:
     """What an `operator.attrgetter` or `itemgetter` gives: one value, or a tuple of several."""
     return found[0] if len(found) == 1 else tuple(found)
+
+
+def _method_called(fn: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
+    """The name of the method that an `operator.methodcaller` calls, and its arguments."""
+    made, given = fn.__reduce__()[:2]
+    everything: list[Any] = [*getattr(made, "args", ()), *given]
+    return everything[0], tuple(everything[1:]), getattr(made, "keywords", {})
 
 
 def _attribute_of(x: Any, path: str) -> Any:
@@ -234,9 +245,8 @@ def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **options: Any) -> Any:
         if callable(options.get("key")):
             options["key"] = functools.partial(call, options["key"])
-        return python(
-            *(functools.partial(call, a) if type(a) in (FunctionType, MethodType) else a for a in args), **options
-        )
+        reading.handed(args)
+        return python(*(functools.partial(call, a) if type(a) in _FUNCTIONS else a for a in args), **options)
 
     return called
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import reprlib
 import weakref
+from abc import get_cache_token
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -144,11 +145,15 @@ class Itself:
     def get(self) -> Any:
         if type(self.owner) is weakref.ref:
             return self.owner()
+        if self.owner is get_cache_token:
+            return get_cache_token()
         return self.owner.get(MISSING) if isinstance(self.owner, ContextVar) else self.owner
 
     def code(self, hold: Callable[[Any], str]) -> str:
         if type(self.owner) is weakref.ref:
             return f"{hold(self.owner)}()"
+        if self.owner is get_cache_token:
+            return f"{hold(get_cache_token)}()"
         return f"{hold(self.owner)}.get(MISSING)" if isinstance(self.owner, ContextVar) else hold(self.owner)
 
 

@@ -7,6 +7,7 @@ import functools
 import importlib.util
 import sys
 import weakref
+from abc import ABCMeta, get_cache_token
 from collections.abc import Iterator
 from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
@@ -15,10 +16,25 @@ from typing import Any
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.tree import leaves
 from adjoint.frontend import aliases
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import MISSING, MUTABLE, Free, Global, Guard, ItemOf, Itself, Kind, Same
+from adjoint.frontend.guards import (
+    CONTAINERS,
+    MISSING,
+    MUTABLE,
+    Free,
+    Global,
+    Guard,
+    ItemOf,
+    Itself,
+    Kind,
+    Same,
+    is_constant,
+    members,
+)
+from adjoint.frontend.libraries import is_users_class
 from adjoint.frontend.reads import (
     WRAPPER,
     Reads,
@@ -36,6 +52,9 @@ from adjoint.graph.trace import NeedsNumberError, is_graph_value
 
 #: Attributes of Cells that change only with their version.
 _OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
+
+
+_ARRAY_LIBRARIES = {"adjoint", "numpy", "scipy", "jax"}
 
 
 def variable(thunk: FunctionType, name: str, deep: bool = True) -> Any:
@@ -103,7 +122,9 @@ def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     if is_plain(owner):
         return value
     if not reads.is_outside(owner):
-        return value if name in vars_of(owner) or network_version(owner) else _of_class(reads, owner, name, value, deep)
+        cached = isinstance(getattr(type(owner), name, None), functools.cached_property)
+        own = (name in vars_of(owner) and not cached) or network_version(owner)
+        return value if own else _of_class(reads, owner, name, value, deep)
     if type(owner) is ContextVar and not sys._getframe(1).f_code.co_filename.startswith(PACKAGE):
         reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING))
     return _from_outside(_attribute(reads, owner, name, value, text, deep), f"`{text or name}`")
@@ -126,16 +147,22 @@ def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool) -> An
     static = static_attribute(cls, name)
     if static is MISSING or isinstance(static, (MemberDescriptorType, GetSetDescriptorType)) or not users_class(owner):
         return value
-    if isinstance(static, property):
+    if isinstance(static, (property, functools.cached_property)):
         reads.through_property(owner, name, static)
         return value
     found = reads.see(reads.attribute(cls, name), getattr(cls, name), deep)
     return value if type(value) is MethodType else found
 
 
+def _is_fixed(module: ModuleType, value: Any) -> bool:
+    """Whether what a library defines is taken not to change: functions and classes of the array libraries, and our own."""
+    return callable(value) and module.__name__.split(".")[0] in _ARRAY_LIBRARIES
+
+
 def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool) -> Any:
     if isinstance(owner, ModuleType):
-        return reads.see(Global(vars(owner), name, f"`{text}`"), value, deep) if users_module(owner) else value
+        known = not users_module(owner) and (isinstance(value, ModuleType) or _is_fixed(owner, value))
+        return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)
     reads.instance(owner)
     if type(value) in (BuiltinFunctionType, WRAPPER):
         return value
@@ -150,6 +177,8 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     if isinstance(static, property):
         reads.through_property(owner, name, static)
         return value
+    if isinstance(static := getattr(type(owner), name, None), functools.cached_property):
+        reads.through_property(owner, name, static)
     note_network(value)
     return reads.see(reads.attribute(owner, name, text), value, deep)
 
@@ -199,6 +228,10 @@ def vars_(owner: Any) -> Any:
 
 def isinstance_(x: Any, kinds: Any) -> bool:
     """`isinstance`, to which an array that is an input of the graph is an array."""
+    reads = recorder.get()
+    if reads is not None and any(type(kind) is ABCMeta and is_users_class(kind) for kind in leaves(kinds)):
+        place = Itself(get_cache_token, "what `register` says of an abstract class")
+        reads.see(place, place.get())
     return isinstance(_as_it_was(x), kinds)
 
 
@@ -238,16 +271,17 @@ def imported(name: str, level: int, *names: str) -> None:
 
 def printed(x: Any) -> Any:
     """An object becomes text: its methods for that, and what they may read."""
-    reads = recorder.get()
-    if reads is None or is_plain(x) or isinstance(x, (type, ModuleType)) or not reads.is_outside(x):
-        return x
     handed((x,))
+    return x
+
+
+def _shown(reads: Reads, x: Any) -> None:
+    """What the methods may read that make a text of an object."""
     for name in ("__format__", "__str__", "__repr__"):
         method = getattr(type(x), name)
         if type(method) is FunctionType and is_users(method.__code__.co_filename):
             reads.see(reads.attribute(type(x), name), method)
             reads.sweep(method, (x,))
-    return x
 
 
 def globals_() -> dict[str, Any]:
@@ -311,6 +345,8 @@ def handed(things: tuple[Any, ...]) -> None:
     if reads is None:
         return
     for x in things:
+        if isinstance(x, CONTAINERS) and reads.holds(x) and not reads.is_known(x):
+            handed(tuple(y for y in members(x) if not is_constant(y)))
         if is_plain(x) or isinstance(x, (type, ModuleType)) or note_network(x):
             continue
         if isinstance(x, (FunctionType, MethodType)) or hasattr(x, "__wrapped__"):
@@ -321,11 +357,12 @@ def handed(things: tuple[Any, ...]) -> None:
         elif users_class(x):
             if hasattr(x, "__dict__"):
                 reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)
+            _shown(reads, x)
         else:
             for value in list(vars_of(x).values() if isinstance(vars_of(x), dict) else ()):
                 if isinstance(value, (FunctionType, MethodType)):
                     reads.follow(value)
-    if hasattr(things[0], "registry") and isinstance(things[0], FunctionType):  # `functools.singledispatch`
+    if things and hasattr(things[0], "registry") and isinstance(things[0], FunctionType):  # `functools.singledispatch`
         registry = things[0].registry  # type: ignore[attr-defined]
         reads.see(Itself(registry, f"`{things[0].__name__}.registry`"), registry)
 

@@ -6,11 +6,12 @@ only while every place it was built on holds what it held.
 
 from __future__ import annotations
 
-import builtins
+import dis
 import sys
 import weakref
 from collections.abc import Iterator
 from contextvars import ContextVar
+from functools import cached_property
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -104,12 +105,20 @@ class Reads:
         return value
 
     def _contains(self, value: Any) -> None:
-        """Take note of a container from outside, and of those in it."""
+        """Take note of a container from outside, and of what is in it."""
         if isinstance(value, MUTABLE) and id(value) not in self._containers:
             self._containers[id(value)] = value
             if isinstance(value, CONTAINERS):
                 for x in members(value):
                     self._contains(x)
+                    self.instance(x)
+
+    def is_known(self, container: Any) -> bool:
+        """Whether what a container holds has been handed to other code before."""
+        if ("handed", id(container)) in self._swept:
+            return True
+        self._swept.add(("handed", id(container)))
+        return False
 
     def holds(self, container: Any) -> bool:
         """Whether a container is from outside."""
@@ -212,11 +221,12 @@ class Reads:
                     self.see(self.attribute(type(x), name), getattr(type(x), name))
                     self.sweep(method, (x,))
 
-    def through_property(self, x: Any, name: str, found: property) -> None:
+    def through_property(self, x: Any, name: str, found: property | cached_property[Any]) -> None:
         """A property is read, and with it whatever its function reads."""
         self.see(self.attribute(type(x), name), found)
-        if type(found.fget) is FunctionType:
-            self.sweep(found.fget, (x,))
+        function = found.func if isinstance(found, cached_property) else found.fget
+        if type(function) is FunctionType:
+            self.sweep(function, (x,))
 
     # ------------------------------------------------------------ code that stays Python
 
@@ -228,9 +238,8 @@ class Reads:
         self._swept.add(key)
         self.visit(fn)
         names = set(_names(fn.__code__))
-        for name in names - fn.__globals__.keys():
-            if hasattr(builtins, name):
-                self.see(Global(fn.__globals__, name, f"`{name}`"), MISSING)
+        for name in _globals_of(fn.__code__) - fn.__globals__.keys():
+            self.see(Global(fn.__globals__, name, f"`{name}`"), MISSING)
         for name in names & fn.__globals__.keys():
             value = fn.__globals__[name]
             if not (isinstance(value, ModuleType) and not users_module(value)):
@@ -242,7 +251,7 @@ class Reads:
                 self.see(place, value, lift_it=False)
                 self._follow(value, names)
         for owner in owners:
-            self._follow(owner, names)
+            self._follow(owner if self.is_outside(owner) else type(owner), names)
 
     def follow(self, x: Any) -> None:
         """What a function may read that others call."""
@@ -272,8 +281,9 @@ class Reads:
         for name in (names | set(getattr(x, "__dict__", ()))) if dynamic else names:
             static = static_attribute(x, name)
             if static is MISSING:
+                self._absent(x, name)
                 continue
-            if isinstance(static, property):
+            if isinstance(static, (property, cached_property)):
                 self.through_property(x, name, static)
             elif type(static) is FunctionType and not isinstance(x, ModuleType) and name not in vars_of(x):
                 if is_users(static.__code__.co_filename):
@@ -283,6 +293,11 @@ class Reads:
                 value = getattr(x, name, MISSING)
                 self.see(self.attribute(x, name), value, lift_it=False)
                 self._follow(value, names)
+
+    def _absent(self, x: Any, name: str) -> None:
+        """An object has no such attribute, as far as can be told without calling anything of the user's."""
+        if "__dict__" in dir(type(x)) and not isinstance(x, (type, ModuleType)) and not hasattr(type(x), "__getattr__"):
+            self.see(self.attribute(x, name), MISSING)
 
 
 class PlaceInput:
@@ -356,11 +371,19 @@ def static_attribute(x: Any, name: str) -> Any:
 
 
 def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a function and those inside it."""
+    """The names of globals and attributes in a function and those inside it, and the texts that may be names of attributes."""
     yield from code.co_names
     for inner in code.co_consts:
         if isinstance(inner, CodeType):
             yield from _names(inner)
+        elif type(inner) is str and inner.isidentifier():
+            yield inner
+
+
+def _globals_of(code: CodeType) -> set[str]:
+    """The names of globals and builtins that a function and those inside it read."""
+    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
+    return own.union(*(_globals_of(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _named(x: Any) -> str:
