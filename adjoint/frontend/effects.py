@@ -16,7 +16,7 @@ from adjoint.frontend.logic import truth
 from adjoint.frontend.region import Abandoned, current, is_tried, is_tried_here, uncaught, when
 from adjoint.frontend.site import Site
 from adjoint.graph.effects import Check, Field, Print, Template, Text
-from adjoint.graph.kinds import needs
+from adjoint.graph.number_types import needs
 from adjoint.ops.functional import logical_and
 
 

@@ -14,7 +14,7 @@ from adjoint.frontend import numbers, state
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.site import Site
 from adjoint.graph.bounds import joined
-from adjoint.graph.kinds import either_kind, kinds_of, mark_of_kinds
+from adjoint.graph.number_types import either_kind, kinds_of, mark_of_kinds
 from adjoint.graph.numbers import as_number, check_exact, is_large, is_special, marked, needs
 from adjoint.ops.functional import logical_and, logical_not, logical_or, reshape, where
 

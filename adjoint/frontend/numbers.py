@@ -21,8 +21,8 @@ from adjoint.core.spec import Number, dtype_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import aliases, reading, state
 from adjoint.graph.control import Control
-from adjoint.graph.kinds import kinds_of, needs, types_of
 from adjoint.graph.node import Param, Pick
+from adjoint.graph.number_types import kinds_of, needs, types_of
 from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, renumbered
 from adjoint.ops.functional import logical_not
 

@@ -33,7 +33,7 @@ from adjoint.frontend.state import (
 )
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
-from adjoint.graph.kinds import kinds_of
+from adjoint.graph.number_types import kinds_of
 from adjoint.graph.numbers import MANY, is_integer, is_large, is_number, is_special, marked
 from adjoint.ops.functional import logical_and, unstack
 

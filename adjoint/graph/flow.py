@@ -14,8 +14,8 @@ from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
 from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
 from adjoint.graph.control import Cond, Control, Loop
-from adjoint.graph.kinds import either_kind, mark_of_kinds
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
+from adjoint.graph.number_types import either_kind, mark_of_kinds
 from adjoint.graph.numbers import MANY, check_exact, marked, unbounded
 from adjoint.graph.trace import identity, traced
 from adjoint.ops.arithmetic import Cast

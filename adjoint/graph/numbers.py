@@ -33,11 +33,11 @@ from adjoint.core.spec import (
     spec_of,
     uint64,
 )
-from adjoint.graph.kinds import NeedsNumberError as NeedsNumberError
-from adjoint.graph.kinds import check_dtypes, either_kind, mark_of_kinds
-from adjoint.graph.kinds import is_number as is_number
-from adjoint.graph.kinds import kind_of as kind_of
-from adjoint.graph.kinds import needs as needs
+from adjoint.graph.number_types import NeedsNumberError as NeedsNumberError
+from adjoint.graph.number_types import check_dtypes, either_kind, mark_of_kinds
+from adjoint.graph.number_types import is_number as is_number
+from adjoint.graph.number_types import kind_of as kind_of
+from adjoint.graph.number_types import needs as needs
 from adjoint.ops import arithmetic, bitwise, compare
 from adjoint.ops.card import Op, card
 from adjoint.ops.families import Elementwise
