@@ -7,7 +7,6 @@ zeros in a copy otherwise. Each sum is made by one thread in one order, so resul
 from __future__ import annotations
 
 import itertools
-import platform
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -27,6 +26,7 @@ from adjoint.backends.native.kernels.convolution_lanes import (
     choose,
     problem,
 )
+from adjoint.backends.native.kernels.gemm_blocking import registers
 from adjoint.backends.native.kernels.window_loops import (
     Axis,
     Chunk,
@@ -46,11 +46,6 @@ from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 WIDEST = 16  # taps of a window along the width: they are written out one by one
 NEAR = 1 << 15  # bytes of a filter gradient's operands that stay near the processor
 PARTS = 16  # pieces that a filter gradient is cut into at least, if it can be
-
-
-def registers(bits: int) -> int:
-    """How many vector registers there are."""
-    return 32 if bits == 512 or platform.machine() in ("aarch64", "arm64") else 16
 
 
 def best_tile(
