@@ -1,4 +1,4 @@
-"""Cards of indexing with arrays: gather, and the two ways to scatter.
+"""Indexing with arrays: gather, and the two ways to scatter.
 
 The first k axes of x are indexed by k integer arrays that broadcast together; `functional.index` brings every NumPy
 index into this form.
@@ -16,10 +16,11 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
 from adjoint.core.spec import Spec, broadcast, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
-from adjoint.ops.card import Op, register
+from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, equal, moveaxis, zeros_like
 from adjoint.ops.publish import public
+from adjoint.ops.slicing import GetItem, with_room
 
 
 def _picked(op, x, indices):
@@ -138,6 +139,23 @@ def gather_elements(input: Any, dim: int, index: Any) -> Any:
     return Gather()(input, *grid_index("gather_elements", input, index_array(index), axis))
 
 
+@public(method=True)
+def gather_nd(input_x: Any, indices: Any) -> Any:
+    """Elements or slices named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.gather_nd(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[0, 1], [1, 0]])))
+    [2. 3.]
+    """
+    columns = _columns(indices)
+    return Gather()(input_x, *columns)
+
+
+def _columns(indices: Any) -> list[Any]:
+    indices = index_array(indices)
+    return [card(GetItem, (..., k))(indices) for k in range(shape_of(indices)[-1])]
+
+
 class Scatter(Op):
     """Ops that put values v at x[i1, ..., ik]."""
 
@@ -195,6 +213,31 @@ class ScatterAdd(Scatter):
         return self(zeros_like(y) if t is ZERO else t, cast_like(s, y), *indices)
 
 
+@public(method=True)
+def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
+    """A copy with each element of `src` added at its `index` along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter_add(ops.zeros(3), 0, Tensor([0, 2, 2]), Tensor([1.0, 2.0, 3.0])))
+    [1. 0. 5.]
+    """
+    return _scatter("scatter_add", ScatterAdd(), input, dim, index, src)
+
+
+@public(aliases=("tensor_scatter_add",))
+def scatter_nd_add(input_x: Any, indices: Any, updates: Any) -> Any:
+    """A copy with `updates` added at the places named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter_nd_add(Tensor([1.0, 2.0]), Tensor([[1], [1]]), Tensor([10.0, 20.0])))
+    [ 1. 32.]
+    """
+    return ScatterAdd()(with_room(input_x, updates), updates, *_columns(indices))
+
+
+tensor_scatter_add = scatter_nd_add
+
+
 @register
 @dataclass(frozen=True)
 class ScatterSet(Scatter):
@@ -226,3 +269,38 @@ class ScatterSet(Scatter):
         if t is ZERO and s is ZERO:
             return ZERO
         return self(zeros_like(y) if t is ZERO else t, 0 if s is ZERO else cast_like(s, y), *indices)
+
+
+@public(method=True)
+def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
+    """A copy with each element of `src` put at its `index` along an axis.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.scatter(ops.zeros(3), 0, Tensor([2, 0]), Tensor([5.0, 6.0])))
+    [6. 0. 5.]
+    """
+    return _scatter("scatter", ScatterSet(), input, axis, index, src)
+
+
+def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
+    axis = normalize_axis(what, dim, len(shape_of(x)))
+    index = index_array(index)
+    if shape_of(src) and shape_of(src) != shape_of(index):
+        # A larger source is cut to the index, as in PyTorch and MindSpore.
+        if len(shape_of(src)) != len(shape_of(index)) or any(
+            n < m for n, m in zip(shape_of(src), shape_of(index), strict=True)
+        ):
+            raise ShapeError(f"{what}: src has shape {shape_of(src)}, the index {shape_of(index)}{called_at()}")
+        src = card(GetItem, tuple((0, n, None) for n in shape_of(index)))(src)
+    return op(with_room(x, src), src, *grid_index(what, x, index, axis))
+
+
+@public()
+def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
+    """A copy with `updates` at the places named by the rows of `indices`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.tensor_scatter_update(Tensor([1.0, 2.0]), Tensor([[1]]), Tensor([9.0])))
+    [1. 9.]
+    """
+    return ScatterSet()(with_room(input_x, updates), updates, *_columns(indices))

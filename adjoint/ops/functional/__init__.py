@@ -288,22 +288,25 @@ from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
     gather,
-    gather_nd,
     index_add,
     index_fill,
     index_select,
     masked_fill,
     masked_select,
     nonzero,
+    searchsorted,
+    unique,
+)
+from adjoint.ops.index import (
+    gather_elements,
+    gather_nd,
     scatter,
     scatter_add,
     scatter_nd_add,
-    searchsorted,
+    take_along_axis,
     tensor_scatter_add,
     tensor_scatter_update,
-    unique,
 )
-from adjoint.ops.index import gather_elements, take_along_axis
 from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
 from adjoint.ops.movement import (

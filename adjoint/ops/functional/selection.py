@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.compare import less, less_equal, minimum, where
-from adjoint.ops.functional.index import getitem, index_put_add, setitem, take, with_room
+from adjoint.ops.functional.index import getitem, index_put_add, setitem, take
 from adjoint.ops.functional.masks import unknown_shape
-from adjoint.ops.index import Gather, ScatterAdd, ScatterSet, grid_index, index_array, take_along_axis
+from adjoint.ops.index import index_array, take_along_axis
 from adjoint.ops.language import bitwise_and
 from adjoint.ops.movement import broadcast_to, reshape
 
@@ -35,78 +35,6 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
     [3. 1.]
     """
     return take(input, index, axis)
-
-
-def gather_nd(input_x: Any, indices: Any) -> Any:
-    """Elements or slices named by the rows of `indices`.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.gather_nd(Tensor([[1.0, 2.0], [3.0, 4.0]]), Tensor([[0, 1], [1, 0]])))
-    [2. 3.]
-    """
-    columns = _columns(indices)
-    return Gather()(input_x, *columns)
-
-
-def _columns(indices: Any) -> list[Any]:
-    indices = index_array(indices)
-    return [getitem(indices, (..., k)) for k in range(shape_of(indices)[-1])]
-
-
-def scatter_nd_add(input_x: Any, indices: Any, updates: Any) -> Any:
-    """A copy with `updates` added at the places named by the rows of `indices`.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.scatter_nd_add(Tensor([1.0, 2.0]), Tensor([[1], [1]]), Tensor([10.0, 20.0])))
-    [ 1. 32.]
-    """
-    return ScatterAdd()(with_room(input_x, updates), updates, *_columns(indices))
-
-
-tensor_scatter_add = scatter_nd_add
-
-
-def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
-    """A copy with `updates` at the places named by the rows of `indices`.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.tensor_scatter_update(Tensor([1.0, 2.0]), Tensor([[1]]), Tensor([9.0])))
-    [1. 9.]
-    """
-    return ScatterSet()(with_room(input_x, updates), updates, *_columns(indices))
-
-
-def scatter_add(input: Any, dim: int, index: Any, src: Any) -> Any:
-    """A copy with each element of `src` added at its `index` along an axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.scatter_add(ops.zeros(3), 0, Tensor([0, 2, 2]), Tensor([1.0, 2.0, 3.0])))
-    [1. 0. 5.]
-    """
-    return _scatter("scatter_add", ScatterAdd(), input, dim, index, src)
-
-
-def scatter(input: Any, axis: int, index: Any, src: Any) -> Any:
-    """A copy with each element of `src` put at its `index` along an axis.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.scatter(ops.zeros(3), 0, Tensor([2, 0]), Tensor([5.0, 6.0])))
-    [6. 0. 5.]
-    """
-    return _scatter("scatter", ScatterSet(), input, axis, index, src)
-
-
-def _scatter(what: str, op: Any, x: Any, dim: int, index: Any, src: Any) -> Any:
-    axis = normalize_axis(what, dim, len(shape_of(x)))
-    index = index_array(index)
-    if shape_of(src) and shape_of(src) != shape_of(index):
-        # A larger source is cut to the index, as in PyTorch and MindSpore.
-        if len(shape_of(src)) != len(shape_of(index)) or any(
-            n < m for n, m in zip(shape_of(src), shape_of(index), strict=True)
-        ):
-            raise ShapeError(f"{what}: src has shape {shape_of(src)}, the index {shape_of(index)}{called_at()}")
-        src = getitem(src, tuple(slice(0, n) for n in shape_of(index)))
-    return op(with_room(x, src), src, *grid_index(what, x, index, axis))
 
 
 def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
