@@ -31,7 +31,7 @@ def test_code_blocks(page):
             name = f"<{page.name}, line {line}>"
             linecache.cache[name] = (len(code), None, code.splitlines(True), name)  # so that its source can be read
             with contextlib.redirect_stdout(printed):
-                exec(compile(code, name, "exec"), namespace)
+                exec(compile(code, name, "exec", dont_inherit=True), namespace)
             if expected is not None:
                 assert printed.getvalue() == expected
 
