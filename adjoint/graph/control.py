@@ -19,8 +19,9 @@ from adjoint.graph.nested import Control as Control
 from adjoint.graph.nested import Passing, float_positions, select, spread
 from adjoint.graph.node import Graph
 from adjoint.graph.steps import steps
-from adjoint.graph.walk import replay
+from adjoint.graph.untaken import batch_if_wanted
 from adjoint.ops.broadcast import batch_front
+from adjoint.ops.language import bitwise_not
 
 UNKNOWN = -1
 
@@ -57,11 +58,11 @@ class Cond(Passing):
         size = next(shape_of(x)[d] for x, d in zip((chosen, *xs), dims, strict=True) if d is not None)
         xs = tuple([x if d is None else batch_front(x, d) for x, d in zip(xs, dims[1:], strict=True)])
         batched = tuple(d is not None for d in dims[1:])
-        sides = [vmap_graph(side, batched, size) for side in (self.true, self.false)]
         if dims[0] is None:
-            return Cond(*sides)(chosen, *xs)
+            return Cond(*(vmap_graph(side, batched, size) for side in (self.true, self.false)))(chosen, *xs)
         mask = batch_front(chosen, dims[0])
-        yes, no = (replay(side, xs) for side in sides)
+        yes = batch_if_wanted(self.true, batched, size, xs, mask)
+        no = batch_if_wanted(self.false, batched, size, xs, bitwise_not(mask))
         with context.handing_on():
             return tuple([select(mask, a, b) for a, b in zip(yes, no, strict=True)])
 

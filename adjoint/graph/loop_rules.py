@@ -21,6 +21,7 @@ from adjoint.graph.nested import float_positions, select, silent
 from adjoint.graph.node import Builder, Graph
 from adjoint.graph.residuals import worth_keeping
 from adjoint.graph.trace import trace
+from adjoint.graph.untaken import batch_if_wanted
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.language import any_of, broadcast_to, moveaxis
@@ -198,7 +199,7 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     specs = _specs(body)
 
     def masked(going: Any, xs: Sequence[Any]) -> list[Any]:
-        ys = replay(body, xs)
+        ys = batch_if_wanted(loop.body, flags, size, xs, going)
         kept = [select(going, new, old) for new, old in zip(ys[:a], xs[:a], strict=True)]
         return [*kept, *(select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
 
