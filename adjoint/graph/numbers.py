@@ -7,7 +7,7 @@ refuse, is not computed here: `NeedsNumberError` says that Python must do it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 from numbers import Number as AnyNumber
@@ -41,12 +41,12 @@ from adjoint.graph.number_types import needs as needs
 from adjoint.ops import arithmetic, bitwise, compare
 from adjoint.ops.card import Op, card
 from adjoint.ops.families import Elementwise
+from adjoint.ops.integer_ranges import Range, without_zero
 
 #: A loop whose number of iterations is known only at run time is taken to have fewer than this.
 MANY = 2**31
 
-Bounds = tuple[int, int]
-_INT64: Bounds = (-(2**63), 2**63 - 1)
+_INT64: Range = (-(2**63), 2**63 - 1)
 _EXACT = 2**53  # every integer up to here is a float64
 
 
@@ -83,81 +83,12 @@ def _base(x: Any) -> Any:
 
 # ---------------------------------------------------------------- bounds of integers
 
-
-def _corners(f: Callable[[int, int], int], a: Bounds, b: Bounds) -> Bounds:
-    found = [f(x, y) for x, y in product(a, b)]
-    return min(found), max(found)
-
-
-def _divided(a: Bounds, b: Bounds) -> Bounds:
-    _nonzero(b)
-    return _corners(lambda x, y: x // y, a, b)
-
-
-def _remainder(a: Bounds, b: Bounds) -> Bounds:
-    _nonzero(b)
-    if a[0] >= 0 and b[0] > 0:
-        return 0, min(a[1], b[1] - 1)
-    return min(0, b[0] + 1), max(0, b[1] - 1)
-
-
-def _nonzero(b: Bounds) -> None:
-    if b[0] <= 0 <= b[1]:
-        raise needs("this divides by an integer that may be 0")
-
-
-def _power(a: Bounds, b: Bounds) -> Bounds:
-    if b[0] < 0:
-        raise needs("this raises an integer to a power that may be negative")
-    if b[1] > 64 and max(map(abs, a)) > 1:
-        raise needs("this power may need more than 64 bits")
-    ends = [x**y for x in a for y in {b[0], b[1], max(b[0], b[1] - 1)} if y <= 64 or abs(x) <= 1]
-    return min(0, *ends), max(1, *ends)
-
-
-def _left(a: Bounds, b: Bounds) -> Bounds:
-    if b[0] < 0 or b[1] > 63:
-        raise needs("this shifts an integer by a number that may be negative or above 63")
-    return _corners(lambda x, y: x << y, a, b)
-
-
-def _right(a: Bounds, b: Bounds) -> Bounds:
-    if b[0] < 0 or b[1] > 63:
-        raise needs("this shifts an integer by a number that may be negative or above 63")
-    return _corners(lambda x, y: x >> y, a, b)
-
-
-def _bits(a: Bounds, b: Bounds) -> Bounds:
-    size = max(x.bit_length() for x in (*a, *b))
-    return (-(1 << size) if min(*a, *b) < 0 else 0), (1 << size) - 1
-
-
-#: What becomes of bounds; the results of these are integers.
-_INTEGERS: dict[type[Op], Callable[..., Bounds]] = {
-    arithmetic.Add: lambda a, b: (a[0] + b[0], a[1] + b[1]),
-    arithmetic.Sub: lambda a, b: (a[0] - b[1], a[1] - b[0]),
-    arithmetic.Mul: lambda a, b: _corners(lambda x, y: x * y, a, b),
-    arithmetic.FloorDiv: _divided,
-    arithmetic.Mod: _remainder,
-    arithmetic.Pow: _power,
-    arithmetic.Neg: lambda a: (-a[1], -a[0]),
-    arithmetic.Abs: lambda a: (0 if a[0] <= 0 <= a[1] else min(map(abs, a)), max(map(abs, a))),
-    bitwise.BitwiseAnd: _bits,
-    bitwise.BitwiseOr: _bits,
-    bitwise.BitwiseXor: _bits,
-    bitwise.BitwiseNot: lambda a: (~a[1], ~a[0]),
-    bitwise.LeftShift: _left,
-    bitwise.RightShift: _right,
-}
 _DIVISIONS = (arithmetic.Div, arithmetic.FloorDiv, arithmetic.Mod)
-_LOGIC = (bitwise.BitwiseAnd, bitwise.BitwiseOr, bitwise.BitwiseXor)
-#: Python's operators: of Python numbers they give Python numbers.
-_PYTHON: tuple[type, ...] = (*_INTEGERS, arithmetic.Div, compare.Comparison, compare.Rounding)
 
 
 def is_python(op: Any) -> bool:
     """Whether an op is one of Python's operators."""
-    return isinstance(op, _PYTHON)
+    return isinstance(op, Op) and op.is_operator
 
 
 def unbounded(mark: Number | None, spec: Spec) -> Number | None:
@@ -177,12 +108,15 @@ def result(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
     whole = not set(kinds) - set("bi")
     if isinstance(op, arithmetic.Div):
         if whole and len(known) == 2:
-            _nonzero(known[1])
+            _check_divisor(known[1])
             check_exact(inputs)
         return Number()
     if not whole or len(known) < len(inputs) or isinstance(op, compare.Rounding):
         return Number()
-    low, high = _INTEGERS[type(op)](*known)
+    found = op.integers(*known)
+    if isinstance(found, str):
+        raise needs(found)
+    low, high = found
     if low < _INT64[0] or high > _INT64[1]:
         raise needs("this integer may need more than 64 bits")
     return Number(low, high)
@@ -193,11 +127,16 @@ def _of_several(op: Op, inputs: Sequence[Number], kinds: str) -> Number:
     mark = result(op, [replace(x, kinds="") for x in inputs], kinds)
     if isinstance(op, (arithmetic.Div, compare.Rounding)):
         return mark
-    if isinstance(op, (*_LOGIC, bitwise.BitwiseNot, bitwise.LeftShift, bitwise.RightShift)):
+    if isinstance(op, bitwise.OnBits):
         raise needs("this works on the bits of a number that may be no integer")
     ways = product(*(x.kinds or kind for x, kind in zip(inputs, kinds, strict=True)))
     found = either_kind(*("c" if "c" in way else "f" if "f" in way else "i" for way in ways))
     return mark_of_kinds(mark, found, float64 if "f" in kinds else int64)
+
+
+def _check_divisor(b: Range) -> None:
+    if why := without_zero(b):
+        raise needs(why)
 
 
 def check_exact(inputs: Any) -> None:
@@ -214,7 +153,7 @@ def operands(op: Op, xs: Sequence[Any]) -> tuple[list[Any], Number | None, np.dt
     which it must be rounded in the end."""
     marks = [number_of(x) for x in xs]
     if all(m is not None for m in marks):
-        if isinstance(op, _PYTHON):
+        if op.is_operator:
             return _python(op, list(xs), marks)  # type: ignore[arg-type]
         return list(xs), None, None
     for x in xs:
@@ -286,14 +225,14 @@ def _python(op: Op, xs: list[Any], marks: list[Number]) -> tuple[list[Any], Numb
         exponent = marks[1]
         if exponent.high is not None and exponent.high < 0:  # Python goes over to floats
             if marks[0].low is not None and marks[0].high is not None:
-                _nonzero((marks[0].low, marks[0].high))
+                _check_divisor((marks[0].low, marks[0].high))
             xs = [_as(x, float64) if isinstance(x, Value) else float(x) for x in xs]
             return xs, Number(), None
         if exponent.low is None:
             raise needs("this raises an integer to a power that may be negative")
     xs = _without_large(op, xs, kinds)
     mark = result(op, marks, kinds)
-    if not isinstance(op, compare.Comparison) and not (isinstance(op, _LOGIC) and set(kinds) == {"b"}):
+    if not isinstance(op, compare.Comparison) and not (isinstance(op, bitwise.Logic) and set(kinds) == {"b"}):
         xs = [_as(x, int64) if isinstance(x, Value) and dtype_of(x) == bool_ else x for x in xs]
     return xs, mark, None
 

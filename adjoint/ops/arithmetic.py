@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
 from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, Linear, python
+from adjoint.ops.integer_ranges import corners, magnitude, power, remainder, without_zero
 
 
 @register(function="add", method=True, ufunc=np.add, example="add(Tensor([1.0, 2.0]), 3) -> [4. 5.]")
@@ -20,6 +22,7 @@ from adjoint.ops.families import Discrete, Elementwise, Linear, python
 class Add(Elementwise):
     """x + y, with broadcasting."""
 
+    is_operator = True
     arity, complex, emits = 2, True, "fi"
 
     def eval(self, xp, x, y):
@@ -27,6 +30,9 @@ class Add(Elementwise):
 
     def emit(self, b, x, y):
         return b.add(x, y)
+
+    def integers(self, a, b):
+        return a[0] + b[0], a[1] + b[1]
 
     def update(self, x, y):
         np.add(x, y, out=x)
@@ -53,6 +59,7 @@ class Add(Elementwise):
 class Sub(Elementwise):
     """x - y, with broadcasting."""
 
+    is_operator = True
     arity, complex, emits = 2, True, "fi"
 
     def eval(self, xp, x, y):
@@ -60,6 +67,9 @@ class Sub(Elementwise):
 
     def emit(self, b, x, y):
         return b.sub(x, y)
+
+    def integers(self, a, b):
+        return a[0] - b[1], a[1] - b[0]
 
     def update(self, x, y):
         np.subtract(x, y, out=x)
@@ -82,6 +92,7 @@ class Sub(Elementwise):
 class Mul(Elementwise):
     """x * y, with broadcasting."""
 
+    is_operator = True
     arity, complex, singular, emits = 2, True, True, "fi"
 
     def eval(self, xp, x, y):
@@ -89,6 +100,9 @@ class Mul(Elementwise):
 
     def emit(self, b, x, y):
         return b.mul(x, y)
+
+    def integers(self, a, b):
+        return corners(operator.mul, a, b)
 
     def update(self, x, y):
         np.multiply(x, y, out=x)
@@ -142,6 +156,7 @@ class MaskedMul(Elementwise):
 class Div(Elementwise):
     """x / y, with broadcasting."""
 
+    is_operator = True
     arity, complex, singular, domain, edges = 2, True, True, (0.5, 2.0), (-1e10, 1e-10, 1e10)
     work, saved = 4, True
 
@@ -167,6 +182,7 @@ class Div(Elementwise):
 class Pow(Elementwise):
     """x ** y, with broadcasting. The derivative in the exponent is 0 where x is 0."""
 
+    is_operator = True
     arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
     work, expensive = 20, True
 
@@ -178,6 +194,9 @@ class Pow(Elementwise):
 
     def emit(self, b, x, y):
         return b.call("pow", x, y)
+
+    def integers(self, a, b):
+        return power(a, b)
 
     def partials(self, z, x, y):
         return lambda: _pow_base(x, y), lambda: _pow_exponent(z, x)
@@ -208,6 +227,7 @@ def _pow_exponent(z, x):
 class FloorDiv(Discrete):
     """The largest integer not above x / y."""
 
+    is_operator = True
     arity, domain, work, emits = 2, (0.5, 2.0), 4, "fi"
 
     def eval(self, xp, x, y):
@@ -215,6 +235,9 @@ class FloorDiv(Discrete):
 
     def emit(self, b, x, y):
         return b.floor_div(x, y)
+
+    def integers(self, a, b):
+        return without_zero(b) or corners(operator.floordiv, a, b)
 
 
 @register(
@@ -228,6 +251,7 @@ class FloorDiv(Discrete):
 class Mod(Elementwise):
     """x - y * floor(x / y): Python's remainder, with the sign of y."""
 
+    is_operator = True
     arity, singular, domain, work, emits = 2, True, (0.6, 1.9), 4, "fi"
 
     def eval(self, xp, x, y):
@@ -235,6 +259,9 @@ class Mod(Elementwise):
 
     def emit(self, b, x, y):
         return b.remainder(x, y)
+
+    def integers(self, a, b):
+        return without_zero(b) or remainder(a, b)
 
     def partials(self, z, x, y):
         return 1.0, lambda: -floor_div(x, y)
@@ -251,6 +278,7 @@ class Mod(Elementwise):
 class Neg(Elementwise):
     """-x."""
 
+    is_operator = True
     complex, emits = True, "fi"
 
     def eval(self, xp, x):
@@ -258,6 +286,9 @@ class Neg(Elementwise):
 
     def emit(self, b, x):
         return b.neg(x)
+
+    def integers(self, a):
+        return -a[1], -a[0]
 
     def partials(self, y, x):
         return (-1.0,)
@@ -280,6 +311,7 @@ class Neg(Elementwise):
 class Abs(Elementwise):
     """|x|. The derivative at 0 is 0; that of |z| is z/|z|."""
 
+    is_operator = True
     complex, domain, edges, emits = True, (0.3, 2.0), (-1e3, 0.0, 1e3), "fi"
 
     def eval(self, xp, x):
@@ -287,6 +319,9 @@ class Abs(Elementwise):
 
     def emit(self, b, x):
         return b.abs(x)
+
+    def integers(self, a):
+        return magnitude(a)
 
     def partials(self, y, x):
         return (sign(x),)

@@ -20,6 +20,7 @@ from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
+from adjoint.ops.integer_ranges import Range
 from adjoint.ops.publish import Methods, function_of, publish
 
 Draw = Callable[..., Any]
@@ -73,6 +74,13 @@ class Op(abc.ABC):
     def may_fail(self, y: Any, /, *xs: Any) -> bool:
         """Whether a call with these Specs, of result and inputs, can fail at run time."""
         return not self.total
+
+    #: Whether it is one of Python's operators: of Python numbers it gives Python numbers.
+    is_operator: ClassVar[bool] = False
+
+    def integers(self, *ranges: Any) -> Range | str:
+        """The range of what one of Python's operators makes of Python integers in these ranges, or why a graph cannot compute it."""
+        raise NotImplementedError(f"{type(self).__name__} is no operator on Python's integers")
 
     def update(self, x: np.ndarray, *xs: Any) -> None:
         """Write the result over the first input, an array that nothing needs afterwards. Few ops have it: see `has_rule`."""

@@ -26,7 +26,7 @@ class Test(Discrete):
 class Comparison(Test):
     """Two inputs, one truth value for each pair of elements."""
 
-    arity = 2
+    arity, is_operator = 2, True
 
 
 @register(
@@ -173,6 +173,7 @@ class IsNan(Test):
 class Rounding(Discrete):
     """To an integer, kept in the input's dtype."""
 
+    is_operator = True
     edges, emits = (-2.5, -0.5, 0.0, 0.5, 1.5, 1e30), "fib"
 
 
