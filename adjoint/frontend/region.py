@@ -71,8 +71,8 @@ def when() -> Any:
 
 _UNTRIED: Any = object()
 _tried: ContextVar[Any] = ContextVar("tried", default=_UNTRIED)
-#: What no handler of the user's catches: dynamic mode has no such errors.
-_REFUSALS = (ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, Again, Abandoned)
+#: What tracing itself raises: no `except` of the user's is meant for it, dynamic mode has no such errors.
+OURS = (ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, Again, Abandoned)
 
 
 class trying:
@@ -109,7 +109,7 @@ class _Swallowing:
     def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> Any:
         self.tried.__exit__(kind, error, at)
         swallowed = type(self.manager).__exit__(self.manager, kind, error, at)
-        return swallowed and not isinstance(error, _REFUSALS)
+        return swallowed and not isinstance(error, OURS)
 
 
 def managed(manager: Any) -> Any:
@@ -164,7 +164,7 @@ def uncaught(what: str, place: str) -> ControlFlowError:
 
 def outcome(error: BaseException, block: Block) -> BaseException:
     """What to raise for an error in a branch or loop: the error, or a refusal where it means something else."""
-    if isinstance(error, _REFUSALS) or not isinstance(error, Exception):
+    if isinstance(error, OURS) or not isinstance(error, Exception):
         return error
     if isinstance(error, ValueError) and "read-only" in str(error) and block.heap.large:
         return refused("a large NumPy array is changed in", block.where, facets(block.heap.large[0])[0].advice)

@@ -5,18 +5,12 @@ from __future__ import annotations
 from adjoint.frontend.branches import and_, choose, compare, if_, or_
 from adjoint.frontend.calls import call, item
 from adjoint.frontend.effects import holds, print_, raised, text
-from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
 from adjoint.frontend.leaks import mutate, stored
 from adjoint.frontend.logic import matched, not_
 from adjoint.frontend.loops import for_, while_
 from adjoint.frontend.numbers import attribute
 from adjoint.frontend.reading import attr, free, globals_, imported, printed, updated, variable
-from adjoint.frontend.region import Abandoned, managed, trying
-from adjoint.frontend.state import Again
-from adjoint.graph.numbers import NeedsNumberError
-
-#: What tracing itself raises: no `except` of the user's is meant for it.
-OURS = (NeedsNumberError, ControlFlowError, LeakError, UnsupportedSyntaxError, Again, Abandoned)
+from adjoint.frontend.region import OURS, managed, trying
 
 __all__ = [
     "OURS", "and_", "attr", "attribute", "call", "choose", "compare", "for_", "free", "globals_", "holds", "if_", "imported", "item", "managed", "matched", "mutate",
