@@ -57,7 +57,7 @@ class Program:
             self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
         ends = [list(self.graph.params), list(self.graph.outputs)]
         alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
-        self.whole = self.steps[0][0] if alone else None
+        self.only_kernel = self.steps[0][0] if alone else None
         self._overwriting: dict[tuple[int, ...], Callable[[list[Any]], list[Any]]] = {}
         self.seconds = time.perf_counter() - start
 
@@ -71,8 +71,8 @@ class Program:
         return "\n".join(lines)
 
     def __call__(self, *arrays: Any) -> list[Any]:
-        if self.whole is not None:
-            return self.whole(*arrays)
+        if self.only_kernel is not None:
+            return self.only_kernel(*arrays)
         values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
         for run, inputs, outputs in self.steps:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
@@ -80,14 +80,14 @@ class Program:
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those that can be are written over donated inputs."""
-        if self.whole is None:
+        if self.only_kernel is None:
             return self(*inputs)
         if donated not in self._overwriting:
             self._overwriting[donated] = overwriting(self.graph, donated)
         return self._overwriting[donated](inputs)
 
     def _numbered(self, interpreted: set[Node]) -> dict[Node, int]:
-        """The turn of each node."""
+        """The stage of each node."""
         stage: dict[Node, int] = {}
         for node in self.graph.nodes:
             if isinstance(node.op, (Param, Const)):
@@ -100,13 +100,13 @@ class Program:
         return stage
 
     def _across(self, stage: dict[Node, int]) -> set[Node]:
-        """All calls that make or take arrays of unknown size, if one such array would have to leave its turn."""
+        """All calls that make or take arrays of unknown size, if one such array would have to leave its stage."""
         users = [(n, i) for n in stage for i in n.inputs if i in stage and _unknown(i.spec)]
         inside = all(stage[n] == stage[i] for n, i in users) and not any(_unknown(n.spec) for n in self.graph.outputs)
         return set() if inside else {n for pair in users for n in pair} | {n for n in stage if _unknown(n.spec)}
 
     def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
-        """Nodes in turns of compiled (even) and interpreted (odd) ones, each turn a graph of its own."""
+        """Nodes in stages, compiled (even) and interpreted (odd) ones by turns, each stage a graph of its own."""
         stage = self._numbered(set())
         if unknown := self._across(stage):
             stage = self._numbered(unknown)

@@ -179,7 +179,7 @@ def test_an_epilogue_sees_each_sum_with_its_channel(monkeypatch, samples):
 
     def write(emitter: Any, node: Any, op: Any) -> str:
         x, w = node.inputs
-        target = emitter.place(node)
+        target = emitter.memory_for(node)
         p = convolution_lanes.problem(op, x.shape, w.shape, node.shape, node.spec.dtype)
         epilogue = direct_convolution.ConvolutionEpilogue(apply, (emitter.value(w),))
         direct_convolution.Gathering(emitter, p, True, epilogue).write(emitter.value(x), emitter.value(w), target)

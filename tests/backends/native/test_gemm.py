@@ -20,7 +20,7 @@ from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.emit.vector_access import get, put
 from adjoint.backends.native.kernels import gemm, gemm_blocking
 from adjoint.backends.native.kernels.gemm_blocking import Product
-from adjoint.backends.native.kernels.gemm_tiles import Spot, spans
+from adjoint.backends.native.kernels.gemm_tiles import FinishedVectors, spans
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.runtime import llvm_compile, thread_pool
 
@@ -212,7 +212,7 @@ class Bench:
         return self.shared.address(self.shared.arena.take(size))
 
 
-def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[Spot], None] | None = None) -> None:
+def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[FinishedVectors], None] | None = None) -> None:
     """Compile a product and run it on [a, b, c, *captured]."""
     emitter = Bench(Module(), compiler.vector_bits())
     a, b, c, *captured = (compiler._buffer(emitter.code, k) for k in range(len(arrays)))
@@ -239,7 +239,7 @@ def test_scaled_and_added(m: int, n: int, k: int, rng: np.random.Generator) -> N
 def test_epilogue(m: int, n: int, k: int, rng: np.random.Generator) -> None:
     """Half of the sums, stored over them row by row, and their column next to it."""
 
-    def halved(spot: Spot) -> None:
+    def halved(spot: FinishedVectors) -> None:
         lanes = Lanes(spot.code, spot.width)
         for v, mask in enumerate(spot.masks):
             at = str(v * spot.width)

@@ -122,7 +122,7 @@ def write_loop(emitter: GraphEmitter, node: Node, op: Loop) -> list[str]:
 
 
 class _LoopWriter:
-    """Writes a loop: `head` tests whether to go on, `round` is the body, `after` what follows the loop."""
+    """Writes a loop: `head` tests whether to go on, `iteration` is the body, `after` what follows the loop."""
 
     def __init__(self, emitter: GraphEmitter, node: Node, loop: Loop) -> None:
         self.emitter, self.node, self.loop, self.code = emitter, node, loop, emitter.code
@@ -156,7 +156,7 @@ class _LoopWriter:
         self.slices = [emitter.value(s) for s in self.stacked]
         first, start = self._iterations_in_lanes(start)
 
-        before, head, inside, after = code.label, *(code.new_label(w) for w in ("head", "round", "after"))
+        before, head, inside, after = code.label, *(code.new_label(w) for w in ("head", "iteration", "after"))
         code.jump(head)
         code.begin(head)
         count, count_at = code.phi("i64", (first, before))

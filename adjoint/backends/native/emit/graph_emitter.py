@@ -86,7 +86,7 @@ class GraphEmitter:
         self.values[node] = found
         return found
 
-    def place(self, node: Node) -> str:
+    def memory_for(self, node: Node) -> str:
         """Memory for an array: a result's own, or one in the arena."""
         if node in self.targets:
             return self.targets[node]
@@ -283,13 +283,13 @@ class GraphEmitter:
             return
         function = NestFunction(self.shared.module, nests, self.shared.bits, lead)
         for root in function.stores:
-            self.values[root] = self.place(root)
+            self.values[root] = self.memory_for(root)
         sums: dict[NestReduction, str] = {}
         for fold in function.folds:
             if fold.partial:
                 sums[fold] = self.scratch(function.chunks * fold.size * fold.dtype.itemsize)
             else:
-                self.values[fold.node] = self.place(fold.node)
+                self.values[fold.node] = self.memory_for(fold.node)
                 if any(fold.gone[:-1]) or not fold.gone[-1]:
                     fill(code, self.values[fold.node], fold.size, neutral(fold.kind, fold.dtype), fold.dtype)
         context = self.shared.slots.alloca(f"[{len(function.slots)} x i64]")
@@ -310,7 +310,7 @@ class GraphEmitter:
         """The partial sums of all chunks, in order."""
         code, lanes = self.code, Lanes(self.code, 1)
         if fold.node.shape:
-            self.values[fold.node] = target = self.place(fold.node)
+            self.values[fold.node] = target = self.memory_for(fold.node)
             with code.loop(0, fold.size) as at:
                 first = code.load(code.element(parts, at.i, fold.dtype), fold.dtype)
                 total = self._over_chunks(fold, parts, at.i, chunks, first)
@@ -327,10 +327,10 @@ class GraphEmitter:
         code, lanes = self.code, Lanes(self.code, 1)
         if chunks == 1:
             return first
-        with code.loop(1, chunks, 1, [(lanes.type(fold.dtype), first)]) as turn:
-            place = code.element(parts, code.add(code.mul(turn.i, fold.size), at), fold.dtype)
-            turn.next = [combine(lanes, fold.kind, fold.dtype, turn.values[0], code.load(place, fold.dtype))]
-        return turn.results[0]
+        with code.loop(1, chunks, 1, [(lanes.type(fold.dtype), first)]) as iteration:
+            place = code.element(parts, code.add(code.mul(iteration.i, fold.size), at), fold.dtype)
+            iteration.next = [combine(lanes, fold.kind, fold.dtype, iteration.values[0], code.load(place, fold.dtype))]
+        return iteration.results[0]
 
     def _empty(self, nest: Nest) -> None:
         """A nest over nothing: its reductions are what they start with."""
@@ -339,7 +339,7 @@ class GraphEmitter:
                 kind = root.op.reduction
                 self.values[root] = literal(neutral(kind, root.spec.dtype), root.spec.dtype)
                 continue
-            self.values[root] = self.place(root)
+            self.values[root] = self.memory_for(root)
             if root.op.reduction:
                 kind = root.op.reduction
                 fill(self.code, self.values[root], prod(root.shape), neutral(kind, root.spec.dtype), root.spec.dtype)

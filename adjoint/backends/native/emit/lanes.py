@@ -91,8 +91,8 @@ class Lanes:
             f"{self.compare('ge', x, self.number(-limit, old), old)}"
         )
         safe = self.select(inside, x, self.number(0, old), old)
-        whole = self.code.put(f"fptosi {self.type(old)} {safe} to {self.type(new)}")
-        return self.select(inside, whole, self.number(-(2 ** (8 * new.itemsize - 1)), new), new)
+        integer = self.code.put(f"fptosi {self.type(old)} {safe} to {self.type(new)}")
+        return self.select(inside, integer, self.number(-(2 ** (8 * new.itemsize - 1)), new), new)
 
     def apply(self, node: Node, xs: Sequence[str]) -> str:
         """The result of a node, given its inputs in their own dtypes."""

@@ -67,10 +67,10 @@ class LaneLoop:
         whole = code.put(f"and i64 {left}, {-width}")
         size = code.put(f"select i1 {code.put(f'icmp slt i64 {whole}, {BLOCK}')}, i64 {whole}, i64 {BLOCK}")
         low = code.put(f"sub i64 {left}, {size}") if self.loop.backwards else done  # the first slice of this block
-        with code.loop(0, size, width) as turn:
-            values = self._in_lanes(slices, fixed, code.add(low, turn.i))
+        with code.loop(0, size, width) as iteration:
+            values = self._in_lanes(slices, fixed, code.add(low, iteration.i))
             for n, row in self.rows.items():
-                code.store(values[n], code.element(row, turn.i, n.spec.dtype), n.spec.dtype, width)
+                code.store(values[n], code.element(row, iteration.i, n.spec.dtype), n.spec.dtype, width)
         states = self._chained(size, low, [name for name, _ in phis], start, stacks)
         sums = self._summed(size, [name for name, _ in totals])
         code.arrive(done_at, code.put(f"add i64 {done}, {size}"), code.label)
@@ -93,9 +93,9 @@ class LaneLoop:
         """The iterations of a block one after another: states, what is stacked, and what is added to arrays."""
         code, dtype = self.code, self.dtype
         last = code.put(f"sub i64 {size}, 1")
-        with code.loop(0, size, 1, [(self.kind, x) for x in carry]) as turn:
-            at = code.put(f"sub i64 {last}, {turn.i}") if self.loop.backwards else turn.i
-            *values, seen = turn.values
+        with code.loop(0, size, 1, [(self.kind, x) for x in carry]) as iteration:
+            at = code.put(f"sub i64 {last}, {iteration.i}") if self.loop.backwards else iteration.i
+            *values, seen = iteration.values
             now = dict(zip(self.state, values, strict=True))
             for k, row in self.past.items():
                 code.store(now[k], code.element(row, at, dtype), dtype)
@@ -105,21 +105,22 @@ class LaneLoop:
             for k, stack in enumerate(stacks, self.loop.carried):
                 code.store(found[k], stack.at(code.add(low, at)), dtype)
                 seen = self._watched(seen, found[k])
-            turn.next = [*(found[k] for k in self.state), seen]
-        return turn.results
+            iteration.next = [*(found[k] for k in self.state), seen]
+        return iteration.results
 
     def _summed(self, size: str, totals: list[str]) -> list[str]:
         """What the iterations of a block add to sums, now that the states of all of them are known."""
         if not totals:
             return []
         code, kind, width = self.code, self.lanes.type(self.dtype), self.lanes.width
-        with code.loop(0, size, width, [(kind, x) for x in totals]) as turn:
+        with code.loop(0, size, width, [(kind, x) for x in totals]) as iteration:
             now = {
-                k: code.load(code.element(row, turn.i, self.dtype), self.dtype, width) for k, row in self.past.items()
+                k: code.load(code.element(row, iteration.i, self.dtype), self.dtype, width)
+                for k, row in self.past.items()
             }
-            for form, total in zip(self.steps.sums.values(), turn.values, strict=True):
-                turn.next.append(code.put(f"fadd {kind} {total}, {self._at(self.lanes, form, turn.i, now)}"))
-        return turn.results
+            for form, total in zip(self.steps.sums.values(), iteration.values, strict=True):
+                iteration.next.append(code.put(f"fadd {kind} {total}, {self._at(self.lanes, form, iteration.i, now)}"))
+        return iteration.results
 
     def _reduced(self, start: str, total: str) -> str:
         """All lanes added to what a sum began with, in order."""

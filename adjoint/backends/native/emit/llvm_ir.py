@@ -144,7 +144,7 @@ class Code:
     def arrive(self, place: int, value: str, label: str) -> None:
         self.lines[place] += f", [ {value}, %{label} ]"
 
-    # ------------------------------------------------------------ whole numbers
+    # ------------------------------------------------------------ integers
 
     def add(self, a: Any, b: Any) -> Any:
         """Sum of two numbers of 64 bits, each a name or known now."""
@@ -215,9 +215,9 @@ class Code:
         self.begin(body)
         i, place = self.phi("i64", (str(low), before))
         phis = [self.phi(kind, (first, before)) for kind, first in carry]
-        turn = LoopIteration(i, [name for name, _ in phis])
-        yield turn
-        assert len(turn.next) == len(phis), "a loop must set what it carries"
+        iteration = LoopIteration(i, [name for name, _ in phis])
+        yield iteration
+        assert len(iteration.next) == len(phis), "a loop must set what it carries"
         end = self.label
         following = self.put(f"add nsw i64 {i}, {step}")
         inside = self.lines[place:]
@@ -227,13 +227,13 @@ class Code:
         more = self.put(f"icmp slt i64 {following}, {high}")
         self.branch(more, body, after)
         self.arrive(place, following, end)
-        for (_, at), value in zip(phis, turn.next, strict=True):
+        for (_, at), value in zip(phis, iteration.next, strict=True):
             self.arrive(at, value, end)
         self.begin(after)
-        turn.results = list(turn.next)
+        iteration.results = list(iteration.next)
         if not known:
             for k, (kind, first) in enumerate(carry):
-                turn.results[k] = self.put(f"phi {kind} [ {first}, %{before} ], [ {turn.next[k]}, %{end} ]")
+                iteration.results[k] = self.put(f"phi {kind} [ {first}, %{before} ], [ {iteration.next[k]}, %{end} ]")
 
 
 @dataclass

@@ -192,9 +192,9 @@ class Sweep:
             self._inner(indices, low, high)
             return
         for begin, end, _ in self._pieces(len(indices), low, high):
-            with self.code.loop(begin, end) as turn:
+            with self.code.loop(begin, end) as iteration:
                 following = min(len(indices) + 1, len(self.space) - 1)
-                self.write((*indices, turn.i), 0, self.space[following])
+                self.write((*indices, iteration.i), 0, self.space[following])
 
     def _pieces(self, axis: int, low: Any, high: Any) -> Iterator[tuple[Any, Any, int]]:
         """The range of an axis in pieces inside which no expression changes, each with the most it may hold."""
@@ -277,17 +277,17 @@ class Sweep:
             ) as run:
                 end = code.put(f"add nsw i64 {run.i}, {RUN}")
                 end = code.put(f"select i1 {code.put(f'icmp slt i64 {end}, {full}')}, i64 {end}, i64 {full}")
-                with code.loop(run.i, end, width, start) as turn:
-                    turn.next = self._body(point, targets, along, turn.i, width, turn.values, None)
+                with code.loop(run.i, end, width, start) as iteration:
+                    iteration.next = self._body(point, targets, along, iteration.i, width, iteration.values, None)
                 run.next = [
                     combine(Lanes(code, width), f.kind, d, old, self._widened(f, new))
-                    for f, d, old, new in zip(along, wide, run.values, turn.results, strict=True)
+                    for f, d, old, new in zip(along, wide, run.values, iteration.results, strict=True)
                 ]
             sums = run.results
         elif some:
-            with code.loop(low, full, width, start) as turn:
-                turn.next = self._body(point, targets, along, turn.i, width, turn.values, None)
-            sums = turn.results
+            with code.loop(low, full, width, start) as iteration:
+                iteration.next = self._body(point, targets, along, iteration.i, width, iteration.values, None)
+            sums = iteration.results
         if rest and not self.long:
             sums = self._rest(point, targets, along, full, high, start, sums, known)
         return sums

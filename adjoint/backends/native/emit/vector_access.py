@@ -81,5 +81,5 @@ def fill(code: Code, begin: str, size: int, value: Any, dtype: np.dtype) -> None
     if size == 1:
         code.store(Lanes(code, 1).number(value, dtype), begin, dtype)
     elif size:
-        with code.loop(0, size) as turn:
-            code.store(Lanes(code, 1).number(value, dtype), code.element(begin, turn.i, dtype), dtype)
+        with code.loop(0, size) as iteration:
+            code.store(Lanes(code, 1).number(value, dtype), code.element(begin, iteration.i, dtype), dtype)

@@ -50,24 +50,24 @@ def argument_writer(kind: str) -> Callable[[GraphEmitter, Node, Any], str]:
             index = "0"
             if x.shape[axis] > 1:
                 first = code.load(code.element(source, begin, dtype), dtype)
-                with code.loop(1, x.shape[axis], 1, [("i64", "0"), (lanes.type(dtype), first)]) as turn:
-                    index, best = turn.values
-                    value = code.load(code.element(source, code.add(begin, code.mul(turn.i, step)), dtype), dtype)
+                with code.loop(1, x.shape[axis], 1, [("i64", "0"), (lanes.type(dtype), first)]) as iteration:
+                    index, best = iteration.values
+                    value = code.load(code.element(source, code.add(begin, code.mul(iteration.i, step)), dtype), dtype)
                     better = lanes.compare(kind, value, best, dtype)
                     if dtype.kind == "f":
                         undefined = lanes.compare("ne", value, value, dtype)
                         first_one = lanes.select(undefined, lanes.compare("eq", best, best, dtype), "false", bool_)
                         better = code.put(f"or i1 {better}, {first_one}")
-                    turn.next = [
-                        lanes.select(better, turn.i, index, int64),
+                    iteration.next = [
+                        lanes.select(better, iteration.i, index, int64),
                         lanes.select(better, value, best, dtype),
                     ]
-                index = turn.results[0]
+                index = iteration.results[0]
             if node.shape:
                 code.store(index, code.element(target, number, int64), int64)
             found.append(index)
 
-        target = emitter.place(node) if node.shape else ""
+        target = emitter.memory_for(node) if node.shape else ""
         _each_line(emitter, x, axis, line)
         return target or found[0]
 
@@ -80,17 +80,17 @@ def write_cumsum(emitter: GraphEmitter, node: Node, op: Any) -> str:
     old, new = x.spec.dtype, node.spec.dtype
     axis = op.axis % x.ndim
     length, step = x.shape[axis], prod(x.shape[axis + 1 :])
-    source, target = emitter.value(x), emitter.place(node)
+    source, target = emitter.value(x), emitter.memory_for(node)
     start = lanes.number(-0.0 if new.kind == "f" else 0, new)  # the sum of nothing that leaves -0.0 as it is
 
     def line(number: Any, begin: Any) -> None:
-        with code.loop(0, length, 1, [(lanes.type(new), start)]) as turn:
-            at = code.put(f"sub i64 {length - 1}, {turn.i}") if op.reverse else turn.i
+        with code.loop(0, length, 1, [(lanes.type(new), start)]) as iteration:
+            at = code.put(f"sub i64 {length - 1}, {iteration.i}") if op.reverse else iteration.i
             place = code.add(begin, code.mul(at, step))
             value = lanes.cast(code.load(code.element(source, place, old), old), old, new)
-            total = code.put(f"{'fadd' if new.kind == 'f' else 'add'} {lanes.type(new)} {turn.values[0]}, {value}")
+            total = code.put(f"{'fadd' if new.kind == 'f' else 'add'} {lanes.type(new)} {iteration.values[0]}, {value}")
             code.store(total, code.element(target, place, new), new)
-            turn.next = [total]
+            iteration.next = [total]
 
     _each_line(emitter, x, axis, line)
     return target

@@ -290,11 +290,11 @@ class ConvolutionSource:
         sizes = p.samples, self.channels, self.rows
         with region(emitter, prod(sizes), 4 + columns.row / 4, (x, target)) as chunk:
             code = chunk.code
-            with code.loop(chunk.low, chunk.high) as turn:
-                block, channel, row = unravel(code, turn.i, sizes)
+            with code.loop(chunk.low, chunk.high) as iteration:
+                block, channel, row = unravel(code, iteration.i, sizes)
                 by_channel, by_row, whole = self.strides
                 to = linear(code, 0, (block, whole), (channel, by_channel), (row, by_row))
-                begin = code.element(chunk.pointers[0], code.mul(turn.i, size), dtype)
+                begin = code.element(chunk.pointers[0], code.mul(iteration.i, size), dtype)
                 end = code.element(chunk.pointers[1], to, dtype)
                 code.zero(end, columns.row * dtype.itemsize)
                 for run in columns.runs():
@@ -309,6 +309,6 @@ def _copy(code: Code, row: str, begin: str, run: tuple[int, int, int, int, int],
     if to_step == step == 1:
         code.copy(code.element(row, to, dtype), code.element(begin, start, dtype), count * dtype.itemsize)
         return
-    with code.loop(0, count) as turn:
-        value = code.load(code.element(begin, linear(code, start, (turn.i, step)), dtype), dtype)
-        code.store(value, code.element(row, linear(code, to, (turn.i, to_step)), dtype), dtype)
+    with code.loop(0, count) as iteration:
+        value = code.load(code.element(begin, linear(code, start, (iteration.i, step)), dtype), dtype)
+        code.store(value, code.element(row, linear(code, to, (iteration.i, to_step)), dtype), dtype)

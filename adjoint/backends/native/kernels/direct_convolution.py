@@ -123,25 +123,25 @@ class Gathering:
     def _part(self, tiling: tuple[int, int, int], axes: list[Axis], pointers: tuple[str, ...]) -> None:
         """Tiles of one size, for one class of places along depth and height. An item is a row of the result."""
         p, unit, (start, tiles, size) = self.p, self.columns.unit, tiling
-        sizes = (p.samples // unit, p.groups, tiles, axes[0].rounds, axes[1].rounds)
+        sizes = (p.samples // unit, p.groups, tiles, axes[0].positions, axes[1].positions)
         work = size * self.channels * axes[0].taps * axes[1].taps * self.columns.cost(unit)
         with (
             region(self.emitter, prod(sizes), work + 8, pointers) as chunk,
-            chunk.code.loop(chunk.low, chunk.high) as turn,
+            chunk.code.loop(chunk.low, chunk.high) as iteration,
         ):
-            self._row(chunk, unravel(chunk.code, turn.i, sizes), start, size, axes)
+            self._row(chunk, unravel(chunk.code, iteration.i, sizes), start, size, axes)
 
     def _row(self, chunk: Chunk, item: list[Any], start: int, size: int, axes: list[Axis]) -> None:
         code, p, columns, dtype = chunk.code, self.p, self.columns, self.dtype
         source, filters, target, *more = chunk.pointers
-        block, group, tile, *rounds = item
+        block, group, tile, *positions = item
         high = p.lines[1]
         source_high = high.size if self.forward else high.count
         pixels = p.pixels(self.forward) * columns.unit
         by_channel, by_row, whole = self.source.strides
         first = linear(code, start, (tile, size))
         channel = linear(code, first, (group, self.filters))
-        places = [linear(code, axis.first, (j, axis.step)) for axis, j in zip(axes, rounds, strict=True)]
+        places = [linear(code, axis.first, (j, axis.step)) for axis, j in zip(axes, positions, strict=True)]
         row = linear(code, 0, (places[0], high.count if self.forward else high.size), (places[1], 1))
         to = linear(code, 0, (block, p.groups * self.filters * pixels), (channel, pixels))
         to = linear(code, to, (row, columns.size * columns.unit))
@@ -150,14 +150,14 @@ class Gathering:
         source = code.element(source, begin, dtype)
         weights = linear(code, 0, (group, p.outputs * p.inputs * prod(p.window)), (first, self.by_result))
         filters = code.element(filters, weights, dtype)
-        taps = [axis.tap_range(code, j) for axis, j in zip(axes, rounds, strict=True)]
+        taps = [axis.tap_range(code, j) for axis, j in zip(axes, positions, strict=True)]
 
         for segment in self.segments:
 
             def tile_of(indices: list[Any], values: list[str], segment: Segment = segment) -> list[str]:
                 def add(at: list[Any], sums: list[str]) -> list[str]:
                     *ts, c = at
-                    met = [axis.source(code, j, t) for axis, j, t in zip(axes, rounds, ts, strict=True)]
+                    met = [axis.source(code, j, t) for axis, j, t in zip(axes, positions, ts, strict=True)]
                     line = linear(code, 0, (met[0], source_high), (met[1], 1))
                     offset = linear(code, 0, (c, by_channel), (line, by_row))
                     offset = linear(code, offset, (indices[0], segment.source_step * columns.unit))
@@ -255,12 +255,12 @@ class Correlation:
 
     def _together(self, sums: str, result: str) -> None:
         code, dtype = self.emitter.code, self.dtype
-        with code.loop(0, self.size) as turn:
-            total = code.load(code.element(sums, turn.i, dtype), dtype)
+        with code.loop(0, self.size) as iteration:
+            total = code.load(code.element(sums, iteration.i, dtype), dtype)
             for k in range(1, self.parts):
-                more = code.load(code.element(sums, code.add(turn.i, k * self.size), dtype), dtype)
+                more = code.load(code.element(sums, code.add(iteration.i, k * self.size), dtype), dtype)
                 total = code.put(f"fadd {in_register(dtype)} {total}, {more}")
-            code.store(total, code.element(result, turn.i, dtype), dtype)
+            code.store(total, code.element(result, iteration.i, dtype), dtype)
 
     def _tiles(self, outputs: tuple[int, int, int], inputs: tuple[int, int, int], pointers: tuple[str, ...]) -> None:
         """Tiles of one size. An item is a tile of pairs of channels; its images are taken in turns that stay near."""
@@ -275,8 +275,8 @@ class Correlation:
             for start, count, size in split(self.blocks, -(-self.blocks // turns)):
 
                 def some(at: list[Any], values: list[str], start: int = start, size: int = size) -> list[str]:
-                    with code.loop(chunk.low, chunk.high) as turn:
-                        part, *item = unravel(code, turn.i, sizes)
+                    with code.loop(chunk.low, chunk.high) as iteration:
+                        part, *item = unravel(code, iteration.i, sizes)
                         low = linear(code, start, (at[0], size), (part, self.blocks))
                         sums = code.element(chunk.pointers[2], code.mul(part, self.size), self.dtype)
                         here = (chunk.pointers[0], chunk.pointers[1], sums)
@@ -310,14 +310,14 @@ class Correlation:
         i = linear(code, inputs[0], (into, inputs[2]))
         x = code.element(x, linear(code, 0, (group, p.inputs * by_channel), (i, by_channel)), dtype)
         g = code.element(g, code.mul(o, pixels), dtype)
-        ranges = [axis.round_range(code, t) for axis, t in zip(self.axes, taps, strict=True)]
+        ranges = [axis.position_range(code, t) for axis, t in zip(self.axes, taps, strict=True)]
 
         def row(at: list[Any], sums: list[str]) -> list[str]:
-            block, *rounds = at
-            met = [axis.source(code, j, t) for axis, j, t in zip(self.axes, rounds, taps, strict=True)]
+            block, *positions = at
+            met = [axis.source(code, j, t) for axis, j, t in zip(self.axes, positions, taps, strict=True)]
             line = linear(code, 0, (met[0], p.lines[1].size), (met[1], 1))
             below = linear(code, 0, (block, whole), (line, by_row))
-            place = linear(code, 0, (rounds[0], p.lines[1].count), (rounds[1], 1))
+            place = linear(code, 0, (positions[0], p.lines[1].count), (positions[1], 1))
             above = linear(code, 0, (block, p.groups * p.outputs * pixels), (place, columns.size * unit))
             for segment in self.segments:
 
@@ -371,7 +371,7 @@ class Correlation:
 
 def _conv(emitter: GraphEmitter, node: Node, op: Any) -> str:
     x, w = node.inputs
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     p = problem(op, x.shape, w.shape, node.shape, node.spec.dtype)
     Gathering(emitter, p, True).write(emitter.value(x), emitter.value(w), target)
     return target
@@ -379,7 +379,7 @@ def _conv(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
 def _conv_input(emitter: GraphEmitter, node: Node, op: Any) -> str:
     g, w = node.inputs
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     p = problem(op, node.shape, w.shape, g.shape, node.spec.dtype)
     Gathering(emitter, p, False).write(emitter.value(g), emitter.value(w), target)
     return target
@@ -387,7 +387,7 @@ def _conv_input(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
 def _conv_filter(emitter: GraphEmitter, node: Node, op: Any) -> str:
     x, g = node.inputs
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     p = problem(op, x.shape, node.shape, g.shape, node.spec.dtype)
     Correlation(emitter, p).write(emitter.value(x), emitter.value(g), target)
     return target

@@ -50,8 +50,8 @@ def _each_index(emitter: GraphEmitter, node: Node, each: Callable[[Any, Any], No
     if all(not i.shape for i in indices):
         each(0, at(0))
     elif count:
-        with code.loop(0, count) as turn:
-            each(turn.i, at(turn.i))
+        with code.loop(0, count) as iteration:
+            each(iteration.i, at(iteration.i))
 
 
 def write_gather(emitter: GraphEmitter, node: Node, op: Any) -> str:
@@ -62,7 +62,7 @@ def write_gather(emitter: GraphEmitter, node: Node, op: Any) -> str:
         found: list[str] = []
         _each_index(emitter, node, lambda k, at: found.append(code.load(code.element(source, at, dtype), dtype)))
         return found[0]
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
 
     def each(k: Any, at: Any) -> None:
         to = code.element(target, code.mul(k, size), dtype)
@@ -101,8 +101,8 @@ def write_scatter(emitter: GraphEmitter, node: Node, op: Any) -> str:
         if size == 1:
             one(0)
         else:
-            with code.loop(0, size) as turn:
-                one(turn.i)
+            with code.loop(0, size) as iteration:
+                one(iteration.i)
 
     _each_index(emitter, node, each)
     return target

@@ -17,19 +17,19 @@ import numpy as np
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.kernels.gemm_blocking import Layout, Product, layout
-from adjoint.backends.native.kernels.gemm_packing import Packing, Place, Terms
+from adjoint.backends.native.kernels.gemm_packing import Packing, Terms, TilePosition
 from adjoint.backends.native.kernels.gemm_tiles import (
     CALL,
     LINE,
-    Asks,
     Factor,
-    Far,
-    Near,
-    Spot,
+    FinishedVectors,
+    Prefetches,
+    PrefetchLater,
+    PrefetchSoon,
     Tile,
     Tiler,
     mask_of,
-    note_asks,
+    write_prefetches,
 )
 
 FAR = 64  # terms to add up until something arrives from memory
@@ -44,10 +44,10 @@ class GemmEpilogue:
     """Makes something of finished vectors, and stores it.
 
     It is given what is captured: addresses, and numbers with their dtypes. Those captured arrays that are `near`, each with
-    its dtype, have the result's shape and are asked for in good time.
+    its dtype, have the result's shape and are prefetched.
     """
 
-    write: Callable[[Spot], None]
+    write: Callable[[FinishedVectors], None]
     captured: Sequence[tuple[str, np.dtype | None]] = ()
     near: Sequence[tuple[int, np.dtype]] = ()
 
@@ -190,7 +190,7 @@ class GemmFunction(Packing):
     def _chunk(self) -> None:
         """The units of this chunk."""
         plan = self.layout
-        self.asked = 0  # bytes of what is written down to ask for
+        self.prefetch_bytes = 0  # of what is written down to prefetch
         self._room()
         if plan.units == 1:
             self._unit(0)
@@ -199,10 +199,10 @@ class GemmFunction(Packing):
         else:
             low = self.code.mul("%chunk", plan.per)
             high = self.tiler.least(self.code.add(low, plan.per), plan.units)
-            with self.code.loop(0 if plan.chunks == 1 else low, plan.units if plan.chunks == 1 else high) as turn:
-                self._unit(turn.i)
-        if self.asked:
-            self.code.lines.insert(0, f"  %asks = alloca [{self.asked} x i8], align 8")
+            with self.code.loop(0 if plan.chunks == 1 else low, plan.units if plan.chunks == 1 else high) as iteration:
+                self._unit(iteration.i)
+        if self.prefetch_bytes:
+            self.code.lines.insert(0, f"  %prefetches = alloca [{self.prefetch_bytes} x i8], align 8")
 
     def _unit(self, unit: Any) -> None:
         """Part of one product of the batch: some rows by some columns."""
@@ -233,22 +233,29 @@ class GemmFunction(Packing):
                 else:
                     right = b.at(code, terms[0], column, p.dtype)
                 with code.loop(*rows) as down:
-                    place = Place(down.i, self._row_of(down.i), column, panel.size, used)
+                    place = TilePosition(down.i, self._row_of(down.i), column, panel.size, used)
                     coming = self._coming(a, b, terms, rows, across.i, place) if self._calls(panel.size) else None
                     self._tile(a, right, c, terms, place, first, coming)
 
     # ------------------------------------------------------------ one tile
 
     def _tile(
-        self, a: Factor, b: Factor, c: Factor, terms: Terms, place: Place, first: Any, coming: Far | None
+        self,
+        a: Factor,
+        b: Factor,
+        c: Factor,
+        terms: Terms,
+        place: TilePosition,
+        first: Any,
+        coming: PrefetchLater | None,
     ) -> None:
-        """Some terms of a tile. Meanwhile it asks for what is needed later."""
+        """Some terms of a tile. Meanwhile it prefetches what is needed later."""
         p, code, plan = self.p, self.code, self.layout
         step = 1 if plan.dots else plan.width
         tile = c.at(code, place.row, place.column, p.dtype) if self.stored else Factor("%tile", place.columns * step, 1)
         depth = self.tiler.minus(*reversed(terms))
         calls = self._calls(place.columns)
-        asks = self._asks(self._needed(tile, place), coming) if calls else None
+        prefetches = self._prefetches(self._needed(tile, place), coming) if calls else None
         more: Any = p.accumulate
         if not more and not isinstance(terms[0], int):
             more = code.put(f"icmp ne i64 {terms[0]}, 0")
@@ -264,7 +271,7 @@ class GemmFunction(Packing):
             form = Tile(p.dtype, plan.width, plan.dots, *sizes, bool(plan.right), apart, p.alpha)
             here = replace(left, across=rows) if plan.left else left
             if calls and apart == 1:
-                form.call(code, here, b, tile, depth, more, asks)
+                form.call(code, here, b, tile, depth, more, prefetches)
             else:
                 form.write(code, here, b, tile, depth, more, None)
 
@@ -298,15 +305,15 @@ class GemmFunction(Packing):
             return last.size
         return code.add(code.put(f"zext i1 {code.put(f'icmp slt i64 {tile}, {last.first}')} to i64"), last.size)
 
-    def _asks(self, near: Sequence[Near], far: Far | None) -> Asks | None:
-        """What to ask for, written down."""
+    def _prefetches(self, near: Sequence[PrefetchSoon], far: PrefetchLater | None) -> Prefetches | None:
+        """What to prefetch, written down."""
         if not near and not far:
             return None
-        asks = note_asks(self.code, "%asks", near, far)
-        self.asked = max(self.asked, asks.size)
-        return asks
+        prefetches = write_prefetches(self.code, "%prefetches", near, far)
+        self.prefetch_bytes = max(self.prefetch_bytes, prefetches.size)
+        return prefetches
 
-    def _finish(self, epilogue: GemmEpilogue, tile: Factor, terms: Terms, place: Place) -> None:
+    def _finish(self, epilogue: GemmEpilogue, tile: Factor, terms: Terms, place: TilePosition) -> None:
         """The epilogue of a tile, if these are its last terms."""
         p, code = self.p, self.code
         after = ""
@@ -316,18 +323,20 @@ class GemmFunction(Packing):
             code.begin(whole)
         row, width = self._row(place), 1 if self.layout.dots else self.layout.width
         masks = [None] * (place.columns - 1) + [None if self.layout.dots else mask_of(width, place.used)]
-        with code.loop(0, self._height(place.tile)) as turn:
-            sums = tile.at(code, turn.i, 0, p.dtype).pointer
-            epilogue.write(Spot(code, width, code.add(row, turn.i), place.column, sums, masks, self.captured))
+        with code.loop(0, self._height(place.tile)) as iteration:
+            sums = tile.at(code, iteration.i, 0, p.dtype).pointer
+            epilogue.write(
+                FinishedVectors(code, width, code.add(row, iteration.i), place.column, sums, masks, self.captured)
+            )
         if after:
             code.jump(after)
             code.begin(after)
 
-    def _row(self, place: Place) -> Any:
+    def _row(self, place: TilePosition) -> Any:
         """The first row of a tile, counted through the whole batch."""
         return self.code.add(self.code.mul(self.batch, self.p.m), place.row)
 
-    def _needed(self, tile: Factor, place: Place) -> list[Near]:
+    def _needed(self, tile: Factor, place: TilePosition) -> list[PrefetchSoon]:
         """What will be read or written when terms have been added up, and is far away."""
         p, code, plan = self.p, self.code, self.layout
         if not plan.right or p.k < FAR:
@@ -339,7 +348,7 @@ class GemmFunction(Packing):
             near = self.epilogue.near if self.epilogue else []
             tiles = [(code.element(self.captured[k], begin, dtype), dtype) for k, dtype in near]
         wide = place.columns * plan.width
-        return [Near(at, p.n * dtype.itemsize, -(-wide * dtype.itemsize // LINE)) for at, dtype in tiles]
+        return [PrefetchSoon(at, p.n * dtype.itemsize, -(-wide * dtype.itemsize // LINE)) for at, dtype in tiles]
 
 
 def _name(p: Product, plan: Layout) -> str:

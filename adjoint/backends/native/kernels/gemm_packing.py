@@ -1,4 +1,4 @@
-"""How the factors of a matrix product come near: parts of them packed for the tiles, and asked for before they are needed."""
+"""How the factors of a matrix product come into the cache: parts of them packed for the tiles, and prefetched."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Any
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernels.gemm_blocking import Layout, Product
 from adjoint.backends.native.kernels.gemm_panels import define_pack
-from adjoint.backends.native.kernels.gemm_tiles import LINE, Factor, Far, Span, Tiler
+from adjoint.backends.native.kernels.gemm_tiles import LINE, Factor, PrefetchLater, Span, Tiler
 
 #: From, to: each a number or the name of one.
 Terms = tuple[Any, Any]
 
 
 @dataclass(frozen=True)
-class Place:
+class TilePosition:
     """Which tile of the result: its number, where it begins, its vectors, and how many lanes of the last are in use."""
 
     tile: str
@@ -146,10 +146,12 @@ class Packing:
         if plan.deep >= p.k:
             yield 0, p.k
         else:
-            with self.code.loop(0, p.k, plan.deep) as turn:
-                yield turn.i, self.tiler.least(self.code.add(turn.i, plan.deep), p.k)
+            with self.code.loop(0, p.k, plan.deep) as iteration:
+                yield iteration.i, self.tiler.least(self.code.add(iteration.i, plan.deep), p.k)
 
-    def _coming(self, a: Factor, b: Factor, terms: Terms, rows: Terms, panel: Any, place: Place) -> Far | None:
+    def _coming(
+        self, a: Factor, b: Factor, terms: Terms, rows: Terms, panel: Any, place: TilePosition
+    ) -> PrefetchLater | None:
         """A share of what this part packs next, the following terms of its rows or of its panel."""
         p, code, plan = self.p, self.code, self.layout
         tiles = -(-plan.tiles // plan.row_parts)
@@ -173,7 +175,9 @@ class Packing:
         down, line = self._split(code.mul(number, plan.high * several), lines)
         step = max(block.down, block.across)
         offset = code.add(code.mul(down, step), code.mul(line, each))
-        return Far(code.element(block.pointer, offset, p.dtype), line, lines, step * p.dtype.itemsize, several)
+        return PrefetchLater(
+            code.element(block.pointer, offset, p.dtype), line, lines, step * p.dtype.itemsize, several
+        )
 
     def _row_of(self, tile: Any) -> Any:
         """Where a tile begins: one row further for each larger one before it."""

@@ -26,10 +26,10 @@ def define_pack(module: Module, dtype: np.dtype, width: int, along: bool, column
             _copy(code, dtype, width, columns, line)
             return
         whole = code.put(f"and i64 %rows, {-width}")
-        with code.loop(0, whole, width) as turn:
-            target = code.element("%to", code.mul(turn.i, line), dtype)
+        with code.loop(0, whole, width) as iteration:
+            target = code.element("%to", code.mul(iteration.i, line), dtype)
             with code.loop(0, columns, width) as at:
-                source = Factor("%from", 1, "%apart").at(code, turn.i, at.i, dtype).pointer
+                source = Factor("%from", 1, "%apart").at(code, iteration.i, at.i, dtype).pointer
                 _turn(code, source, target, at.i, columns, line, dtype, width)
         _gather(code, dtype, columns, line, whole)
 
@@ -37,9 +37,9 @@ def define_pack(module: Module, dtype: np.dtype, width: int, along: bool, column
 
 
 def _copy(code: Code, dtype: np.dtype, width: int, columns: int, line: int) -> None:
-    with code.loop(0, "%rows") as turn:
-        source = code.element("%from", code.mul(turn.i, "%apart"), dtype)
-        target = code.element("%to", code.mul(turn.i, line), dtype)
+    with code.loop(0, "%rows") as iteration:
+        source = code.element("%from", code.mul(iteration.i, "%apart"), dtype)
+        target = code.element("%to", code.mul(iteration.i, line), dtype)
         for v in range(0, columns, width):
             mask = mask_of(width, min(width, columns - v))
             value = get(code, source, 1, str(v), dtype, width, mask)
@@ -48,10 +48,10 @@ def _copy(code: Code, dtype: np.dtype, width: int, columns: int, line: int) -> N
 
 def _gather(code: Code, dtype: np.dtype, columns: int, line: int, begin: str) -> None:
     """The rows that fill no square block, element by element."""
-    with code.loop(begin, "%rows") as turn:
-        target = code.element("%to", code.mul(turn.i, line), dtype)
+    with code.loop(begin, "%rows") as iteration:
+        target = code.element("%to", code.mul(iteration.i, line), dtype)
         with code.loop(0, columns) as at:
-            source = Factor("%from", 1, "%apart").at(code, turn.i, at.i, dtype).pointer
+            source = Factor("%from", 1, "%apart").at(code, iteration.i, at.i, dtype).pointer
             code.store(code.load(source, dtype), code.element(target, at.i, dtype), dtype)
         for lane in range(columns, line):
             code.store(Lanes(code, 1).number(0, dtype), code.element(target, lane, dtype), dtype)

@@ -18,7 +18,7 @@ from adjoint.core.spec import int64
 
 LINE = 64  # bytes that come from memory together
 CALL = 512  # multiply-adds of vectors in a tile that are worth a call
-PARAMETERS = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %c, i64 %c_step, i64 %depth, i1 %more, ptr %asks"
+PARAMETERS = "ptr %a, i64 %a_step, ptr %b, i64 %b_step, ptr %c, i64 %c_step, i64 %depth, i1 %more, ptr %prefetches"
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Factor:
 
 
 @dataclass(frozen=True)
-class Spot:
+class FinishedVectors:
     """Where an epilogue works: finished vectors in memory, side by side from (row, column) of the result on.
 
     `row` is counted through the whole batch. There is a vector for each mask.
@@ -81,7 +81,7 @@ class Spot:
 
 
 @dataclass(frozen=True)
-class Near:
+class PrefetchSoon:
     """Lines of memory to bring near for each row of a tile: so many, and so many bytes from those of the row before."""
 
     pointer: str
@@ -90,7 +90,7 @@ class Near:
 
 
 @dataclass(frozen=True)
-class Far:
+class PrefetchLater:
     """Lines of memory that will be needed later: `each` for each row of a tile.
 
     They are part of a block of rows `step` bytes apart, each of so many `lines`: the lines go on from line number `line` of
@@ -105,8 +105,8 @@ class Far:
 
 
 @dataclass(frozen=True)
-class Asks:
-    """Where it is written down what a tile asks for, and how many lines for each of its rows: those of several arrays that
+class Prefetches:
+    """Where it is written down what a tile prefetches, and how many lines for each of its rows: those of several arrays that
     are needed soon, and those that are needed later.
     """
 
@@ -120,8 +120,8 @@ class Asks:
         return 8 * (4 + 2 * len(self.near))
 
 
-def note_asks(code: Code, at: str, near: Sequence[Near], far: Far | None) -> Asks:
-    """Write down what a tile asks for while it adds up terms."""
+def write_prefetches(code: Code, at: str, near: Sequence[PrefetchSoon], far: PrefetchLater | None) -> Prefetches:
+    """Write down what a tile prefetches while it adds up terms."""
 
     def slot(k: int) -> str:
         return code.element(at, k, int64)
@@ -130,10 +130,10 @@ def note_asks(code: Code, at: str, near: Sequence[Near], far: Far | None) -> Ask
         code.do(f"store <2 x i64> <i64 {far.lines}, i64 {far.step - (far.lines - 1) * LINE}>, ptr {at}, align 8")
         code.do(f"store ptr {far.pointer}, ptr {slot(2)}")
         code.do(f"store i64 {far.line}, ptr {slot(3)}")
-    for k, ask in enumerate(near):
-        code.do(f"store ptr {ask.pointer}, ptr {slot(4 + 2 * k)}")
-        code.do(f"store i64 {ask.step}, ptr {slot(5 + 2 * k)}")
-    return Asks(at, tuple(ask.lines for ask in near), far.each if far else 0)
+    for k, lines in enumerate(near):
+        code.do(f"store ptr {lines.pointer}, ptr {slot(4 + 2 * k)}")
+        code.do(f"store i64 {lines.step}, ptr {slot(5 + 2 * k)}")
+    return Prefetches(at, tuple(soon.lines for soon in near), far.each if far else 0)
 
 
 @dataclass(frozen=True)
@@ -150,7 +150,9 @@ class Tile:
     apart: int  # terms that add up on their own
     alpha: float = 1.0
 
-    def write(self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, asks: Asks | None) -> None:
+    def write(
+        self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, prefetches: Prefetches | None
+    ) -> None:
         """Some terms: sums in registers, then into the result, and `more` says whether it holds something to add to."""
         tiler, step = Tiler(code, self.dtype, self.width), 1 if self.dots else self.width
         masks: list[str | None] = [None] * self.columns
@@ -159,7 +161,7 @@ class Tile:
         else:
             masks[-1] = mask_of(self.width, self.used)
             read = [None] * self.columns if self.filled else masks
-            sums = tiler.outer(a, b, self.rows, read, depth, self.apart, asks)
+            sums = tiler.outer(a, b, self.rows, read, depth, self.apart, prefetches)
         lanes = Lanes(code, step)
         kind = lanes.type(self.dtype)
         places = [
@@ -190,20 +192,22 @@ class Tile:
         code.begin(after)
         return [code.put(f"phi {kind} [ {x}, %{before} ], [ {y}, %{some} ]") for x, y in zip(sums, total, strict=True)]
 
-    def call(self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, asks: Asks | None) -> None:
+    def call(
+        self, code: Code, a: Factor, b: Factor, c: Factor, depth: Any, more: Any, prefetches: Prefetches | None
+    ) -> None:
         """The same by a function that is there for all tiles of this form."""
         lying = a.down == 1  # its columns lie along memory
 
         def write(inner: Code) -> None:
             left = Factor("%a", 1, "%a_step") if lying else Factor("%a", "%a_step", 1)
-            given = replace(asks, at="%asks") if asks else None
+            given = replace(prefetches, at="%prefetches") if prefetches else None
             self.write(inner, left, Factor("%b", "%b_step", 1), Factor("%c", "%c_step", 1), "%depth", "%more", given)
 
-        name = code.module.once(("tile", self, lying, asks), "tile", PARAMETERS, write)
+        name = code.module.once(("tile", self, lying, prefetches), "tile", PARAMETERS, write)
         code.do(
             f"call void @{name}(ptr {a.pointer}, i64 {a.across if lying else a.down}, ptr {b.pointer}, i64 {b.down}, "
             f"ptr {c.pointer}, i64 {c.down}, i64 {depth}, i1 {str(more).lower() if isinstance(more, bool) else more}, "
-            f"ptr {asks.at if asks else 'null'})"
+            f"ptr {prefetches.at if prefetches else 'null'})"
         )
 
 
@@ -228,11 +232,18 @@ class Tiler:
     # ------------------------------------------------------------ lanes along the columns of the result
 
     def outer(
-        self, a: Factor, b: Factor, rows: int, masks: Sequence[str | None], depth: Any, apart: int, asks: Asks | None
+        self,
+        a: Factor,
+        b: Factor,
+        rows: int,
+        masks: Sequence[str | None],
+        depth: Any,
+        apart: int,
+        prefetches: Prefetches | None,
     ) -> list[str]:
         """A tile of a·b: for each row a vector for each mask. Terms that are `apart` from each other add up on their own.
 
-        While terms are added up it asks for other things, a little for each row.
+        While terms are added up it prefetches other things, a little for each row.
         """
         columns = len(masks)
         down = self._multiples(a.down, rows)
@@ -250,18 +261,20 @@ class Tiler:
                 found += [self.fma(wide, right[v], sums[r * columns + v]) for v in range(columns)]
             return found
 
-        if asks is None:
+        if prefetches is None:
             return self._sums(add, rows * columns, depth, 1, apart)
         kind = self.lanes.type(self.dtype)
-        far = [("ptr", self._noted(asks, 2, "ptr")), ("i64", self._noted(asks, 3))] if asks.far else []
+        far = (
+            [("ptr", self._noted(prefetches, 2, "ptr")), ("i64", self._noted(prefetches, 3))] if prefetches.far else []
+        )
         with self.code.loop(0, rows, 1, [*far, *self.zeros(rows * columns)]) as part:
             place, first = part.values[: len(far)], part.values[len(far) :]
-            self._ask_near(asks, part.i)
-            later = self._ask_far(asks, *place) if far else []
+            self._prefetch_near(prefetches, part.i)
+            later = self._prefetch_far(prefetches, *place) if far else []
             low, high = (self._quotient(self.code.mul(i, depth), rows) for i in (part.i, self.code.add(part.i, 1)))
-            with self.code.loop(low, high, 1, [(kind, value) for value in first]) as turn:
-                turn.next = add(turn.values, turn.i)
-            part.next = [*later, *turn.results]
+            with self.code.loop(low, high, 1, [(kind, value) for value in first]) as iteration:
+                iteration.next = add(iteration.values, iteration.i)
+            part.next = [*later, *iteration.results]
         return part.results[len(far) :]
 
     def _multiples(self, down: Any, rows: int) -> list[str]:
@@ -281,23 +294,23 @@ class Tiler:
             offset = self.code.put(f"shl i64 {offset}, {twice}")
         return self.code.put(f"getelementptr i8, ptr {address}, i64 {offset}")
 
-    def _noted(self, asks: Asks, k: int, kind: str = "i64") -> str:
-        return self.code.put(f"load {kind}, ptr {self.code.element(asks.at, k, int64)}")
+    def _noted(self, prefetches: Prefetches, k: int, kind: str = "i64") -> str:
+        return self.code.put(f"load {kind}, ptr {self.code.element(prefetches.at, k, int64)}")
 
-    def _ask_near(self, asks: Asks, row: str) -> None:
+    def _prefetch_near(self, prefetches: Prefetches, row: str) -> None:
         """Ask for what will be needed soon: as much as belongs to a row."""
         code = self.code
-        for k, lines in enumerate(asks.near):
-            pointer, step = self._noted(asks, 4 + 2 * k, "ptr"), self._noted(asks, 5 + 2 * k)
+        for k, lines in enumerate(prefetches.near):
+            pointer, step = self._noted(prefetches, 4 + 2 * k, "ptr"), self._noted(prefetches, 5 + 2 * k)
             begin = code.put(f"getelementptr i8, ptr {pointer}, i64 {code.mul(row, step)}")
             for v in range(lines):
                 self._prefetch(code.put(f"getelementptr i8, ptr {begin}, i64 {v * LINE}"), "i32 1, i32 3")
 
-    def _ask_far(self, asks: Asks, address: str, line: str) -> list[str]:
+    def _prefetch_far(self, prefetches: Prefetches, address: str, line: str) -> list[str]:
         """Ask for what will be needed later: as much as belongs to a row; gives where the next one goes on."""
         code = self.code
-        lines, back = self._noted(asks, 0), self._noted(asks, 1)
-        for _ in range(asks.far):
+        lines, back = self._noted(prefetches, 0), self._noted(prefetches, 1)
+        for _ in range(prefetches.far):
             self._prefetch(address, "i32 0, i32 2")
             line = code.add(line, 1)
             last = code.put(f"icmp eq i64 {line}, {lines}")
@@ -358,10 +371,12 @@ class Tiler:
         series = [[first for _, first in self.zeros(count)] for _ in range(apart)]
         whole = depth if apart == 1 else depth // (step * apart) * (step * apart)
         if whole != 0:
-            with self.code.loop(0, whole, step * apart, self.zeros(count * apart)) as turn:
+            with self.code.loop(0, whole, step * apart, self.zeros(count * apart)) as iteration:
                 for s in range(apart):
-                    turn.next += add(turn.values[s * count : (s + 1) * count], self.code.add(turn.i, s * step))
-            series = [turn.results[s * count : (s + 1) * count] for s in range(apart)]
+                    iteration.next += add(
+                        iteration.values[s * count : (s + 1) * count], self.code.add(iteration.i, s * step)
+                    )
+            series = [iteration.results[s * count : (s + 1) * count] for s in range(apart)]
         if apart > 1:
             for s, k in enumerate(range(whole, depth, step)):
                 series[s] = add(series[s], k)

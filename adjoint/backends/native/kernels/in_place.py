@@ -17,7 +17,7 @@ def updated_memory(emitter: GraphEmitter, node: Node) -> str:
         value = emitter.value(base)
         _hand_over(emitter, base, node)
         return value
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     emitter.code.copy(target, emitter.value(base), prod(node.shape) * node.spec.dtype.itemsize)
     return target
 

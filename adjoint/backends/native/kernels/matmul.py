@@ -43,7 +43,7 @@ def _product(node: Node) -> gemm.Product:
 
 def write_matmul(emitter: GraphEmitter, node: Node, op: Any) -> str:
     dtype = node.spec.dtype
-    target = emitter.place(node) if node.shape else emitter.scratch(dtype.itemsize)
+    target = emitter.memory_for(node) if node.shape else emitter.scratch(dtype.itemsize)
     a, b = (emitter.value(operand(i)[0]) for i in node.inputs)
     gemm.emit_gemm(emitter, _product(node), a, b, target, again=_kept_copies(emitter, node))
     return target if node.shape else emitter.code.load(target, dtype)
@@ -52,7 +52,7 @@ def write_matmul(emitter: GraphEmitter, node: Node, op: Any) -> str:
 def write_fused(emitter: GraphEmitter, unit: FusedMatMul) -> None:
     """Write a product and what is made of it."""
     for root in unit.roots:
-        emitter.values[root] = emitter.place(root)
+        emitter.values[root] = emitter.memory_for(root)
     a, b = (emitter.value(operand(i)[0]) for i in unit.node.inputs)
     gemm.emit_gemm(
         emitter,

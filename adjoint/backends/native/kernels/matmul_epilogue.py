@@ -11,7 +11,7 @@ from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.emit.vector_access import put
 from adjoint.backends.native.kernels import gemm
-from adjoint.backends.native.kernels.gemm_tiles import Spot
+from adjoint.backends.native.kernels.gemm_tiles import FinishedVectors
 from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan import matmul_operands
 from adjoint.backends.native.plan.coalesce_axes import loads_of
@@ -22,7 +22,7 @@ from adjoint.backends.native.plan.loop_expressions import Expr
 def sums_place(emitter: GraphEmitter, unit: FusedMatMul) -> str | None:
     """Memory of the product's shape in which its sums may be: its own, or that of a root which nothing is read from."""
     if unit.kept:
-        emitter.values[unit.node] = emitter.place(unit.node)
+        emitter.values[unit.node] = emitter.memory_for(unit.node)
         return emitter.values[unit.node]
     read = {emitter.value(n) for n in unit.reads()}
     own = [emitter.value(r) for r in unit.roots if r.spec.dtype == unit.node.spec.dtype]
@@ -36,7 +36,7 @@ def written(emitter: GraphEmitter, unit: FusedMatMul) -> gemm.GemmEpilogue:
     line = (matmul_operands.columns(unit.node), 1)
     alike = {e.leaf for e in loads_of(unit.roots.values()) if (e.offset, unit.rows[id(e)]) == (0, line)}
 
-    def write(spot: Spot) -> None:
+    def write(spot: FinishedVectors) -> None:
         code, width = spot.code, spot.width
         values = dict(zip(arrays, spot.captured, strict=True))
 

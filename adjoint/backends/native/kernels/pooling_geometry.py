@@ -62,11 +62,11 @@ class Geometry:
     def taps(self) -> list[Tap]:
         return [unravel_known(k, self.window) for k in range(prod(self.window))]
 
-    def source(self, code: Code, rounds: Sequence[Any], tap: Tap) -> Any:
-        """Where an element of a window lies in a padded plane, for the window at `rounds`."""
+    def source(self, code: Code, position: Sequence[Any], tap: Tap) -> Any:
+        """Where an element of a window lies in a padded plane, for the window at `position`."""
         total: Any = 0
         for axis, n in enumerate(self.padded):
-            met = linear(code, 0, (rounds[axis], self.stride[axis]), (tap[axis], self.dilation[axis]))
+            met = linear(code, 0, (position[axis], self.stride[axis]), (tap[axis], self.dilation[axis]))
             total = linear(code, met, (total, n))
         return total
 
@@ -92,8 +92,8 @@ def geometry(op: Pool, shape: tuple[int, ...]) -> Geometry:
 class WindowRow:
     """A vector of neighbouring windows, the first `valid` lanes of it in use: their elements in a plane."""
 
-    def __init__(self, code: Code, shape: Geometry, rounds: Sequence[Any], width: int, valid: int) -> None:
-        self.code, self.shape, self.rounds, self.width, self.valid = code, shape, rounds, width, valid
+    def __init__(self, code: Code, shape: Geometry, position: Sequence[Any], width: int, valid: int) -> None:
+        self.code, self.shape, self.position, self.width, self.valid = code, shape, position, width, valid
         self.lanes = Lanes(code, width)
 
     def _mask(self, times: int) -> str | None:
@@ -114,7 +114,7 @@ class WindowRow:
         """An element of each window."""
         code, shape, width = self.code, self.shape, self.width
         stride = shape.stride[2]
-        begin = shape.source(code, self.rounds, tap)
+        begin = shape.source(code, self.position, tap)
         if width == 1 or stride == 1:
             return self.read(code.element(plane, begin, dtype), dtype)
         back = min(tap[2] * shape.dilation[2], stride - 1) if isinstance(tap[2], int) else 0
@@ -169,9 +169,9 @@ class WindowRow:
 
     def place(self, plane: str, dtype: np.dtype, channel: Any = 0) -> str:
         counts = self.shape.count
-        at = linear(self.code, 0, (channel, counts[0]), (self.rounds[0], 1))
-        at = linear(self.code, self.rounds[1], (at, counts[1]))
-        return self.code.element(plane, linear(self.code, self.rounds[2], (at, counts[2])), dtype)
+        at = linear(self.code, 0, (channel, counts[0]), (self.position[0], 1))
+        at = linear(self.code, self.position[1], (at, counts[1]))
+        return self.code.element(plane, linear(self.code, self.position[2], (at, counts[2])), dtype)
 
     def channel(self, tap: Tap) -> Any:
         """The number of a tap."""
@@ -213,8 +213,8 @@ def each_row(
             if end <= first + wide:
                 body(WindowRow(code, shape, (*at, first), wide, valid))
             else:
-                with code.loop(first, end, wide) as turn:
-                    body(WindowRow(code, shape, (*at, turn.i), wide, valid))
+                with code.loop(first, end, wide) as iteration:
+                    body(WindowRow(code, shape, (*at, iteration.i), wide, valid))
         return []
 
     nested(code, [(0, n) for n in shape.count[:2]], [], row)
@@ -245,10 +245,13 @@ def planes(emitter: GraphEmitter, shape: Geometry, x: str, dtype: np.dtype, valu
         return x
     size = prod(shape.padded)
     larger = emitter.scratch(shape.planes * size * dtype.itemsize)
-    with region(emitter, shape.planes, size / 4, (x, larger)) as chunk, chunk.code.loop(chunk.low, chunk.high) as turn:
+    with (
+        region(emitter, shape.planes, size / 4, (x, larger)) as chunk,
+        chunk.code.loop(chunk.low, chunk.high) as iteration,
+    ):
         code = chunk.code
-        source = code.element(chunk.pointers[0], code.mul(turn.i, prod(shape.space)), dtype)
-        target = code.element(chunk.pointers[1], code.mul(turn.i, size), dtype)
+        source = code.element(chunk.pointers[0], code.mul(iteration.i, prod(shape.space)), dtype)
+        target = code.element(chunk.pointers[1], code.mul(iteration.i, size), dtype)
         fill(code, target, size, value, dtype)
 
         def row(inside: Any, outside: Any) -> None:
@@ -264,11 +267,11 @@ def cut_out(emitter: GraphEmitter, shape: Geometry, larger: str, result: str, dt
     size = prod(shape.padded)
     with (
         region(emitter, shape.planes, size / 4, (larger, result)) as chunk,
-        chunk.code.loop(chunk.low, chunk.high) as turn,
+        chunk.code.loop(chunk.low, chunk.high) as iteration,
     ):
         code = chunk.code
-        source = code.element(chunk.pointers[0], code.mul(turn.i, size), dtype)
-        target = code.element(chunk.pointers[1], code.mul(turn.i, prod(shape.space)), dtype)
+        source = code.element(chunk.pointers[0], code.mul(iteration.i, size), dtype)
+        target = code.element(chunk.pointers[1], code.mul(iteration.i, prod(shape.space)), dtype)
 
         def row(inside: Any, outside: Any) -> None:
             to, begin = code.element(target, inside, dtype), code.element(source, outside, dtype)

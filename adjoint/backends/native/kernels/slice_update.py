@@ -63,11 +63,11 @@ def _write_slice(emitter: GraphEmitter, node: Node, target: str, v: Node) -> str
             to = code.element(target, code.add(at, start * stride), dtype)
             code.copy(to, code.element(source, read, dtype), n * inner * dtype.itemsize)
             return
-        with code.loop(0, n) as turn:
+        with code.loop(0, n) as iteration:
             go(
                 axis + 1,
-                code.add(code.add(at, start * stride), code.mul(turn.i, step * stride)),
-                code.add(read, code.mul(turn.i, inner)),
+                code.add(code.add(at, start * stride), code.mul(iteration.i, step * stride)),
+                code.add(read, code.mul(iteration.i, inner)),
             )
 
     go(0, 0, 0)
@@ -79,7 +79,7 @@ def write_set_item(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
 
 def write_put_item(emitter: GraphEmitter, node: Node, op: Any) -> str:
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     emitter.code.zero(target, prod(node.shape) * node.spec.dtype.itemsize)
     return _write_slice(emitter, node, target, node.inputs[0])
 
@@ -88,7 +88,7 @@ def write_joined(emitter: GraphEmitter, node: Node, op: Concat | Stack) -> str:
     """Inputs side by side along an axis: for each row in front of it, one copy of each."""
     code, dtype = emitter.code, node.spec.dtype
     axis = op.axis % node.ndim
-    target = emitter.place(node)
+    target = emitter.memory_for(node)
     rows = prod(node.shape[:axis])
     behind = prod(node.shape[axis:])
     sizes = [prod(i.shape) // max(rows, 1) for i in node.inputs]
@@ -106,8 +106,8 @@ def write_joined(emitter: GraphEmitter, node: Node, op: Concat | Stack) -> str:
     if rows == 1:
         row(0)
     elif rows and behind:
-        with code.loop(0, rows) as turn:
-            row(turn.i)
+        with code.loop(0, rows) as iteration:
+            row(iteration.i)
     return target
 
 

@@ -60,7 +60,7 @@ def nested(
     body: Callable[[list[Any], list[str]], list[str]],
     indices: Sequence[Any] = (),
 ) -> list[str]:
-    """Loops inside each other, the first outermost; `body` takes the indices and what goes round, and gives its new values."""
+    """Loops inside each other, the first outermost; `body` takes the indices and what is carried, and gives its new values."""
     values = [first for _, first in carry]
     if not ranges:
         return body(list(indices), values)
@@ -70,10 +70,10 @@ def nested(
             return values
         if high == low + 1:
             return nested(code, ranges[1:], carry, body, (*indices, low))
-    with code.loop(low, high, 1, carry) as turn:
-        inner = [(kind, value) for (kind, _), value in zip(carry, turn.values, strict=True)]
-        turn.next = nested(code, ranges[1:], inner, body, (*indices, turn.i))
-    return turn.results
+    with code.loop(low, high, 1, carry) as iteration:
+        inner = [(kind, value) for (kind, _), value in zip(carry, iteration.values, strict=True)]
+        iteration.next = nested(code, ranges[1:], inner, body, (*indices, iteration.i))
+    return iteration.results
 
 
 def unravel(code: Code, i: Any, sizes: Sequence[int]) -> list[Any]:
@@ -118,7 +118,7 @@ class Axis:
     """
 
     size: int  # of the source
-    rounds: int  # of j
+    positions: int  # of j
     taps: int  # of t
     scale: int
     slope: int
@@ -135,13 +135,13 @@ class Axis:
         """The t that meet something at j."""
         if not self.taps:
             return 0, 0
-        ends = [self.scale * j + self.shift for j in (0, self.rounds - 1)]
+        ends = [self.scale * j + self.shift for j in (0, self.positions - 1)]
         return _inside(code, self.slope, ends, linear(code, self.shift, (j, self.scale)), self.size, self.taps)
 
-    def round_range(self, code: Code, t: Any) -> tuple[Any, Any]:
+    def position_range(self, code: Code, t: Any) -> tuple[Any, Any]:
         """The j that meet something with t."""
         ends = [self.slope * t + self.shift for t in (0, self.taps - 1)]
-        return _inside(code, self.scale, ends, linear(code, self.shift, (t, self.slope)), self.size, self.rounds)
+        return _inside(code, self.scale, ends, linear(code, self.shift, (t, self.slope)), self.size, self.positions)
 
 
 def _inside(code: Code, slope: int, ends: list[int], offset: Any, size: int, limit: int) -> tuple[Any, Any]:
@@ -179,12 +179,12 @@ def backward_axes(
     axes = []
     for first in range(min(stride, size)):
         taps = [k for k in range(window) if (first + padding[0] - k * dilation) % stride == 0]
-        rounds = -(-(size - first) // stride)
+        positions = -(-(size - first) // stride)
         apart = taps[1] - taps[0] if len(taps) > 1 else 1
         tap = taps[0] if taps else 0
         shift = (first + padding[0] - tap * dilation) // stride
         slope = -(apart * dilation) // stride if len(taps) > 1 else -1
-        axes.append(Axis(count, rounds, len(taps), 1, slope, shift, first, stride, tap, apart))
+        axes.append(Axis(count, positions, len(taps), 1, slope, shift, first, stride, tap, apart))
     return axes
 
 
@@ -231,8 +231,8 @@ def transpose(
     items = -(-long // (per * wide))
     with region(emitter, blocks * items, per * wide * 4, (source, target)) as chunk:
         code = chunk.code
-        with code.loop(chunk.low, chunk.high) as turn:
-            block, item = unravel(code, turn.i, (blocks, items))
+        with code.loop(chunk.low, chunk.high) as iteration:
+            block, item = unravel(code, iteration.i, (blocks, items))
             base = code.mul(block, rows * columns)
             begin, end = (code.element(p, base, dtype) for p in chunk.pointers)
 

@@ -42,7 +42,7 @@ def _gathering(
     def write(emitter: GraphEmitter, node: Node, op: Any) -> str:
         shape = geometry(op, node.inputs[-1].shape)
         dtypes = [i.spec.dtype for i in node.inputs]
-        target = emitter.place(node)
+        target = emitter.memory_for(node)
         sources = [
             planes(emitter, shape, emitter.value(i), i.spec.dtype, around(i.spec.dtype) if i is node.inputs[-1] else 0)
             for i in node.inputs
@@ -53,13 +53,13 @@ def _gathering(
         widest = max(d.itemsize for d in (*dtypes, node.spec.dtype))
         with region(emitter, shape.planes, work, (*sources, target)) as chunk:
             code = chunk.code
-            with code.loop(chunk.low, chunk.high) as turn:
+            with code.loop(chunk.low, chunk.high) as iteration:
                 *pointers, result = chunk.pointers
                 inside = [
-                    code.element(p, code.mul(turn.i, prod(shape.padded)), dtype)
+                    code.element(p, code.mul(iteration.i, prod(shape.padded)), dtype)
                     for p, dtype in zip(pointers, dtypes, strict=True)
                 ]
-                result = code.element(result, code.mul(turn.i, size), node.spec.dtype)
+                result = code.element(result, code.mul(iteration.i, size), node.spec.dtype)
                 each_row(code, shape, bits, widest, True, lambda row: body(row, node, inside, result))
         return target
 
@@ -109,7 +109,7 @@ def _index(row: WindowRow, node: Node, planes: list[str], result: str) -> None:
             met = linear(
                 code,
                 -shape.padding[axis][0],
-                (row.rounds[axis], shape.stride[axis]),
+                (row.position[axis], shape.stride[axis]),
                 (tap[axis], shape.dilation[axis]),
             )
             place = linear(code, met, (place, n))
@@ -155,19 +155,19 @@ def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = Fals
         if len(node.inputs) > 1:
             x = node.inputs[1]
             sources.append(planes(emitter, shape, emitter.value(x), x.spec.dtype, lowest(x.spec.dtype)))
-        target = emitter.place(node)
+        target = emitter.memory_for(node)
         whole = shape.padded == shape.space
         larger = target if whole else emitter.scratch(shape.planes * prod(shape.padded) * dtype.itemsize)
         work = prod(shape.count) * prod(shape.window) / 2
         with region(emitter, shape.planes, work, (*sources, larger)) as chunk:
             code = chunk.code
-            with code.loop(chunk.low, chunk.high) as turn:
+            with code.loop(chunk.low, chunk.high) as iteration:
                 *pointers, result = chunk.pointers
                 inside = [
-                    code.element(p, code.mul(turn.i, n), i.spec.dtype)
+                    code.element(p, code.mul(iteration.i, n), i.spec.dtype)
                     for p, n, i in zip(pointers, sizes, node.inputs, strict=False)
                 ]
-                result = code.element(result, code.mul(turn.i, prod(shape.padded)), dtype)
+                result = code.element(result, code.mul(iteration.i, prod(shape.padded)), dtype)
                 if not shape.covering:
                     code.zero(result, prod(shape.padded) * dtype.itemsize)
 
@@ -189,13 +189,13 @@ def _lay_back(row: WindowRow, part: Callable[[Tap], str], result: str, dtype: np
     if shape.apart and shape.unrolled and window == stride and width > 1:
         for k in range(0, prod(shape.window), window):
             taps = shape.taps()[k : k + window]
-            begin = code.element(result, shape.source(code, row.rounds, taps[0]), dtype)
+            begin = code.element(result, shape.source(code, row.position, taps[0]), dtype)
             row.write(_interleaved(code, [part(tap) for tap in taps], dtype, width), begin, dtype, window)
         return
     word = "fadd" if dtype.kind == "f" else "add"
 
     def step(tap: Tap, values: list[str]) -> list[str]:
-        begin, value = shape.source(code, row.rounds, tap), part(tap)
+        begin, value = shape.source(code, row.position, tap), part(tap)
         if width == 1 or stride == 1:
             place = code.element(result, begin, dtype)
             if not shape.apart:

@@ -217,7 +217,7 @@ def moved(node: Node, coords: tuple[Affine, ...], rank: int) -> list[Affine]:
 
 
 def _sliced(key: tuple, shape: Sequence[int], coords: tuple[Affine, ...], zero: Affine) -> list[Affine]:
-    """Where x[key] reads x: whole numbers, slices and new axes."""
+    """Where x[key] reads x: integers, slices and new axes."""
     sizes, rest = iter(shape), iter(coords)
     result: list[Affine] = []
     for part in key:

@@ -17,7 +17,7 @@ from adjoint.ops.random import FIRST, SECOND, STEP, Bits
 
 
 def bits_in_steps(builder: Builder, op: Bits, counter: Node) -> Node | None:
-    """What `Bits.eval` computes, on whole numbers with a sign; None if there is nothing to compute."""
+    """What `Bits.eval` computes, on integers with a sign; None if there is nothing to compute."""
     if not prod(op.shape):
         return None
     mix, add = partial(_mixed, builder), partial(_step, builder, Add)

@@ -193,7 +193,7 @@ class _Function:
 
     def _alloca(self, line: str, name: str, kind: str, align: str | None) -> None:
         size = _bytes(kind)
-        words = 0 if kind.endswith("x i8]") and name != "%asks" else -(-size // 8)
+        words = 0 if kind.endswith("x i8]") and name != "%prefetches" else -(-size // 8)
         before = -(-(HEADER + 16 * words) // 64) * 64
         whole = self.put(f"alloca [{before + size} x i8], align 64")
         self.out.append(f"  {name} = getelementptr i8, ptr {whole}, i64 {before}")

@@ -67,17 +67,17 @@ def at_once(work: Callable[[str], bytes], items: Sequence[str], threads: int) ->
     errors: list[Exception] = []
     left = iter(range(len(items)))  # to take the next number is atomic
 
-    def labour() -> None:
+    def worker() -> None:
         try:
             for k in left:
                 found[k] = work(items[k])
         except Exception as error:
             errors.append(error)
 
-    helpers = [threading.Thread(target=labour) for _ in range(min(len(items), threads) - 1)]
+    helpers = [threading.Thread(target=worker) for _ in range(min(len(items), threads) - 1)]
     for helper in helpers:
         helper.start()
-    labour()
+    worker()
     for helper in helpers:
         helper.join()
     if errors:
