@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import dis
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, ShapeError, called_at, user_frame
 from adjoint.core.spec import Spec, dtype_of, elements, int64, normalize_axis, shape_of, uint64
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
@@ -80,7 +83,29 @@ def argsort(input: Any, axis: int = -1, descending: bool = False) -> Any:
     return card(ArgSort, normalize_axis("argsort", axis, len(shape_of(input))), descending)(input)
 
 
-@public()
+def _kept(sort: Callable[..., Any]) -> Callable[..., Any]:
+    """`sort` as a method, where NumPy's sorts in place: a call whose result goes nowhere is refused."""
+
+    @wraps(sort)
+    def method(x: Any, *args: Any, **options: Any) -> Any:
+        if _is_discarded():
+            raise AdjointError(
+                "x.sort() returns the sorted values and their indices and leaves x as it is, where NumPy's sorts in place. "
+                f"Write x = np.sort(x), or values, indices = x.sort(){called_at()}"
+            )
+        return sort(x, *args, **options)
+
+    return method
+
+
+def _is_discarded() -> bool:
+    """Whether the user's statement that is being run is a bare call, whose result goes nowhere."""
+    frame = user_frame()
+    following = (i for i in dis.get_instructions(frame.f_code) if i.offset > frame.f_lasti) if frame else iter(())
+    return next((i.opname == "POP_TOP" for i in following if i.opname != "CACHE"), False)
+
+
+@public(method=True, as_method=_kept)
 def sort(input: Any, axis: int = -1, descending: bool = False) -> tuple[Any, Any]:
     """The elements of an axis in order, and where each came from.
 

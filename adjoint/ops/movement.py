@@ -113,7 +113,7 @@ class Reshape(View):
         yield cls((4,)), (Spec((3,)),), "do not fill the shape (4,)"
 
 
-@public(method=True)
+@public(method=("reshape", "view"))
 def reshape(input: Any, *shape: Any) -> Any:
     """The same elements in the same order under another shape; one size may be -1.
 

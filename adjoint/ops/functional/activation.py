@@ -13,7 +13,8 @@ from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.reduction import exponentials, in_single
 from adjoint.ops.joining import split
-from adjoint.ops.reduce import axes_of, sum
+from adjoint.ops.publish import public
+from adjoint.ops.reduce import axes_of, sum, with_axes
 from adjoint.ops.special import erf
 
 
@@ -103,6 +104,7 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
 
 
+@public(method=True)
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x)), without overflow.
 
@@ -224,6 +226,7 @@ def softshrink(input: Any, lambd: float = 0.5) -> Any:
     return where(greater(input, lambd), input - lambd, where(less(input, -lambd), input + lambd, 0))
 
 
+@public(method=True, as_method=with_axes)
 @in_single
 def softmax(input: Any, axis: int = -1) -> Any:
     """exp(x) / sum(exp(x)) along an axis, without overflow.

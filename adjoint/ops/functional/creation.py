@@ -11,6 +11,7 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import Spec, dtype_of, float32, float64, promote, shape_of, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.language import broadcast_to, cast, equal, reshape, where
+from adjoint.ops.publish import public
 
 
 def _size(size: Any) -> tuple[int, ...]:
@@ -129,6 +130,7 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     return wrap(np.eye(n, m, dtype=dtype or float32))
 
 
+@public(method=True)
 def one_hot(
     indices: Any, depth: int, on_value: Any = 1.0, off_value: Any = 0.0, axis: int = -1, dtype: Any = None
 ) -> Any:

@@ -20,6 +20,7 @@ from adjoint.ops.functional.index import setitem
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
 from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import Pad
 
 
@@ -47,6 +48,7 @@ def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:
     return tuple(grids)
 
 
+@public(method=True)
 def diagonal(input: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any:
     """The diagonal of two axes, as a new last axis.
 
@@ -101,6 +103,7 @@ def shown_diagonal(x: Any, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Any
     return y
 
 
+@public(method=True)
 def diag(input: Any, diagonal: int = 0) -> Any:
     """A matrix with the vector on its diagonal, or the diagonal of a matrix.
 
@@ -121,6 +124,7 @@ def diag(input: Any, diagonal: int = 0) -> Any:
 _diagonal = diagonal
 
 
+@public(method=True)
 def diag_embed(input: Any, offset: int = 0) -> Any:
     """Matrices with the last axis of the input on their diagonals.
 
@@ -137,6 +141,7 @@ def diag_embed(input: Any, offset: int = 0) -> Any:
     return where(np.eye(n, n, offset, dtype=bool), expand_dims(row, -2), 0)
 
 
+@public(method=True)
 def tril(input: Any, diagonal: int = 0) -> Any:
     """The part of a matrix on and below a diagonal, zeros above.
 
@@ -148,6 +153,7 @@ def tril(input: Any, diagonal: int = 0) -> Any:
     return where(np.tri(*_matrix_shape("tril", input), diagonal, dtype=bool), input, 0)
 
 
+@public(method=True)
 def triu(input: Any, diagonal: int = 0) -> Any:
     """The part of a matrix on and above a diagonal, zeros below.
 

@@ -18,7 +18,7 @@ from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.card import card
-from adjoint.ops.publish import FUNCTIONS
+from adjoint.ops.publish import FUNCTIONS, public
 
 #: Functions of one card each, which stand beside their cards: see `ops.publish`.
 abs: Any
@@ -115,6 +115,7 @@ def _together(*xs: Any) -> tuple[Any, ...]:
     return tuple(np.asarray(x, dtype) if isinstance(x, (int, float, builtins.complex)) else x for x in xs)
 
 
+@public(method=True)
 def where(condition: Any, input: Any, other: Any) -> Any:
     """`input` where the condition holds, else `other`. The side not chosen gets a zero derivative.
 
@@ -125,6 +126,7 @@ def where(condition: Any, input: Any, other: Any) -> Any:
     return _c.where(condition, input, other)
 
 
+@public(method=True)
 def round(input: Any, decimals: int = 0) -> Any:
     """The nearest number with this many decimals, halves to the even one. Its derivative is zero.
 
@@ -138,6 +140,7 @@ def round(input: Any, decimals: int = 0) -> Any:
     return _c.round_(input * scale) / scale if decimals > 0 else _c.round_(input / scale) * scale
 
 
+@public(method=True)
 def digamma(input: Any) -> Any:
     """The logarithmic derivative of the gamma function.
 
@@ -148,6 +151,7 @@ def digamma(input: Any) -> Any:
     return card(_s.Polygamma, 0)(input)
 
 
+@public(method=True)
 def polygamma(n: int, input: Any) -> Any:
     """The n-th derivative of digamma.
 
@@ -168,6 +172,7 @@ def exp2(input: Any) -> Any:
     return _a.pow_(2.0, input)
 
 
+@public(method=True)
 def square(input: Any) -> Any:
     """x * x.
 
@@ -178,6 +183,7 @@ def square(input: Any) -> Any:
     return _a.mul(input, input)
 
 
+@public(method=True)
 def reciprocal(input: Any) -> Any:
     """1 / x.
 
@@ -188,6 +194,7 @@ def reciprocal(input: Any) -> Any:
     return _a.div(1.0, input)
 
 
+@public(method=True)
 def rsqrt(input: Any) -> Any:
     """1 / sqrt(x).
 
@@ -198,6 +205,7 @@ def rsqrt(input: Any) -> Any:
     return _a.div(1.0, _t.sqrt(input))
 
 
+@public(method=True)
 def hypot(input: Any, other: Any) -> Any:
     """sqrt(x*x + y*y) without overflow. The derivative at (0, 0) is 0.
 
@@ -223,6 +231,7 @@ def safe_sqrt(input: Any) -> Any:
     return _c.where(zero, 0, _t.sqrt(_c.where(zero, 1, input)))
 
 
+@public(method=True)
 def xlogy(input: Any, other: Any) -> Any:
     """x * log(y), and 0 where x is 0. The derivative in x is log(y), and 0 where x is 0 and log(y) has no finite value.
 
@@ -236,6 +245,7 @@ def xlogy(input: Any, other: Any) -> Any:
     return _c.where(hole, 0, input * _t.log(_c.where(hole, 1, other)))
 
 
+@public(method=True)
 def sinc(input: Any) -> Any:
     """sin(pi x) / (pi x), and 1 at 0; smooth there to every order.
 
@@ -254,6 +264,7 @@ def sinc(input: Any) -> Any:
     return _c.where(small, series, _a.div(_g.sin(safe), safe))
 
 
+@public(method=True)
 def fmod(input: Any, other: Any) -> Any:
     """The remainder with the sign of `input`, as in C.
 
@@ -266,6 +277,7 @@ def fmod(input: Any, other: Any) -> Any:
     return _c.where(_c.less(input, 0), -_a.mod(-input, size), _a.mod(input, size))
 
 
+@public(method=True)
 def lerp(input: Any, end: Any, weight: Any) -> Any:
     """input + weight * (end - input).
 
@@ -276,6 +288,7 @@ def lerp(input: Any, end: Any, weight: Any) -> Any:
     return input + weight * (end - input)
 
 
+@public(aliases=("clip",), method=("clamp", "clip"))
 def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """The input, but not below `min` nor above `max`. The derivative at a bound is 1.
 
@@ -293,6 +306,7 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
 clip = clamp
 
 
+@public(method=True)
 def angle(input: Any) -> Any:
     """The argument of a complex number; 0 or pi for a real one.
 
@@ -324,6 +338,7 @@ def polar(abs: Any, angle: Any) -> Any:
     return complex(abs * _g.cos(angle), abs * _g.sin(angle))
 
 
+@public(method=True)
 def isinf(input: Any) -> Any:
     """Positive or negative infinity.
 
@@ -334,6 +349,7 @@ def isinf(input: Any) -> Any:
     return _c.equal(_a.abs_(input), np.inf)
 
 
+@public(method=True)
 def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
     """Whether two values agree within `atol + rtol * |other|`.
 
@@ -348,6 +364,7 @@ def isclose(input: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equa
     return near | (_c.isnan(input) & _c.isnan(other)) if equal_nan else near
 
 
+@public(method=True)
 def logical_not(input: Any) -> Any:
     """True where the input is zero or false.
 
@@ -362,6 +379,7 @@ def _truth(x: Any) -> Any:
     return x if dtype_of(x).kind == "b" else _c.not_equal(x, 0)
 
 
+@public(method=True)
 def logical_and(input: Any, other: Any) -> Any:
     """Both are true.
 
@@ -372,6 +390,7 @@ def logical_and(input: Any, other: Any) -> Any:
     return F.bitwise_and(_truth(input), _truth(other))
 
 
+@public(method=True)
 def logical_or(input: Any, other: Any) -> Any:
     """At least one is true.
 
@@ -382,6 +401,7 @@ def logical_or(input: Any, other: Any) -> Any:
     return F.bitwise_or(_truth(input), _truth(other))
 
 
+@public(method=True)
 def logical_xor(input: Any, other: Any) -> Any:
     """Exactly one is true.
 
@@ -392,6 +412,7 @@ def logical_xor(input: Any, other: Any) -> Any:
     return F.bitwise_xor(_truth(input), _truth(other))
 
 
+@public(aliases=("astype",), method=("astype", "to"))
 def cast(input: Any, dtype: Any) -> Any:
     """The values in another dtype. A cast to integers ends the gradient.
 

@@ -21,6 +21,7 @@ from adjoint.ops.functional.masks import pick, traced_mask
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet, index_array
 from adjoint.ops.language import permute, reshape
 from adjoint.ops.movement import inverse_permutation
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index, with_room
 from adjoint.ops.stacking import array
 
@@ -292,6 +293,7 @@ def _permuted(x: Any, order: tuple[int, ...]) -> Any:
     return x if order == tuple(range(len(order))) else permute(x, order)
 
 
+@public(method=True)
 def take(input: Any, indices: Any, axis: int | None = None) -> Any:
     """The slices at these positions along an axis, or elements of the flattened input.
 

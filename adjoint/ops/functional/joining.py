@@ -19,9 +19,11 @@ from adjoint.ops.functional.index import take
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast
 from adjoint.ops.movement import BroadcastTo, Reshape, reshape
+from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem, Pad, slice_axis
 
 
+@public(method=True)
 def tile(input: Any, reps: Any) -> Any:
     """The whole input repeated along each axis.
 
@@ -38,6 +40,7 @@ def tile(input: Any, reps: Any) -> Any:
     return card(Reshape, tuple(r * n for r, n in zip(counts, shape, strict=True)))(spread)
 
 
+@public(aliases=("repeat_interleave",), method=True)
 def repeat(input: Any, repeats: Any, axis: int | None = None) -> Any:
     """Each element repeated along an axis, or of the flattened input; `repeats` may give a number for each.
 
@@ -55,6 +58,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None) -> Any:
 repeat_interleave = repeat
 
 
+@public(method=True)
 def roll(input: Any, shifts: Any, axis: Any = None) -> Any:
     """Elements moved along an axis; those pushed off one end come in at the other.
 

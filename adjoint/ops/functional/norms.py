@@ -16,6 +16,7 @@ from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.language import cast, div, equal, expand_last, greater, mul, not_equal, real, reshape, sum_axes, where
 from adjoint.ops.linalg import Inv, epsilon, inexact, real_dtype
 from adjoint.ops.movement import moveaxis
+from adjoint.ops.publish import public
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Max, Min, Sum, axes_of
 from adjoint.ops.spectral import SVDVals
@@ -25,6 +26,7 @@ Axis = int | tuple[int, ...] | None
 Order = int | float | str | None
 
 
+@public(method=True)
 def norm(input: Any, ord: Order = None, axis: Axis = None, keepdims: bool = False) -> Any:
     """NumPy's norm: of all elements, of vectors along one axis, or of matrices along two.
 

@@ -18,9 +18,11 @@ from adjoint.ops.card import card
 from adjoint.ops.functional.diagonals import diagonal, shown_diagonal
 from adjoint.ops.language import expand_last, mul, permute, reshape, sum_axes
 from adjoint.ops.movement import moveaxis, transpose
+from adjoint.ops.publish import public
 from adjoint.ops.stacking import array, stack, unstack
 
 
+@public(method=True)
 def matmul(input: Any, other: Any) -> Any:
     """The matrix product `input @ other`; leading axes broadcast.
 
@@ -76,6 +78,7 @@ def mv(mat: Any, vec: Any) -> Any:
     return _product("mv", mat, vec, (2, 1))
 
 
+@public(method=True)
 def dot(input: Any, other: Any) -> Any:
     """NumPy's dot: the inner product of vectors, the product of matrices, else the sum over the last axis of the first
     input and the second last of the other.
@@ -105,6 +108,7 @@ def _flat(x: Any) -> Any:
     return reshape(x, (prod(shape_of(x)),))
 
 
+@public(method=True)
 def inner(input: Any, other: Any) -> Any:
     """The sum of products over the last axes.
 
@@ -116,6 +120,7 @@ def inner(input: Any, other: Any) -> Any:
     return tensordot(a, b, (-1, -1)) if ndim(a) and ndim(b) else mul(a, b)
 
 
+@public(method=True)
 def outer(input: Any, other: Any) -> Any:
     """Every element of one input times every element of the other, as a matrix.
 
@@ -181,6 +186,7 @@ def _summed_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int,
     return left, right
 
 
+@public(method=True)
 def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
     """The cross product of vectors in space, which stand along `axis` (or `axisa`, `axisb`, and `axisc` of the result).
 
@@ -241,6 +247,7 @@ def _chain(factors: list[Any], splits: dict[tuple[int, int], int], i: int, j: in
     return _contract.matmul(_chain(factors, splits, i, k), _chain(factors, splits, k + 1, j))
 
 
+@public(method=True)
 def trace(input: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The sum of a diagonal of two axes.
 

@@ -35,6 +35,7 @@ from adjoint.ops.language import (
     stop_gradient,
     where,
 )
+from adjoint.ops.publish import public
 from adjoint.ops.random import Bits
 from adjoint.ops.reduce import argmax
 from adjoint.ops.trigonometric import cos
@@ -203,6 +204,7 @@ def exponential(shape: Any, rate: Any = 1.0, seed: int | None = None) -> Any:
     return wrap(-log(_inside(_bits(_size(shape), seed), float32))) / rate
 
 
+@public(method=True)
 def bernoulli(input: Any, p: Any = None, seed: int | None = None) -> Any:
     """1 with the given probability, else 0: `bernoulli(probabilities)` or `bernoulli(like, p)`. No derivative.
 

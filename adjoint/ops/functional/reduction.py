@@ -21,7 +21,8 @@ from adjoint.ops.functional.creation import ones_like_shape
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, conj, permute, real, reshape, stop_gradient
-from adjoint.ops.reduce import Axis, Max, Sum, axes_of, keep, max, mean, min, sum
+from adjoint.ops.publish import public
+from adjoint.ops.reduce import Axis, Max, Sum, axes_of, keep, max, mean, min, sum, with_axes
 from adjoint.ops.slicing import slice_axis
 from adjoint.ops.stacking import stack
 
@@ -52,6 +53,7 @@ def wide_integers(x: Any) -> Any:
     return cast(x, np.uint64 if dtype.kind == "u" else np.int64)
 
 
+@public(method=True, as_method=with_axes)
 def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False, dtype: Any = None) -> Any:
     """The product along an axis, several axes, or all. Its derivative is exact where factors are 0.
 
@@ -80,6 +82,7 @@ def _fold_products(x: Any) -> Any:
     return x if shape_of(x)[-1] else ones_like_shape(x, (*shape_of(x)[:-1], 1))
 
 
+@public(method=True, as_method=with_axes)
 @in_single
 def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The mean square distance from the mean, divided by the count less `ddof`.
@@ -100,6 +103,7 @@ def var(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return real(total) / (freedom or np.nan)
 
 
+@public(method=True, as_method=with_axes)
 @in_single
 def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) -> Any:
     """The square root of the variance. Its derivative is 0 where all elements are equal.
@@ -111,6 +115,7 @@ def std(input: Any, axis: Axis = None, ddof: int = 0, keepdims: bool = False) ->
     return safe_sqrt(var(input, axis, ddof, keepdims))
 
 
+@public(method=True, as_method=with_axes)
 @in_single
 def logsumexp(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) along an axis, several axes, or all, without overflow.
@@ -142,6 +147,7 @@ def exponentials(x: Any, axes: tuple[int, ...]) -> tuple[Any, Any, Any, Any]:
 # ---------------------------------------------------------------- along an axis
 
 
+@public(method=True)
 def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """Running product along an axis, or of the flattened input. Its derivative is exact where factors are 0.
 
@@ -160,6 +166,7 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     return views.own(x, input)
 
 
+@public(method=True, as_method=with_axes)
 def median(input: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """The middle element, or the mean of the two in the middle, along an axis, several axes, or all.
 
@@ -206,6 +213,7 @@ def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[f
     return results
 
 
+@public(method=True, as_method=with_axes)
 def count_nonzero(x: Any, axis: Axis = None, keep_dims: bool = False) -> Any:
     """How many elements are not zero.
 
@@ -216,6 +224,7 @@ def count_nonzero(x: Any, axis: Axis = None, keep_dims: bool = False) -> Any:
     return sum(cast(equal(equal(x, 0), False), np.int64), axis, keepdims=keep_dims)
 
 
+@public(method=True, as_method=with_axes)
 def ptp(input: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """The distance from the smallest to the largest element.
 

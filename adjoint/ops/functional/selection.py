@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,10 @@ from adjoint.ops.functional.masks import unknown_shape
 from adjoint.ops.index import index_array, take_along_axis
 from adjoint.ops.language import bitwise_and
 from adjoint.ops.movement import broadcast_to, reshape
+from adjoint.ops.publish import public
 
 
+@public(method=True)
 def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
     """The slices at these positions along an axis (MindSpore's gather).
 
@@ -27,6 +30,7 @@ def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
     return take(input_params, input_indices, axis)
 
 
+@public(method=True)
 def index_select(input: Any, axis: int, index: Any) -> Any:
     """The slices at these positions along an axis.
 
@@ -37,6 +41,7 @@ def index_select(input: Any, axis: int, index: Any) -> Any:
     return take(input, index, axis)
 
 
+@public(method=True)
 def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
     """A copy with the slices of `y` added at these positions along an axis.
 
@@ -48,6 +53,7 @@ def index_add(x: Any, indices: Any, y: Any, axis: int = 0) -> Any:
     return index_put_add(x, (*(slice(None),) * axis, index_array(indices)), y)
 
 
+@public(method=True)
 def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     """A copy with one value in the slices at these positions along an axis.
 
@@ -59,6 +65,7 @@ def index_fill(x: Any, axis: int, index: Any, value: Any) -> Any:
     return setitem(x, (*(slice(None),) * axis, index_array(index)), value)
 
 
+@public(method=True)
 def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
     """The input with `value` where the mask is true.
 
@@ -69,6 +76,7 @@ def masked_fill(input_x: Any, mask: Any, value: Any) -> Any:
     return where(mask, value, input_x)
 
 
+@public(method=True)
 def masked_select(input: Any, mask: Any) -> Any:
     """The elements where the mask is true, in order.
 
@@ -81,6 +89,15 @@ def masked_select(input: Any, mask: Any) -> Any:
     return getitem(broadcast_to(input, shape), (np.broadcast_to(chosen, shape),))
 
 
+def _tuple(nonzero: Callable[..., Any]) -> Callable[..., Any]:
+    def method(x: Any, as_tuple: bool = True) -> Any:
+        """As numpy's method: an array of positions for each axis, which can index. `ops.nonzero` gives a row for each element."""
+        return nonzero(x, as_tuple)
+
+    return method
+
+
+@public(method=True, as_method=_tuple)
 def nonzero(input: Any, as_tuple: bool = False) -> Any:
     """Positions of the elements that are not zero: a row for each, or with `as_tuple` an array for each axis.
 
@@ -93,6 +110,7 @@ def nonzero(input: Any, as_tuple: bool = False) -> Any:
     return tuple(wrap(i) for i in found) if as_tuple else wrap(np.stack(found, axis=1))
 
 
+@public(method=True)
 def argwhere(input: Any) -> Any:
     """Positions of the elements that are not zero, a row for each.
 
@@ -103,6 +121,7 @@ def argwhere(input: Any) -> Any:
     return nonzero(input)
 
 
+@public(method=True)
 def unique(input: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Any:
     """The distinct values in order, differentiable: each takes the derivative at its first place.
 
@@ -146,6 +165,7 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
     return wrap(position)
 
 
+@public(method=True)
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer occurs, or the sum of the weights at its places (differentiable in them).
 
