@@ -182,7 +182,14 @@ class Jitted(Methods, Traced):
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallArguments, Entry, int | None]:
         """The call, a graph that fits it, and the batch size if that may vary."""
         special = bool(self._static or self._dynamic or self._donate)
-        made = self._signature.split(args, kwargs, self._static, special)
+        try:
+            made = self._signature.split(args, kwargs, self._static, special)
+        except RecursionError:
+            if tree.contains_itself((args, kwargs)):
+                raise ArgumentError(
+                    f"jit: an argument of {name_of(self._fn)} contains itself: pass what is needed of it{called_at()}"
+                ) from None
+            raise
         key, size = made.key(), None
         if self._dynamic:
             batched = [self._signature.belongs(path, self._dynamic) for path in made.paths()]

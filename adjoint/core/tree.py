@@ -258,6 +258,14 @@ def contents(container: Any) -> list[tuple[str, Any]]:
     return [(name, _Held(x)) for name, x in (*items, *attributes.items())]
 
 
+def contains_itself(tree: Any, around: tuple[int, ...] = ()) -> bool:
+    """Whether a container is inside itself."""
+    if id(tree) in around:
+        return True
+    found = None if is_leaf(tree) or tree is None else _children(tree)
+    return found is not None and any(contains_itself(x, (*around, id(tree))) for _, x in found[0])
+
+
 def leaves(tree: Any) -> list[Any]:
     """The leaves in order."""
     return flatten(tree)[0]

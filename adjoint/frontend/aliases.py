@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context, views
+from adjoint.core import context, tree, views
 from adjoint.core.dispatch import Value
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.facets import Facet
@@ -34,6 +34,8 @@ class TracedFunction:
 
     def __init__(self, given: Any, heap: Heap) -> None:
         self.given, self.heap = given, heap
+        inside = [*tree.leaves(given), *(x for _, x in tree.containers(given))]
+        self._arguments = {id(x): x for x in inside if isinstance(x, (Value, list, dict)) or not tree.is_leaf(x)}
         self.refused: dict[int, tuple[Any, str]] = {}
         self._saved: list[tuple[Any, Facet, Any, str]] = []
 
@@ -42,6 +44,10 @@ class TracedFunction:
         self.refused |= {id(x): (weakref.ref(x) if isinstance(x, Value) else x, reason) for x in objects}
         others = [x for x in objects if not isinstance(x, Value)]
         self._saved += [(x, facet, facet.save(x), reason) for x in others for facet in facets(x)]
+
+    def takes(self, x: Any) -> bool:
+        """Whether an object stands for an argument: two of them may be one in another call."""
+        return self._arguments.get(id(x)) is x
 
     def check(self) -> None:
         """Raise for a change by code that does not report what it writes: a method, a builtin, a library."""
@@ -79,6 +85,11 @@ def refusal(x: Any) -> str | None:
         if found is x or (type(found) is weakref.ref and found() is x):
             return reason
     return None
+
+
+def are_arguments(*objects: Any) -> bool:
+    """Whether some objects are all arguments of functions that are being traced."""
+    return all(any(trace.takes(x) for trace in _traces.get()) for x in objects)
 
 
 # ---------------------------------------------------------------- who holds an object

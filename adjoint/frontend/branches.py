@@ -12,8 +12,8 @@ from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend import aliases, effects, leaks, region, state
 from adjoint.frontend.copies import Merge, Objects, note_copies
-from adjoint.frontend.errors import ControlFlowError, only_defined_in
-from adjoint.frontend.logic import both, compared, either, truth
+from adjoint.frontend.errors import ControlFlowError, contains_itself, only_defined_in
+from adjoint.frontend.logic import both, compared, either, tested, truth
 from adjoint.frontend.numbers import unidentified
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
@@ -43,6 +43,7 @@ def _nothing() -> None:
 
 def if_(test: Any, body: Block, orelse: Block | None, names: Callable[[], Any], site: Site) -> None:
     """`if test: body() else: orelse()`."""
+    test = tested(test)
     if state.is_graph_value(test):
         Branches(test, body, orelse or _nothing, FrameVariables(names), site).run()
     elif test:
@@ -53,6 +54,7 @@ def if_(test: Any, body: Block, orelse: Block | None, names: Callable[[], Any], 
 
 def choose(test: Any, site: Site, names: Block | None, yes: Block, no: Block) -> Any:
     """`yes() if test else no()`."""
+    test = tested(test)
     if not state.is_graph_value(test):
         return yes() if test else no()
     box, frame = Box("the value"), FrameVariables(names)
@@ -66,7 +68,9 @@ def and_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
         if state.is_graph_value(value):
             found = _truth_at_once(value, following, names, site)
             value = both(value, *found) if found else choose(value, site, names, following, _known(value))
-        elif value:
+        elif state.is_graph_value(decides := tested(value)):
+            value = choose(decides, site, names, following, _known(value))
+        elif decides:
             value = following()
         else:
             return value
@@ -79,7 +83,9 @@ def or_(value: Any, site: Site, names: Block | None, *rest: Block) -> Any:
         if state.is_graph_value(value):
             found = _truth_at_once(value, following, names, site)
             value = either(value, *found) if found else choose(value, site, names, _known(value), following)
-        elif value:
+        elif state.is_graph_value(decides := tested(value)):
+            value = choose(decides, site, names, _known(value), following)
+        elif decides:
             return value
         else:
             value = following()
@@ -141,9 +147,9 @@ def compare(signs: tuple[str, ...], left: Any, right: Any, *rest: Block) -> Any:
 
 
 def _may_be_one(a: Any, b: Any) -> bool:
-    """Whether two objects, of which one is a copy, may be the same in Python."""
+    """Whether two objects may be the same in Python: one is a copy, or both are arguments."""
     distinct = a is not b and state.is_mutable(a) and state.is_mutable(b)
-    return distinct and any(map(aliases.refusal, (a, b)))
+    return distinct and (any(map(aliases.refusal, (a, b))) or aliases.are_arguments(a, b))
 
 
 _COMPARISON = Site("a chained comparison", 0, 0, "and")
@@ -197,6 +203,8 @@ class Branches:
             except Again:
                 continue
             except RecursionError:
+                if any(state.tree.contains_itself(p.get()) for p in self.places):
+                    raise contains_itself(f"a value after the {self.what} at {self.site.place}") from None
                 raise ControlFlowError(
                     f"a function calls itself in a branch of the `if` at {self.site.place}, whose condition is known only when the "
                     f"graph runs, so the calls have no end. Write the recursion as a `while` loop"

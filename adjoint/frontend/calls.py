@@ -189,7 +189,10 @@ def _reversed(iterable: Any) -> Any:
 
 
 def _bool(*args: Any) -> Any:
-    return as_number(truth(args[0]), 0, 1) if _any_graph(args[:1]) else bool(*args)
+    if len(args) != 1:
+        return bool(*args)
+    found = truth(args[0])
+    return as_number(found, 0, 1) if state.is_graph_value(found) else found
 
 
 def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> Callable[..., Any]:

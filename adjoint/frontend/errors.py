@@ -28,6 +28,11 @@ class ControlFlowError(AdjointError, TypeError):
     """A branch or loop on graph values whose variables do not fit together."""
 
 
+def contains_itself(what: str) -> ControlFlowError:
+    """A list or dict that is an item of itself, directly or not."""
+    return ControlFlowError(f"{what} contains itself, which a graph cannot hold: take what is needed out of it")
+
+
 def only_defined_in(where: str, name: str, before: str) -> ControlFlowError:
     """A variable that is used later has no value on some way."""
     return ControlFlowError(

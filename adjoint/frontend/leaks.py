@@ -20,7 +20,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
 from adjoint.frontend import aliases, state
 from adjoint.frontend.calls import call
-from adjoint.frontend.errors import ControlFlowError, LeakError
+from adjoint.frontend.errors import ControlFlowError, LeakError, contains_itself
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
@@ -41,6 +41,8 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     try:
         with context.setting(_watches, (*_watches.get(), watch)), aliases.tracing((args, kwargs), heap):
             out = fn(*args, **kwargs)
+        if tree.contains_itself(out):
+            raise contains_itself("what the function returns")
         leaves, rebuild = tree.flatten(out)
         if watch.stores:
             watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
@@ -53,7 +55,7 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:
     """Take note of `holder.attribute = ...`, or of `holder[...] = ...`."""
     store = None
-    if (refusal := aliases.refusal(holder)) is not None:
+    if not isinstance(holder, Value) and (refusal := aliases.refusal(holder)) is not None:
         raise ControlFlowError(f"`{site.text}` at {site.place} changes an object in place, but {refusal}")
     for watch in _watches.get():
         store = watch.note(site, holder, attribute, store)

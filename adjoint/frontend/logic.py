@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from adjoint.core import context, tree
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Number, dtype_of, number_of
@@ -24,8 +26,18 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 
 
+def tested(x: Any) -> Any:
+    """What an `if` on an object asks: a graph value, if the `__bool__` of its class gives one; otherwise the truth or the object."""
+    method = None if isinstance(x, Value) else getattr(type(x), "__bool__", None)
+    if type(method) is not FunctionType:
+        return x
+    answer = method(x)
+    return answer if state.is_graph_value(answer) or isinstance(answer, bool) else bool(x)
+
+
 def truth(x: Any) -> Any:
     """The truth of a graph value, as a graph value without axes; plain values become Python's truth."""
+    x = tested(x)
     if not state.is_graph_value(x):
         return bool(x)
     if x.size != 1:
@@ -48,6 +60,7 @@ def matched(subject: Any, site: Site) -> Any:
 
 def not_(x: Any) -> Any:
     """`not x`."""
+    x = tested(x)
     return as_number(logical_not(truth(x)), 0, 1) if state.is_graph_value(x) else not x
 
 

@@ -59,8 +59,8 @@ def is_(a: Any, b: Any) -> Any:
 def unidentified() -> NeedsNumberError:
     """The refusal of a question which object this is."""
     return NeedsNumberError(
-        f"`is` or `id` of objects of which one came out of a branch or a loop of the graph, which hand on values and not objects: "
-        f"keep a number that says which one it is{called_at()}"
+        f"`is` or `id` of objects that came out of a branch or a loop of the graph, or are arguments of the compiled function: those "
+        f"are values, and not objects. Keep a number that says which one it is, or pass one{called_at()}"
     )
 
 
@@ -171,7 +171,7 @@ def _getattr(x: Any, name: str, *default: Any) -> Any:
 def _id(x: Any) -> int:
     if is_number(x):
         raise needs("this asks for the identity of a number")
-    if aliases.refusal(x) or (state.is_graph_value(x) and _passed(x)):
+    if aliases.refusal(x) or aliases.are_arguments(x) or (state.is_graph_value(x) and _passed(x)):
         raise unidentified()
     reading.identified(x)
     return id(x)

@@ -122,9 +122,9 @@ def managed(manager: Any) -> Any:
         ours = generator.gi_frame is not None and generator.gi_frame.f_globals.get("__package__", "") == "adjoint.core"
         return _Swallowing(manager) if _goes_on(generator.gi_code) and not ours else manager
     exits = kind.__exit__
-    swallows = isinstance(manager, (suppress, ExitStack)) or (
-        is_users_class(kind) and not (type(exits) is FunctionType and _gives_nothing(exits.__code__))
-    )
+    known = type(exits) is FunctionType and (_gives_nothing(exits.__code__) or exits.__module__.startswith("adjoint."))
+    python = type(exits) is FunctionType or is_users_class(kind)  # those in C swallow nothing
+    swallows = isinstance(manager, (suppress, ExitStack)) or (python and not known)
     return _Swallowing(manager) if swallows else manager
 
 
