@@ -18,7 +18,7 @@ from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.items import LoopItems, counting, items_of
-from adjoint.frontend.logic import not_, truth
+from adjoint.frontend.logic import not_, tested, truth
 from adjoint.frontend.rolled import GraphLoop, going_on
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import Flat, FrameVariables
@@ -38,7 +38,7 @@ def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Sit
     rounds = 0
     while True:
         ended = stop() if stop is not None else False
-        going = ended if state.is_graph_value(ended) or ended else test()
+        going = ended if state.is_graph_value(ended) or ended else tested(test())
         if state.is_graph_value(going):
             first = functools.partial(going_on, ended, lambda going=going: going, test, names, site)
             GraphLoop(frame, site, body, test=test, stop=stop, names=names, first=first).run()

@@ -1,0 +1,132 @@
+"""Objects that a graph cannot look into, or that are not what they seem: right, or refused in words that help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.errors import ArgumentError
+from adjoint.frontend import ControlFlowError
+from adjoint.graph.trace import NeedsNumberError
+
+
+class Positive:
+    """Its truth is a comparison."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __bool__(self) -> bool:
+        return self.x > 0
+
+
+def in_while(x: Any) -> Any:
+    while Positive(x):
+        x = x - 1.0
+    return x
+
+
+TRUTHS = {
+    "if": lambda x: x * 2 if Positive(x) else x * 3,
+    "not": lambda x: x * 2 if not Positive(x) else x * 3,
+    "bool": lambda x: x * 2 if bool(Positive(x)) else x * 3,
+    "and": lambda x: x * 2 if x < 2 and bool(Positive(x)) else x * 3,
+    "while": in_while,
+    "all": lambda x: x * 2 if all([bool(Positive(x)), True]) else x * 3,
+    "known": lambda x: x * 2 if Positive(1.0) else x * 3,
+}
+
+
+@pytest.mark.parametrize("f", TRUTHS.values(), ids=TRUTHS)
+def test_the_truth_of_an_object_may_be_a_value_of_the_graph(f: Any) -> None:
+    for x in (1.5, -1.5):
+        assert float(ad.jit(f)(x)) == f(x)
+        slope = (f(x + 1e-6) - f(x - 1e-6)) / 2e-6  # dynamic mode has no such objects: Python wants a bool
+        assert float(ad.grad(ad.jit(f))(x)) == pytest.approx(slope)
+
+
+def test_an_object_and_a_number_are_not_one_value() -> None:
+    with pytest.raises(ControlFlowError, match=r"the `and` gives .* a Positive if not \(test_objects.py"):
+        ad.jit(lambda x: x * 2 if Positive(x) and x < 2 else x * 3)(1.5)
+
+
+def test_containers_that_contain_themselves_are_refused() -> None:
+    ring: list = [1.0]
+    ring.append(ring)
+    keys: dict = {"a": 1.0}
+    keys["self"] = keys
+    for argument, read in ((ring, lambda a: a[0] * 2.0), (keys, lambda a: a["a"] * 2.0)):
+        with pytest.raises(ArgumentError, match=r"argument of <lambda> contains itself.*\n.*test_objects.py"):
+            ad.jit(read)(argument)
+    assert float(ad.jit(lambda x: x * ring[0])(2.0)) == 2.0
+
+    def chosen(x: Any) -> Any:
+        held = [x]
+        held.append(held)
+        if x > 0:
+            held[0] = x * 2
+        return held[0]
+
+    def returned(x: Any) -> Any:
+        held = [x]
+        held.append(held)
+        return held
+
+    for f in (chosen, returned):
+        with pytest.raises(ControlFlowError, match="contains itself"):
+            ad.jit(f)(1.0)
+
+
+def test_which_argument_it_is_is_no_matter_of_the_graph() -> None:
+    def f(a: Any, b: Any) -> Any:
+        return a[0] * (2.0 if a is b else 3.0)
+
+    def by_id(a: Any, b: Any) -> Any:
+        return a[0] * (2.0 if id(a) == id(b) else 3.0)
+
+    for fn in (f, by_id):
+        for x in (ad.Tensor(np.ones(2)), np.ones(2), [1.0, 2.0]):
+            with pytest.raises(NeedsNumberError, match=r"arguments of the compiled function.*\n.*test_objects.py"):
+                ad.jit(fn)(x, x)
+
+    inner = ad.jit(lambda a: f(a, a) + f(a, a * 1.0))
+    assert float(inner(np.ones(2))) == 5.0
+    assert float(ad.jit(lambda a, b: a.sum() * (1.0 if b is None else 2.0))(np.ones(2), np.ones(2))) == 4.0
+
+
+def test_a_graph_that_raises_writes_nothing() -> None:
+    """Documented: in Python, what was written to an argument before a `raise` stays."""
+
+    def f(w: Any, x: Any) -> Any:
+        w[0] = x
+        if x > 0:
+            raise ValueError("above 0")
+        return w.sum()
+
+    plain, compiled = np.zeros(2), np.zeros(2)
+    with pytest.raises(ValueError, match="above 0"):
+        f(plain, 1.5)
+    with pytest.raises(ValueError, match="above 0"):
+        ad.jit(f)(compiled, 1.5)
+    assert plain.tolist() == [1.5, 0.0]
+    assert compiled.tolist() == [0.0, 0.0]
+
+
+def test_an_index_that_nothing_needs_is_not_looked_up() -> None:
+    """Documented: in Python it raises IndexError; a graph computes what its results need."""
+
+    def unused(v: Any, i: Any) -> Any:
+        v[i]
+        return v.sum()
+
+    def used(v: Any, i: Any) -> Any:
+        return v.sum() + 0 * v[i]
+
+    v, outside = ad.Tensor(np.ones(3)), np.array(7)
+    for f in (unused, used, ad.jit(used)):
+        with pytest.raises(IndexError):
+            f(v, outside)
+    assert float(ad.jit(unused)(v, outside)) == 3.0
