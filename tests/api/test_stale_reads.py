@@ -304,4 +304,6 @@ def test_a_graph_that_nothing_has_changed_is_used_again() -> None:
         compiled = ad.jit(make()[0], backend="interpreter")
         for _ in range(4):
             compiled(1.5)
-        assert len(compiled.compilations) == (2 if name.startswith("users_iterator") else 1), name  # it changes itself, once
+        assert len(compiled.compilations) == (2 if name.startswith("users_iterator") else 1), (
+            name
+        )  # it changes itself, once
