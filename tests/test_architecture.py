@@ -80,7 +80,7 @@ def test_core_calls_the_stages_above_it_by_two_protocols() -> None:
     """Each states what core calls and nothing else, and all of it is bound; nothing else is filled in from above."""
     import adjoint.transforms.backward
     from adjoint.core import autograd, language
-    from adjoint.ops import operators
+    from adjoint.ops import tensor_functions
 
     text = {p.relative_to(PACKAGE).as_posix(): p.read_text() for p in PACKAGE.rglob("*.py")}
     core = "".join(t for name, t in text.items() if name.startswith("core/"))
@@ -88,9 +88,9 @@ def test_core_calls_the_stages_above_it_by_two_protocols() -> None:
         "core/autograd.py",
         "core/language.py",
     ]
-    assert sorted(operators.__all__) == sorted(language.NAMES)
+    assert sorted(tensor_functions.__all__) == sorted(language.NAMES)
     for names, bound, functions, name in (
-        (language.NAMES, language.language, operators, "language"),
+        (language.NAMES, language.language, tensor_functions, "language"),
         (autograd.NAMES, autograd.autograd, adjoint.transforms.backward, "autograd"),
     ):
         assert set(re.findall(rf"\b{name}\.(\w+)\(", core)) == set(names) == set(vars(bound))
@@ -193,7 +193,7 @@ DOUBLE_CLASSES = {
 #: Names that two or more modules have.
 DOUBLE_MODULES = {
     # one family of ops at each level: the cards, the functions, the layers, NumPy's names
-    "activation", "conv", "creation", "fft", "fourier", "index", "joining", "linalg", "loss", "margin", "movement", "operators",
+    "activation", "conv", "creation", "fft", "fourier", "linalg", "loss", "margin", "movement",
     "pool", "products", "random", "reduction", "selection", "trigonometric", "ufuncs",
     # one thing as the front end sees it, and as the graph or the core does
     "effects", "errors", "language", "numbers",

@@ -12,7 +12,7 @@ from typing import Any, Protocol, cast
 
 
 class Language(Protocol):
-    """The functions that Tensor calls; `adjoint.ops.operators` has them."""
+    """The functions that Tensor calls; `adjoint.ops.tensor_functions` has them."""
 
     def add(self, x: Any, y: Any, /) -> Any: ...
     def sub(self, x: Any, y: Any, /) -> Any: ...

@@ -9,7 +9,7 @@ from typing import Any as _Any
 
 from adjoint.core.language import bind as _bind
 from adjoint.ops import language as language
-from adjoint.ops import operators as _operators
+from adjoint.ops import tensor_functions as _tensor_functions
 from adjoint.ops.card import REGISTRY as REGISTRY
 from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register
@@ -22,5 +22,5 @@ if _TYPE_CHECKING:
         """The cards, which `register` puts here."""
 
 
-_bind(_operators)
+_bind(_tensor_functions)
 _methods.attach()

@@ -1,6 +1,6 @@
 """Indexing with arrays: gather, and the two ways to scatter.
 
-The first k axes of x are indexed by k integer arrays that broadcast together; `functional.index` brings every NumPy
+The first k axes of x are indexed by k integer arrays that broadcast together; `functional.indexing` brings every NumPy
 index into this form.
 """
 

@@ -199,8 +199,7 @@ from adjoint.ops.functional.fourier import (  # fmt: skip
     rfftfreq,
     rfftn,
 )
-from adjoint.ops.functional.index import getitem, setitem, take
-from adjoint.ops.functional.joining import pad, pad_widths, repeat, repeat_interleave, roll, tile
+from adjoint.ops.functional.indexing import getitem, setitem, take
 from adjoint.ops.functional.linalg import matrix_power
 from adjoint.ops.functional.loss import (  # fmt: skip
     binary_cross_entropy,
@@ -284,6 +283,7 @@ from adjoint.ops.functional.random import (  # fmt: skip
     uniform,
 )
 from adjoint.ops.functional.reduction import count_nonzero, cumprod, logsumexp, median, prod, ptp, quantile, std, var
+from adjoint.ops.functional.repeating import pad, pad_widths, repeat, repeat_interleave, roll, tile
 from adjoint.ops.functional.selection import (
     argwhere,
     bincount,

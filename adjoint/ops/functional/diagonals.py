@@ -16,7 +16,7 @@ from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
-from adjoint.ops.functional.index import setitem
+from adjoint.ops.functional.indexing import setitem
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
 from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis

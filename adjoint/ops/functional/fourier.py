@@ -17,7 +17,7 @@ from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card
 from adjoint.ops.fourier import SWAPPED, Fft, Irfft, Rfft
-from adjoint.ops.functional.joining import roll
+from adjoint.ops.functional.repeating import roll
 from adjoint.ops.slicing import Pad, slice_axis
 from adjoint.ops.stacking import array
 

@@ -14,7 +14,7 @@ from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.conv import Padding, covered
 from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
-from adjoint.ops.functional.index import take
+from adjoint.ops.functional.indexing import take
 from adjoint.ops.functional.reduction import in_single
 from adjoint.ops.joining import concat
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, SumPool

@@ -15,7 +15,7 @@ from adjoint.core.spec import dtype_of, normalize_axis, shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
-from adjoint.ops.functional.index import take
+from adjoint.ops.functional.indexing import take
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast
 from adjoint.ops.movement import BroadcastTo, Reshape, reshape

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import Any
 
 from adjoint.ops.functional.elementwise import round
-from adjoint.ops.functional.index import getitem, place, setitem
+from adjoint.ops.functional.indexing import getitem, place, setitem
 from adjoint.ops.language import (
     abs,
     add,
