@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from typing import Any
 
 import numpy as np
@@ -63,10 +64,20 @@ def _vector_name(dtype: np.dtype, width: int) -> str:
     return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
 
 
+def registers(bits: int) -> int:
+    """How many vector registers of so many bits there are."""
+    return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
+
+
+def lane_mask(width: int, used: range) -> str:
+    """A mask known now: which lanes are in use."""
+    return "<" + ", ".join(f"i1 {'true' if k in used else 'false'}" for k in range(width)) + ">"
+
+
 def mask_of(code: Code, width: int, left: Any) -> str:
     """Which lanes are in use when `left` elements are left."""
     if isinstance(left, int):
-        return "<" + ", ".join(f"i1 {'true' if k < left else 'false'}" for k in range(width)) + ">"
+        return lane_mask(width, range(left))
     lanes = Lanes(code, width)
     counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
     limit = lanes.spread(left, np.dtype(np.int64))

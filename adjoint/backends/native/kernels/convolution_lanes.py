@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code
+from adjoint.backends.native.emit.vector_access import lane_mask
 from adjoint.backends.native.kernels.window_loops import linear, region, transpose, unravel
 
 NEAR = 1 << 17  # bytes of rows that a row of results reads again and again
@@ -184,7 +185,7 @@ class Columns:
         if rest:
             start = max(self.size - self.width, 0)
             new = range(self.width - rest, self.width) if found else range(rest)
-            found.append((start, _mask(self.width, new)))
+            found.append((start, lane_mask(self.width, new)))
         return found
 
     def units(self) -> list[ResultVector]:
@@ -208,10 +209,6 @@ class Columns:
     def cost(self, samples: int) -> float:
         """Vector instructions of a row of all images, for one pair of channels and one row of a window."""
         return sum(len(u.taps) for u in self.units()) * samples / self.unit
-
-
-def _mask(width: int, lanes: range) -> str:
-    return "<" + ", ".join(f"i1 {'true' if k in lanes else 'false'}" for k in range(width)) + ">"
 
 
 def _joined(segment: Segment, units: tuple[ResultVector, ...]) -> Segment | None:

@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
-from adjoint.backends.native.emit.vector_access import get, put
+from adjoint.backends.native.emit.vector_access import get, put, registers
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.convolution_lanes import (
     ConvolutionAxis,
@@ -26,7 +26,6 @@ from adjoint.backends.native.kernels.convolution_lanes import (
     choose,
     problem,
 )
-from adjoint.backends.native.kernels.gemm_blocking import registers
 from adjoint.backends.native.kernels.window_loops import (
     Axis,
     Chunk,

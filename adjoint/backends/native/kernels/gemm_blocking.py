@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
 
+from adjoint.backends.native.emit.vector_access import registers
 from adjoint.backends.native.kernels.gemm_tiles import Span, spans
 
 PANEL = 32 * 1024  # bytes of a packed panel; it should stay in the first cache
@@ -71,11 +71,6 @@ class Product:
         return replace(
             self, m=self.n, n=self.m, a=self.b[::-1], b=self.a[::-1], a_batch=self.b_batch, b_batch=self.a_batch
         )
-
-
-def registers(bits: int) -> int:
-    """How many vector registers there are."""
-    return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
 
 
 def tile_shape(m: int, vectors: int, available: int, dealt: bool = False) -> tuple[int, int]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code
-from adjoint.backends.native.emit.vector_access import get, put
+from adjoint.backends.native.emit.vector_access import get, lane_mask, put
 from adjoint.core.spec import int64
 
 LINE = 64  # bytes that come from memory together
@@ -45,9 +45,7 @@ def spans(n: int, largest: int) -> list[Span]:
 
 def mask_of(width: int, used: int) -> str | None:
     """The mask of a vector whose first `used` lanes are in use, None when all are."""
-    if used == width:
-        return None
-    return "<" + ", ".join(f"i1 {'true' if k < used else 'false'}" for k in range(width)) + ">"
+    return None if used == width else lane_mask(width, range(used))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes, extremum
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
-from adjoint.backends.native.emit.vector_access import fill, get, put
+from adjoint.backends.native.emit.vector_access import fill, get, lane_mask, put
 from adjoint.backends.native.kernels.window_loops import linear, nested, region, shuffle
 from adjoint.core.spec import Shape, bool_
 from adjoint.ops.conv import Padding
@@ -100,8 +100,7 @@ class WindowRow:
         """Which of the elements of `times` vectors are in use."""
         if self.valid == self.width:
             return None
-        used = self.valid * times
-        return "<" + ", ".join(f"i1 {'true' if k < used else 'false'}" for k in range(self.width * times)) + ">"
+        return lane_mask(self.width * times, range(self.valid * times))
 
     def read(self, address: str, dtype: np.dtype, times: int = 1) -> str:
         """Elements that lie side by side, `times` for each window."""
