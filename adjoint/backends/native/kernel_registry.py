@@ -68,7 +68,7 @@ def has_kernel(node: Node) -> bool:
     rule = kernel_of(node)
     if rule is None:
         return False
-    if isinstance(node.op, Control):
+    if isinstance(plain(node.op), Control):
         return rule.fits(node)
     specs = [node.spec, *(i.spec for i in node.inputs)]
     if isinstance(node.spec, tuple) or not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):

@@ -25,8 +25,8 @@ def attach() -> None:
     found = {
         "T": property(_transposed, doc="The axes reversed."),
         "mT": property(_last_two_swapped, doc="The last two axes exchanged."),
-        "real": property(parts.real_part, doc="The real part."),
-        "imag": property(parts.imaginary_part, doc="The imaginary part."),
+        "real": property(parts.real_part, parts.set_real, doc="The real part."),
+        "imag": property(parts.imaginary_part, parts.set_imaginary, doc="The imaginary part."),
         "conj": parts.conjugate,
         "conjugate": parts.conjugate,
         "dim": lambda x: x.ndim,

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.core import views
 from adjoint.core.dispatch import Value
+from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.card import card
 from adjoint.ops.functional.elementwise import complex, conj, imag, real
@@ -55,3 +56,15 @@ def imaginary_part(x: Any) -> Any:
 def conjugate(x: Any) -> Any:
     """The complex conjugate; of a real Tensor its own elements."""
     return conj(x) if dtype_of(x).kind == "c" else card(Reshape, shape_of(x))(x)
+
+
+def set_real(x: Any, value: Any) -> None:
+    """`x.real = value`."""
+    x[...] = complex(value, imag(x)) if dtype_of(x).kind == "c" else value
+
+
+def set_imaginary(x: Any, value: Any) -> None:
+    """`x.imag = value`."""
+    if dtype_of(x).kind != "c":
+        raise DtypeError(f"a Tensor of {dtype_of(x)} has no imaginary part to set{called_at()}")
+    x[...] = complex(real(x), value)
