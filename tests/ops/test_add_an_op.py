@@ -19,7 +19,8 @@ from adjoint.testing.registered import forgotten
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "add_an_op.md").read_text(), re.DOTALL)
-ELEMENTWISE = BLOCKS[0].split("\n\ncheck_op(")[0]
+ELEMENTWISE, CARD, KERNEL = (block.split("\ncheck_op(")[0] for block in (BLOCKS[0], *BLOCKS[-2:]))
+IMPORTS = "\n".join(line for block in BLOCKS for line in block.splitlines() if line.startswith(("import ", "from ")))
 
 EVERY_MODE = """
 import numpy as np
@@ -86,6 +87,48 @@ assert "cos(x) - 1" in ad.ops.cosm1.__doc__ and REGISTRY["CosM1"] is mine.CosM1
 assert ad.jit(ad.ops.cosm1)(ad.Tensor([0.5], dtype=ad.float16)).dtype == ad.float16
 """)  # fmt: skip
     assert len(list(tmp_path.glob("*.py"))) == 1
+
+
+AVERAGE = """
+weight = 0.75 ** np.subtract.outer(np.arange(7), np.arange(7)) * np.tri(7) * 0.25
+for f in (lambda x: ad.ops.smooth(x, 0.75), lambda x: (ad.Tensor(x) if type(x) is np.ndarray else x).smooth(0.75), mine.Smooth(0.75)):
+    for backend in ("native", "interpreter"):
+        same(f(x), weight @ x)
+        same(ad.jit(f, backend=backend)(x), weight @ x)
+        same(ad.jit(ad.grad(lambda x: (f(x) * t).sum()), backend=backend)(x), t @ weight)
+        same(ad.grad(lambda x: (ad.jit(f, backend=backend)(x) * t).sum())(x), t @ weight)
+        same(ad.jit(ad.vmap(f), backend=backend)(np.stack([x, t])), np.stack([weight @ x, weight @ t]))
+        same(ad.jit(lambda x: ad.jvp(f, (x,), (t,))[1], backend=backend)(x), weight @ t)
+        same(ad.jit(ad.hessian(lambda x: (f(x) ** 2).sum()), backend=backend)(x), 2 * weight.T @ weight)
+"""
+
+
+def test_an_op_with_a_kernel_is_two_files(tmp_path: Path) -> None:
+    (tmp_path / "smooth_op.py").write_text(f"{IMPORTS}\n\n{CARD}")
+    run(tmp_path, "smooth_op", AVERAGE + "assert not compiled(mine.Smooth(0.75))\n")
+    (tmp_path / "smooth_kernel.py").write_text(f"{IMPORTS}\nfrom smooth_op import Smooth\n\n{KERNEL}")
+    run(
+        tmp_path,
+        "smooth_op",
+        f"import smooth_kernel\n{AVERAGE}assert compiled(mine.Smooth(0.75)) and check_op(mine.Smooth)\n",
+    )
+    assert len(list(tmp_path.glob("*.py"))) == 2
+
+
+def test_a_kernel_is_imported_when_it_is_needed(tmp_path: Path) -> None:
+    (tmp_path / "smooth_op.py").write_text(f"{IMPORTS}\n\n{CARD}")
+    late = KERNEL.replace(
+        "register_kernel({Smooth: KernelRule(write_smooth, smooth_fits)})",
+        "KERNELS = {Smooth: KernelRule(write_smooth, smooth_fits)}",
+    )
+    (tmp_path / "late_kernel.py").write_text(f"{IMPORTS}\nfrom smooth_op import Smooth\n\n{late}")
+    run(tmp_path, "smooth_op", """
+import sys
+from adjoint.backends.native.kernel_registry import register
+register({}, late={mine.Smooth: "late_kernel"})
+assert "late_kernel" not in sys.modules
+assert compiled(mine.Smooth(0.75)) and "late_kernel" in sys.modules
+""")  # fmt: skip
 
 
 def test_names_that_are_taken_are_refused() -> None:
