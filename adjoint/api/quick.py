@@ -131,14 +131,14 @@ def whole_quick(
     guards: Sequence[tuple[Any, ...]],
 ) -> Callable[..., Any] | None:
     """A C function for calls with such arguments; None if there is no machine code, or not of the whole graph."""
-    kernel = getattr(run, "whole", None)
+    kernel = getattr(run, "only_kernel", None)
     if kernel is None:
         return None
     from adjoint.backends.native.runtime.container_call import (
-        whole_call,  # there is machine code, so the package for it is there
+        container_callable,  # there is machine code, so the package for it is there
     )
 
-    return whole_call(kernel, arguments, numeric, rebuild, guards, release_gil=not is_brief(graph))
+    return container_callable(kernel, arguments, numeric, rebuild, guards, release_gil=not is_brief(graph))
 
 
 def is_brief(graph: Graph) -> bool:

@@ -358,7 +358,7 @@ def module_text(
     ]
     if checker is not None:
         head += checker.rubbish({**targets, "%arena": arena})
-    left = _left_early(module, shared) if shared.polls.asked else []
+    left = _left_early(module, shared) if shared.polls.may_leave_early else []
     main = "\n".join(
         ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", *left, "}"]
     )
@@ -383,5 +383,5 @@ def _left_early(module: Module, shared: FunctionState) -> list[str]:
 
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
     found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
-    found |= interrupt.externals() if shared.polls.asked else {}
+    found |= interrupt.externals() if shared.polls.may_leave_early else {}
     return found | checked_build.externals() if module.checked else found

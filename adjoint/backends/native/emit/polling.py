@@ -25,7 +25,7 @@ class Polls:
         self._budget: str | None = None
 
     @property
-    def asked(self) -> bool:
+    def may_leave_early(self) -> bool:
         """Whether the function may be left early anywhere."""
         return self._state is not None or self.may_lack_memory
 

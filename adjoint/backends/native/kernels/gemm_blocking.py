@@ -22,7 +22,7 @@ FAR = 2048  # bytes between rows of A from which they crowd the same places of a
 APART = 512  # the same of its columns, where these lie along memory: then there are as many places as terms
 TALL = 1024  # rows of A that are gone through again and again for the panels of a part
 HIGH = 256  # rows of a part that packs its own
-TILES = 4  # in a part at least: for fewer, a panel would hardly have come near before the next one is wanted
+TILES = 4  # in a part at least: for fewer, a panel would hardly be in the cache before the next one is wanted
 COPY = 65536  # bytes to copy that are worth a chunk
 
 

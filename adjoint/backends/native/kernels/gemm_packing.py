@@ -92,10 +92,10 @@ class Packing:
 
     def _pack_rows(self, a: Factor, terms: Terms, rows: Terms, batch: Any, first: Any) -> None:
         """Some terms of some tiles of A, each the transpose of some rows; tile `first` comes first in memory."""
-        turned = Factor(a.pointer, a.across, a.down)
+        transposed = Factor(a.pointer, a.across, a.down)
         for tile in self.layout.rows:
             with self.code.loop(*self._over(tile, rows, self.layout.tiles)) as at:
-                source = turned.at(self.code, terms[0], tile.begin(self.code, at.i), self.p.dtype)
+                source = transposed.at(self.code, terms[0], tile.begin(self.code, at.i), self.p.dtype)
                 to = self._packed_tile(batch, self.tiler.minus(at.i, first), terms[0])
                 self._pack(source, to, tile.size, tile.size, terms)
 

@@ -94,7 +94,7 @@ class ExpressionWriter:
     def __init__(self, space: Sequence[int], in_memory: Callable[[Node], bool]) -> None:
         self.space, self.in_memory = tuple(space), in_memory
         self._known: dict[Any, Expr] = {}
-        self._turned: dict[Any, Node] = {}  # constants with their axes in another order
+        self._transposed: dict[Any, Node] = {}  # constants with their axes in another order
 
     def at_each_point(self, node: Node) -> Expr:
         """The node's element for each index of the space, which has its shape."""
@@ -124,7 +124,7 @@ class ExpressionWriter:
         return Apply(node, args)
 
     def _choice(self, node: Node, coords: tuple[Affine, ...]) -> Expr:
-        """The part inside its bounds, the rest outside them; bounds that hold everywhere or nowhere are not asked."""
+        """The part inside its bounds, the rest outside them; bounds that hold everywhere or nowhere are not tested."""
         v = node.inputs[1]
         inside = [(start - b, factors) for (start, factors), b in zip(coords, node.op.begin, strict=True)]
         bounds = []
@@ -168,10 +168,10 @@ class ExpressionWriter:
         order = tuple(sorted(range(len(used)), key=used.__getitem__))
         if order == tuple(range(len(used))):
             return node, coords
-        if (node, order) not in self._turned:
+        if (node, order) not in self._transposed:
             value = np.ascontiguousarray(np.asarray(node.op.value, node.spec.dtype).transpose(order))
-            self._turned[node, order] = Node(Const(value), (), Spec(value.shape, node.spec.dtype))
-        return self._turned[node, order], tuple([coords[axis] for axis in order])
+            self._transposed[node, order] = Node(Const(value), (), Spec(value.shape, node.spec.dtype))
+        return self._transposed[node, order], tuple([coords[axis] for axis in order])
 
 
 def _solved(start: int, factor: int, n: int) -> tuple[int, int]:

@@ -120,9 +120,9 @@ class Plan:
             if depth[node] > DEEPEST:
                 self._need(node)
                 depth[node] = 0
-        self._keep_whole()
+        self._limit_pieces()
 
-    def _keep_whole(self) -> None:
+    def _limit_pieces(self) -> None:
         """Store what would split a nest into too many pieces."""
         split: dict[Node, int] = {}
         for node in self.nodes:

@@ -74,9 +74,9 @@ class Term:
         down, across = self.size(rows), self.size(columns)
         if not columns or not self.letters.endswith(tuple(rows)):
             return self.ordered(batch + rows + columns).shaped(*lead, down, across)
-        turned = self.ordered(batch + columns + rows).shaped(*lead, across, down)
+        transposed = self.ordered(batch + columns + rows).shaped(*lead, across, down)
         n = len(lead)
-        return self.builder.build(card(Transpose, (*range(n), n + 1, n)), (turned,))
+        return self.builder.build(card(Transpose, (*range(n), n + 1, n)), (transposed,))
 
 
 def _cost(x: Term, y: Term) -> int:

@@ -1,7 +1,7 @@
 """Slices that are set, padding, concatenation and stacking become one op, `InsertSlice`.
 
 Each element of the result is either inside the slice or outside it. A nest splits its axes where that changes, so that nothing
-is asked at run time; what would split it too often stays a kernel of its own.
+is tested at run time; what would split it too often stays a kernel of its own.
 """
 
 from __future__ import annotations

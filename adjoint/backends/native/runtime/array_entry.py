@@ -19,7 +19,7 @@ from adjoint.backends.native.runtime import object_layout
 from adjoint.backends.native.runtime.llvm_compile import Library, compile_ir
 from adjoint.core.tensor import Tensor
 
-# What both ways in are made of: this one, of arrays alone, and the one of whole calls in `container_call.py`.
+# What both ways in are made of: this one, of arrays alone, and the one of containers in `container_call.py`.
 PARTS = """
 @adj_ndarray = external global i8
 @adj_float = external global i8

@@ -1,6 +1,6 @@
-"""The results of a whole call, made by compiled code: see `container_call.py`."""
+"""The containers of a call's results, built by compiled code: see `container_call.py`."""
 
-MAKE = """
+BUILD = """
 @adj_none = external global i8
 declare ptr @PyTuple_New(i64)
 declare ptr @PyDict_New()

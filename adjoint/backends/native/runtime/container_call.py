@@ -1,4 +1,4 @@
-"""A whole call of a compiled function as one C function: containers of Tensors in, containers of new Tensors out.
+"""A call of a compiled function as one C function: containers of Tensors in, containers of new Tensors out.
 
 It is the same code for every function, compiled once a process. What differs is in the kernel's table (see `array_entry.py`) and
 in a second one of 64-bit integers:
@@ -21,8 +21,8 @@ import numpy as np
 
 from adjoint.backends.native.runtime.array_entry import PARTS, builtin, compiled
 from adjoint.backends.native.runtime.call_guards import Guard, words
-from adjoint.backends.native.runtime.container_build import MAKE
-from adjoint.backends.native.runtime.container_unpack import TAKE
+from adjoint.backends.native.runtime.container_build import BUILD
+from adjoint.backends.native.runtime.container_unpack import UNPACK
 from adjoint.backends.native.runtime.kernel_call import State, state_of
 from adjoint.backends.native.runtime.llvm_compile import Library
 from adjoint.core import tree
@@ -35,10 +35,10 @@ CONTAINERS: dict[type, int] = {tuple: TUPLE, list: LIST, dict: DICT}
 CONSTANT = (bool, int, float, complex, str, bytes)  # these never change
 MOST = 1000  # steps of a call; the C function keeps some words for each on its stack
 
-WHOLE = """
+CALL = """
 @adj_not_implemented = external global i8
 
-define ptr @adj_whole(ptr %self, ptr %args, i64 %given) {{
+define ptr @adj_container_call(ptr %self, ptr %args, i64 %given) {{
 entry:
   %tables = getelementptr i8, ptr %self, i64 {tuple_items}
   %kernel.holder = load ptr, ptr %tables
@@ -154,10 +154,10 @@ class Step(NamedTuple):
 @functools.cache
 def entry() -> Library:
     """The compiled entry, made at first use."""
-    return compiled(PARTS + TAKE + MAKE + WHOLE, "adj_whole")
+    return compiled(PARTS + UNPACK + BUILD + CALL, "adj_container_call")
 
 
-def whole_call(
+def container_callable(
     run: Any,
     arguments: tuple[tuple[Any, ...], dict[str, Any]],
     numeric: Sequence[bool],
@@ -186,7 +186,7 @@ def whole_call(
     numbers = [int(release_gil), len(watched) // 4, len(takes), len(makes), *watched]
     for step in (*takes, *makes):
         numbers += step
-    return builtin("call", entry(), "adj_whole", (state.table, np.array(numbers, np.int64)), (keep, run))
+    return builtin("call", entry(), "adj_container_call", (state.table, np.array(numbers, np.int64)), (keep, run))
 
 
 def _takes(state: State, arguments: Any, numeric: Sequence[bool], keep: list[Any]) -> list[Step] | None:

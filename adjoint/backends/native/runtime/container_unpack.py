@@ -1,6 +1,6 @@
-"""The arguments of a whole call, unpacked by compiled code: see `container_call.py`."""
+"""The containers of a call's arguments, unpacked by compiled code: see `container_call.py`."""
 
-TAKE = """
+UNPACK = """
 @adj_tensor = external global i8
 @adj_tuple = external global i8
 @adj_list = external global i8

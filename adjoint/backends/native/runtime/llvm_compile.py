@@ -168,9 +168,9 @@ def link(objects: Iterable[bytes], symbols: Iterable[str], externals: Mapping[st
 
 def missing_symbols(texts: Sequence[str], externals: Mapping[str, int]) -> str:
     """What modules declare and nobody defines: the linker does not say."""
-    whole = "\n".join(texts)
-    declared = re.findall(r"^(?:declare .*?|(?=@\S+ = external))@([\w.]+)", whole, re.MULTILINE)
-    known = {*externals, *re.findall(r"^define .*?@([\w.]+)", whole, re.MULTILINE)}
+    together = "\n".join(texts)
+    declared = re.findall(r"^(?:declare .*?|(?=@\S+ = external))@([\w.]+)", together, re.MULTILINE)
+    known = {*externals, *re.findall(r"^define .*?@([\w.]+)", together, re.MULTILINE)}
     missing = [n for n in declared if not (n in known or n.startswith("llvm.") or binding().address_of_symbol(n))]
     return f"\nnot defined anywhere: {', '.join(missing)}" if missing else ""
 

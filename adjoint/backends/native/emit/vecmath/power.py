@@ -58,11 +58,11 @@ def pow(c: FunctionBody, x: VectorValue, y: VectorValue) -> VectorValue:
     a = c.abs(x)
     result = c.in_double(_float_magnitude, a, y) if c.dtype == "float" else _magnitude(c, a, y)
     half = y * 0.5
-    whole = c.call("floor", y).equals(y)
-    odd = whole & (c.call("floor", half) < half)
+    integer = c.call("floor", y).equals(y)
+    odd = integer & (c.call("floor", half) < half)
     result = (result.bits() ^ c.select(odd, c.sign_of(x), c.const(0, "int"))).floats()
     negative = (x < 0.0) & (x > -math.inf)
-    result = c.select(negative & (whole ^ True), math.nan, result)
+    result = c.select(negative & (integer ^ True), math.nan, result)
     # (-1)^±inf is 1; so are x^0 and 1^y, even for a NaN.
     endless = a.equals(1.0) & c.abs(y).equals(math.inf)
     return c.select(x.equals(1.0) | y.equals(0.0) | endless, 1.0, result)
