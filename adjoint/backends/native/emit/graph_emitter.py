@@ -167,7 +167,7 @@ class GraphEmitter:
         elif isinstance(unit, Kernel):
             self._kernel(unit.node)
         else:
-            self.values[unit.node] = self._evaluated(self._scalar_expression(unit.node))
+            self.values[unit.node] = self._evaluated(self._scalar_expression(unit.node), {})
 
     def _free_unused(self) -> None:
         """Give back the memory that no later unit reads."""
@@ -262,7 +262,14 @@ class GraphEmitter:
         writer = ExpressionWriter((), lambda n: n is not node and self.plan.in_memory(n))
         return writer.expression(node, ())
 
-    def _evaluated(self, e: Expr) -> str:
+    def _evaluated(self, e: Expr, done: dict[Expr, str]) -> str:
+        """The register of an expression. What it holds several times is computed once."""
+        found = done.get(e)
+        if found is None:
+            found = done[e] = self._computed_now(e, done)
+        return found
+
+    def _computed_now(self, e: Expr, done: dict[Expr, str]) -> str:
         lanes = Lanes(self.code, 1)
         if isinstance(e, Immediate):
             return lanes.number(e.value, e.dtype)
@@ -270,7 +277,7 @@ class GraphEmitter:
             address = self.code.element(self.value(e.leaf), e.offset, e.leaf.spec.dtype)
             return self.code.load(address, e.leaf.spec.dtype)
         if isinstance(e, Apply):
-            return lanes.apply(e.node, [self._evaluated(a) for a in e.args])
+            return lanes.apply(e.node, [self._evaluated(a, done) for a in e.args])
         assert isinstance(e, Scalar), "a scalar has no pieces"
         return self.value(e.leaf)
 
