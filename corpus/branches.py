@@ -353,3 +353,16 @@ def negated_comparison_of_a_number(x, v):
     if not x < 0.63:
         return x * x
     return ops.sum(v) * x
+
+
+@program(1.0, 2.0, also=((-1.0, 2.0), (0.4, 0.1)))
+def number_updated_in_branch_and_loop(x, y):
+    if x > 0:
+        k = x * 0.0
+        while k < 1 + ops.tanh(y):
+            k = k + 1.0
+            y += 0.1 * ops.sin(y)
+    else:
+        y -= x
+    y *= x
+    return x + y

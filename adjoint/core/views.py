@@ -184,8 +184,11 @@ def is_array(x: Any) -> bool:
 
 def updates(x: Any) -> bool:
     """The same where `x += 1` is traced: the graph is made anew for an argument of the other kind."""
-    if not x.shape and (tracer := context.tracer.get()) is not None and x._value in tracer.points:
-        tracer.pointed = True
+    if not x.shape and (tracer := context.tracer.get()) is not None:
+        value = x
+        while isinstance(value, Value):  # through the transforms inside the traced function
+            value = value._value
+        tracer.pointed |= any(value is node for node in tracer.points)
     return is_array(x)
 
 

@@ -230,3 +230,19 @@ def test_a_child_of_fork_runs_the_program(shared: tuple[Graph, Program]) -> None
     process.join(30)
     assert process.exitcode == 0
     assert program(*xs)[0].tobytes() == wanted[0].tobytes()
+
+
+def test_a_scalar_computes_shared_parts_once():
+    """Each iteration uses the last one twice: code that holds both of them would grow to 2**32 calls."""
+
+    def f(x):
+        for _ in range(8):
+            for _ in range(4):
+                x = ops.tanh(ops.where(x > 0.1, x, x[0]))
+        return x[0] + ops.sum(x)
+
+    x = np.array([0.7, -0.4, 0.05])
+    expected = x
+    for _ in range(32):
+        expected = np.tanh(np.where(expected > 0.1, expected, expected[0]))
+    assert np.allclose(ad.jit(f)(x), expected[0] + expected.sum())
