@@ -7,10 +7,13 @@ from random import Random
 
 import pytest
 
+from adjoint import ops
 from adjoint.backends.native.kernels import matmul
 from adjoint.backends.native.plan import matmul_operands
+from adjoint.core import rules
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
+from adjoint.ops import Sin
 from adjoint.testing import fuzz, fuzz_graphs
 from adjoint.testing.random_graphs import random_graph
 
@@ -23,6 +26,22 @@ def test_random_graphs(block: int) -> None:
     seeds = range(block * BLOCK, (block + 1) * BLOCK)
     wrong = {seed: found for seed in seeds if (found := fuzz_graphs.disagreement(seed))}
     assert not wrong
+
+
+def test_differences_say_nothing_where_a_step_is_large() -> None:
+    """A loop that multiplies changes by 1e10: quotients of differences are small, and far from the slope and from each other."""
+    assert fuzz_graphs.disagreement(80000016) is None
+
+
+def test_a_wrong_slope_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A derivative that is wrong in every mode is found by differences."""
+    seeds = [seed for seed in range(300) if fuzz_graphs.KINDS[seed % len(fuzz_graphs.KINDS)] is fuzz_graphs.gradient]
+    monkeypatch.setattr(Sin, "vjp", lambda self, g, y, x: (g * ops.cos(x) * 1.01,))
+    rules.changed()
+    found = [fuzz_graphs.disagreement(seed) or "" for seed in seeds[:40]]
+    monkeypatch.undo()
+    rules.changed()
+    assert sum("along a direction" in text for text in found) > 3
 
 
 @pytest.mark.parametrize("block", range(2))
