@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,26 +10,20 @@ import numpy as np
 from adjoint.backends.native.dtypes import is_known
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
-from adjoint.ops.card import Op
+from adjoint.ops.card import has_rule
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.slicing import Flip, GetItem
 
 IN_NESTS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
 
 
-@cache
-def _emitted(kind: type) -> str:
-    """The kinds of dtype that a card has code for; none if it has another kernel than the card that its code is from."""
-    if not issubclass(kind, Op) or kind.emit is Op.emit:
-        return ""
-    code, kernel = (next(k for k in kind.__mro__ if name in vars(k)) for name in ("emit", "eval"))
-    return kind.emits if issubclass(code, kernel) else ""
-
-
 def is_elementwise(node: Node) -> bool:
     """Whether a node can be computed element by element: its card has machine code for its dtypes."""
-    kinds = _emitted(node.op.__class__)
-    if not kinds or isinstance(node.spec, tuple) or node.spec.dtype.kind not in kinds:
+    if (
+        not has_rule(node.op.__class__, "emit")
+        or isinstance(node.spec, tuple)
+        or node.spec.dtype.kind not in node.op.emits
+    ):
         return False
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
     return all(is_known(s.dtype) for s in specs)
