@@ -22,7 +22,7 @@ from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
-from adjoint.graph.numbers import as_number, needs
+from adjoint.graph.numbers import as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_and
 
 _FUNCTIONS = (FunctionType, MethodType, operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -153,7 +153,12 @@ def _function_too(argument: Any) -> Any:
 
 def item(container: Any, index: Any, text: str = "") -> Any:
     """`container[index]`; a NumPy array can be indexed by a graph value too. `text` names a container from outside."""
-    if type(container) is np.ndarray and _any_graph(index if type(index) is tuple else (index,)):
+    parts = index if type(index) is tuple else (index,)
+    if isinstance(container, state.ARRAYS):
+        for k in parts:
+            if is_number(k):
+                kind_of(k)  # a bool and an int are different indices
+    if type(container) is np.ndarray and _any_graph(parts):
         container = Tensor(container)
     return reading.items(container, index, text) if text else container[index]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,13 @@ def kind_of(x: Any) -> type:
         names = " or ".join(sorted(kind.__name__ for kind in (first, *rest)))
         raise needs(f"this asks what a number is that may be {names}, as the run decides")
     return first
+
+
+def check_results(op: Any, xs: Sequence[Any]) -> None:
+    """Refuse numbers of several kinds to an op that gives a Tensor, if that would have another dtype for each."""
+    ways = list(product(*(kinds_of(x) for x in xs)))
+    if len(ways) > 1 and len({op.infer(*(Spec((), _DTYPES[k], weak=True) for k in way)) for way in ways}) > 1:
+        raise needs("this makes a Tensor of a number that may be of several types, of which each gives another dtype")
 
 
 def check_dtypes(specs: Sequence[Spec], marks: Sequence[Number | None]) -> None:

@@ -34,7 +34,7 @@ from adjoint.core.spec import (
     uint64,
 )
 from adjoint.graph.number_types import NeedsNumberError as NeedsNumberError
-from adjoint.graph.number_types import check_dtypes, either_kind, mark_of_kinds
+from adjoint.graph.number_types import check_dtypes, check_results, either_kind, mark_of_kinds
 from adjoint.graph.number_types import is_number as is_number
 from adjoint.graph.number_types import kind_of as kind_of
 from adjoint.graph.number_types import needs as needs
@@ -155,6 +155,7 @@ def operands(op: Op, xs: Sequence[Any]) -> tuple[list[Any], Number | None, np.dt
     if all(m is not None for m in marks):
         if op.is_operator:
             return _python(op, list(xs), marks)  # type: ignore[arg-type]
+        check_results(op, xs)
         return list(xs), None, None
     for x in xs:
         if isinstance(x, (list, tuple, str, bytes)):

@@ -1,0 +1,123 @@
+"""Numbers that are of one type on one way and of another on another way: as Python has them, or refused; never another result.
+
+Every pair of types, every way to come to such a number, every use that might tell the types apart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import linecache
+import math
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.core.errors import AdjointError
+
+NUMBER = count().__next__
+#: (a number, a number of another type)
+PAIRS = [
+    ("7", "2.5"),
+    ("True", "3"),
+    ("2.5", "False"),
+    ("-4", "0.0"),
+    ("math.floor(x)", "1.5"),
+    ("round(x * 3)", "2"),
+    ("x", "0"),
+]
+#: How n becomes one or the other.
+WAYS = {
+    "ternary": "n = A if x > 0 else B",
+    "if": "n = B\n    if x > 0:\n        n = A",
+    "returned": "def pick():\n        if x > 0:\n            return A\n        return B\n    n = pick()",
+    "max": "n = max(x, A, B)",
+    "or": "n = (x > 0 and A) or B",
+    "while": "n, k = B, 0.0\n    while k < x:\n        n = A\n        k = k + 1",
+    "for": "n = B\n    for k in range(12):\n        n = A if k < x else n",
+    "nested": "m = A if x > 0 else B\n    n = m + 1 if x > -9 else 0.5",
+    "list": "l = [B]\n    if x > 0:\n        l[0] = A\n    n = l[0]",
+}
+USES = [
+    "n + 1", "n * 2", "n - x", "n / 2", "n // 2", "n % 3", "-n", "abs(n)", "n ** 2", "2 ** n", "n == 7", "n < 3", "n in (7, 2.5)", "n and 1.0", "not n",
+    "float(n)", "round(n)", "divmod(n, 2)[0]", "sum([n, 1])", "min(n, 2)", "x * n",
+    "isinstance(n, int)", "isinstance(n, float)", "isinstance(n, (int, float))", "isinstance(n, bool)", "isinstance(n, str)", "type(n) is int",
+    "hasattr(n, 'bit_length')", "hasattr(n, 'real')", "hasattr(n, 'foo')", "n is True", "len(f'{n}')", "len(str(n))", "len('%s' % n)", "n & 1", "n << 1", "~n",
+    "[x, 2 * x, 3 * x][n]", "(np.arange(5.0) * x)[n]", "len(range(n))", "hash(n)", "{7: 1.0, 2.5: 2.0}.get(n, 3.0)", "int(n)",
+    "np.arange(3) * n", "np.arange(3.0) * n", "np.arange(3) / n", "np.arange(3) < n", "np.ones(3, np.float32) * n", "np.arange(3, dtype=np.int8) + n",
+    "np.array([True, False]) + n", "ops.sin(n)", "print(n) or 1.0",
+]  # fmt: skip
+
+
+def defined(pair: tuple[str, str], way: str, uses: list[str]) -> Any:
+    body = WAYS[way].replace("A", pair[0]).replace("B", pair[1])
+    source = f"def f(x):\n    {body}\n    return {', '.join(uses)},\n"
+    filename = f"types{NUMBER()}.py"
+    linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
+    space: dict[str, Any] = {"math": math, "np": np, "ops": ad.ops}
+    exec(compile(source, filename, "exec"), space)
+    return space["f"], source
+
+
+def ran(f: Any, x: float) -> tuple[list[Any] | None, BaseException | None, str]:
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), np.errstate(all="ignore"):
+            values = [np.asarray(y.asnumpy() if isinstance(y, ad.Tensor) else y) for y in f(x)]
+    except Exception as error:  # whatever Python, NumPy or the graph raises for the program
+        return None, error, ""
+    return values, None, printed.getvalue()
+
+
+def agree(pair: tuple[str, str], way: str, uses: list[str]) -> bool:
+    """Whether a graph gives what Python gives for all uses; False if it refuses."""
+    f, source = defined(pair, way, uses)
+    compiled = ad.jit(f, backend="interpreter")
+    for x in (2.0, -2.0):
+        (expected, failed, said), (found, error, told) = ran(f, x), ran(compiled, x)
+        if found is None:  # refused by name, or with Python's own complaint on one of the ways
+            assert isinstance(
+                error, (AdjointError, TypeError, ZeroDivisionError, ValueError, IndexError, OverflowError)
+            ), (source, error)
+            return False
+        if expected is None:
+            assert isinstance(failed, ZeroDivisionError), (source, failed, found)  # a graph computes with infinities
+            continue
+        assert told == said, source
+        for y, want in zip(found, expected, strict=True):
+            assert y.shape == want.shape, source
+            if want.shape:
+                assert y.dtype == want.dtype, (source, y.dtype, want.dtype)
+            np.testing.assert_allclose(y, want, rtol=1e-6, err_msg=source)
+    return True
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("pair", PAIRS, ids=" or ".join)
+def test_as_python_or_refused(pair: tuple[str, str], way: str) -> None:
+    start = PAIRS.index(pair) + list(WAYS).index(way)
+    for k, use in enumerate(USES):
+        if (k + start) % 3 == 0:
+            agree(pair, way, [use])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_arithmetic_is_not_refused(way: str) -> None:
+    assert agree(
+        ("7", "2.5"),
+        way,
+        [u for u in USES[:15] if "**" not in u] + ["isinstance(n, (int, float))", "np.arange(3.0) * n"],
+    )
+
+
+def test_after_a_loop_the_type_is_known() -> None:
+    def f(x: Any) -> Any:
+        total = 0
+        for k in range(12):
+            total = total + x * k
+        return x if isinstance(total, float) else -x
+
+    assert float(ad.jit(f)(2.0)) == 2.0
