@@ -376,7 +376,7 @@ def jit(
     Args:
         fn: a function or Cell; without it, a decorator is returned.
         static_argnames: arguments that are part of the program rather than inputs: a new value makes a new graph.
-            Whole numbers, strings and other things that are not arrays or floats are static anyway.
+            Integers, strings and other things that are not arrays or floats are static anyway.
         dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one; a size that comes
             again and again gets machine code of its own. A program that cannot be written for every size is compiled for
             each, and `notes` says why.

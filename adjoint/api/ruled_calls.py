@@ -22,7 +22,7 @@ from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
-from adjoint.frontend.calls import call, followed
+from adjoint.frontend.calls import call, traceable
 from adjoint.frontend.files import is_users
 from adjoint.frontend.reads import recorder
 from adjoint.graph.ruled import Ruled, outside
@@ -123,7 +123,7 @@ def note_reads(rule: Any, reads: Any) -> None:
 
 def _read(fn: Any) -> Any:
     """A rule as it is called on graph values, outside of any trace of a whole function."""
-    return followed(fn) if isinstance(fn, FunctionType) else functools.partial(call, fn)
+    return traceable(fn) if isinstance(fn, FunctionType) else functools.partial(call, fn)
 
 
 def _flat(ys: Any) -> tuple[Any, ...]:

@@ -87,7 +87,7 @@ class Traced:
         reads = Reads(Tracer("jit"), frozenset(self._inputs), self._lifting)
         try:
             return self._trace(made, specs, reads)
-        except Exception:
+        except Exception:  # whatever it is: without inputs from outside it comes again, or was due to them
             if not any(type(x) is PlaceInput for x in reads.tracer.captured):
                 raise
         found = self._trace(made, specs, Reads(Tracer("jit"), lifting=False))

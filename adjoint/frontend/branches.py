@@ -385,6 +385,6 @@ def _stand_in(value: Any) -> Any:
 
 
 def guarded(condition: Any, block: Block, frame: FrameVariables, site: Site) -> None:
-    """Run a block if a graph value holds: a round of an unrolled loop after a `break`."""
+    """Run a block if a graph value holds: an iteration of an unrolled loop after a `break`."""
     as_if = replace(site, kind="if", first=frozenset(site.names))
     Branches(condition, block, _nothing, frame, as_if).run()

@@ -88,7 +88,7 @@ def _attribute_of(x: Any, path: str) -> Any:
 
 def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     """A function to be called, converted if it is the user's; what it may read is noted if it stays as it is."""
-    ready = followed(fn)
+    ready = traceable(fn)
     recorded = reading.recorder.get()
     if recorded is None or ready is not fn or is_converted(fn):
         return ready
@@ -112,13 +112,13 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if (recorded := reading.recorder.get()) is not None:
         recorded.made(made)
     if type(post) is FunctionType and hasattr(made, "__dict__"):  # a dataclass, whose own `__init__` calls it
-        vars(made)["__post_init__"] = MethodType(followed(post), made)
-    followed(init)(made, *args, **kwargs)
+        vars(made)["__post_init__"] = MethodType(traceable(post), made)
+    traceable(init)(made, *args, **kwargs)
     getattr(made, "__dict__", {}).pop("__post_init__", None)
     return made
 
 
-def followed(fn: FunctionType) -> Callable[..., Any]:
+def traceable(fn: FunctionType) -> Callable[..., Any]:
     """The converted function, or the function itself where its source is not the user's or not to be had."""
     code = fn.__code__
     if is_converted(fn) or not is_users(code.co_filename):
@@ -145,9 +145,9 @@ def followed(fn: FunctionType) -> Callable[..., Any]:
 def _function_too(argument: Any) -> Any:
     """A function of the user's that is handed to adjoint (`grad(f)`, `vmap(f)`) is converted as well."""
     if type(argument) is FunctionType:
-        return followed(argument)
+        return traceable(argument)
     if type(argument) is MethodType and type(argument.__func__) is FunctionType:
-        return MethodType(followed(argument.__func__), argument.__self__)
+        return MethodType(traceable(argument.__func__), argument.__self__)
     return argument
 
 

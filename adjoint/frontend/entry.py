@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import FunctionType, MethodType
 from typing import Any
 
-from adjoint.frontend.calls import call, followed
+from adjoint.frontend.calls import call, traceable
 from adjoint.frontend.convert import convert_function
 
 
@@ -27,5 +27,5 @@ def convert(fn: Callable[..., Any]) -> Callable[..., Any]:
         return MethodType(convert_function(fn.__func__), fn.__self__)
     own = getattr(type(fn), "construct", None) or getattr(type(fn), "__call__", None)  # noqa: B004
     if isinstance(own, FunctionType) and not isinstance(fn, (type, functools.partial)):
-        followed(own)  # refuse now what would be refused at the first call
+        traceable(own)  # refuse now what would be refused at the first call
     return functools.partial(call, fn)

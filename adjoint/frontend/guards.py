@@ -163,8 +163,19 @@ Place = Global | Free | AttributeOf | ItemOf | Itself
 # ---------------------------------------------------------------- what was found there
 
 
+class Found:
+    """What was found at a place: `fits` tells whether what is there now will do."""
+
+    def fits(self, now: Any) -> bool:
+        raise NotImplementedError
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        """The same as an expression of Python."""
+        return f"{hold(self.fits)}({now})"
+
+
 @dataclass(frozen=True, eq=False)
-class Same:
+class Same(Found):
     """This very object."""
 
     value: Any
@@ -177,7 +188,7 @@ class Same:
 
 
 @dataclass(frozen=True, eq=False)
-class EqualValue:
+class EqualValue(Found):
     """A number or text: the same value of the same type will do."""
 
     value: Any
@@ -189,11 +200,11 @@ class EqualValue:
         kind, value = hold(type(self.value)), hold(self.value)
         if type(self.value) in (int, bool, str) or (type(self.value) is float and self.value * 0 == 0 != self.value):
             return f"((now := {now}) is {value} or now.__class__ is {kind} and now == {value})"
-        return f"{hold(self.fits)}({now})"
+        return super().code(now, hold)
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class Method(Found):
     """A method of the place's owner, made anew by each access."""
 
     value: Any
@@ -206,13 +217,13 @@ class Method:
 
 
 @dataclass(frozen=True, eq=False)
-class Items:
+class Items(Found):
     """A list, tuple, dict or deque with these items; `deep` are those of them that are compared by more than themselves."""
 
     kind: Any
     keys: Any
     items: list[Any]
-    deep: dict[int, Image]
+    deep: dict[int, Found]
     value: str
 
     def fits(self, now: Any) -> bool:
@@ -226,12 +237,9 @@ class Items:
         pairs = enumerate(zip(inside, self.items, strict=True))
         return all(a is b or k in self.deep or (is_constant(b) and EqualValue(b).fits(a)) for k, (a, b) in pairs)
 
-    def code(self, now: str, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.fits)}({now})"
-
 
 @dataclass(frozen=True, eq=False)
-class Contents:
+class Contents(Found):
     """A set or an array with this in it."""
 
     kind: type
@@ -246,12 +254,9 @@ class Contents:
     def fits(self, now: Any) -> bool:
         return type(now) is self.kind and bool(self.of(now) == self.value)
 
-    def code(self, now: str, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.fits)}({now})"
-
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class Held(Found):
     """A Tensor that holds this value."""
 
     value: Value
@@ -265,7 +270,7 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Kind:
+class Kind(Found):
     """A number or array of this kind: its value is an input of the graph."""
 
     value: Any
@@ -277,19 +282,13 @@ class Kind:
     def fits(self, now: Any) -> bool:
         return bool(self.of(now) == self.value)
 
-    def code(self, now: str, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.fits)}({now})"
-
-
-Image = Same | EqualValue | Method | Items | Contents | Held | Kind
-
 
 def is_constant(x: Any) -> bool:
     """Whether an object is a number, a text or the like: an equal one will do."""
     return type(x) in _CONSTANT
 
 
-def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Image:
+def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Found:
     """What to compare with later: with `deep`, a container by its contents."""
     kind = type(x)
     if is_constant(x):
@@ -333,7 +332,7 @@ class Guard:
     """A place and what was found there."""
 
     place: Place
-    image: Image
+    image: Found
 
     def holds(self) -> bool:
         return self.image.fits(self.place.get())

@@ -1,4 +1,4 @@
-"""What a `for` goes through, as far as a graph can: a number of rounds, and the item of each."""
+"""What a `for` goes through, as far as a graph can: a number of iterations, and the item of each."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from adjoint.ops.functional import cast, maximum, minimum, where
 
 @dataclass(frozen=True)
 class LoopItems:
-    """`count` items, a number or a graph value; `at(i)` is the item of round i, which may be a graph value too."""
+    """`count` items, a number or a graph value; `at(i)` is the item of iteration i, which may be a graph value too."""
 
     count: Any
     at: Callable[[Any], Any]
@@ -74,10 +74,10 @@ def graph_range(*bounds: Any) -> LoopItems:
             raise ArgumentError(f"range() needs integers, this is {state.described(bound)}: cast it first{called_at()}")
     start, stop = (as_number(_wide(b), 1 - MANY, MANY - 1) for b in (start, stop))
     if isinstance(step, int):
-        rounds = (stop - start + (step - (1 if step > 0 else -1))) // step
+        iterations = (stop - start + (step - (1 if step > 0 else -1))) // step
     else:
-        rounds = where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
-    return LoopItems(maximum(rounds, 0), lambda i: _affine(start, step, i))
+        iterations = where(step > 0, (stop - start + step - 1) // step, (stop - start + step + 1) // step)
+    return LoopItems(maximum(iterations, 0), lambda i: _affine(start, step, i))
 
 
 def _wide(bound: Any) -> Any:

@@ -12,7 +12,7 @@ from adjoint.frontend.names import bound, captured, definitely_bound, read
 
 @dataclass
 class Liveness:
-    """For each `if`, `while` and `for`: the names read later (`after`); for loops also at the start of a round (`head`).
+    """For each `if`, `while` and `for`: the names read later (`after`); for loops also at the start of an iteration (`head`).
 
     Expects source without `break` and `continue`. What functions of the source capture counts as read at any time.
     """

@@ -1,7 +1,7 @@
 """`while` and `for`: Python's on plain values, loops of the graph on graph values.
 
 A loop that Python could run itself becomes a loop of the graph where that works, so that the graph does not grow with the number
-of rounds; where it does not (the body indexes a list of layers, or a shape changes), Python runs it.
+of iterations; where it does not (the body indexes a list of layers, or a shape changes), Python runs it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from adjoint.frontend.state import Flat, FrameVariables
 
 #: So many items are taken from an iterator without a known end after a `break` that may have been reached.
 _PATIENCE = 500
-#: Loops of at most this many rounds are run by Python.
+#: Loops of at most this many iterations are run by Python.
 few: ContextVar[int] = ContextVar("few", default=8)
 
 
@@ -35,7 +35,7 @@ Block = Callable[..., Any]
 def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Site) -> None:
     """`while test(): body()`, ended early when `stop()` holds."""
     frame = FrameVariables(names)
-    rounds = 0
+    iterations = 0
     while True:
         ended = stop() if stop is not None else False
         going = ended if state.is_graph_value(ended) or ended else tested(test())
@@ -45,9 +45,9 @@ def while_(test: Block, body: Block, stop: Block | None, names: Block, site: Sit
             return
         if ended or not going:
             return
-        rounds += 1
+        iterations += 1
         if (
-            rounds == few.get() + 1
+            iterations == few.get() + 1
             and _counts(frame, site)
             and _attempt(
                 GraphLoop(frame, site, body, test=test, stop=stop, names=names, first=lambda: True, strict=True)
@@ -124,7 +124,7 @@ def _python_for(iterable: Any, body: Block, stop: Block | None, names: Block, si
 
 
 def _counted_for(items: LoopItems, body: Block, stop: Block | None, names: Block, site: Site) -> None:
-    """A loop over a known number of items: one of the graph if it is long, perhaps after a first round by Python."""
+    """A loop over a known number of items: one of the graph if it is long, perhaps after a first iteration by Python."""
     frame = FrameVariables(names)
     for k in range(items.count):
         ended = stop() if stop is not None else False
@@ -142,7 +142,7 @@ def _counted_for(items: LoopItems, body: Block, stop: Block | None, names: Block
 
 
 def _shifted(items: LoopItems, first: int, i: Any) -> Any:
-    """The item of round i of a loop that begins with item `first`."""
+    """The item of iteration i of a loop that begins with item `first`."""
     return items.at(i + first if first else i)
 
 

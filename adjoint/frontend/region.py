@@ -29,12 +29,12 @@ from adjoint.graph.numbers import NeedsNumberError
 
 
 class Abandoned(BaseException):
-    """A branch or round ends here by an exception, which the graph raises when it runs."""
+    """A branch or iteration ends here by an exception, which the graph raises when it runs."""
 
 
 @dataclass(eq=False)
 class Block:
-    """The branch or round of a loop that is being traced. `when` says whether it takes place; it is made if it is `wanted`.
+    """The branch or iteration of a loop that is being traced. `when` says whether it takes place; it is made if it is `wanted`.
 
     `heap` is what was there before it; `where` names it in messages.
     """
@@ -50,7 +50,7 @@ current: ContextVar[Block | None] = ContextVar("current", default=None)
 
 @contextmanager
 def inside(block: Block, when: Any) -> Iterator[None]:
-    """Trace a branch or a round."""
+    """Trace a branch or an iteration."""
     block.when = when
     with context.setting(current, block), block.heap.locked():
         yield

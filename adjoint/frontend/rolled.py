@@ -55,7 +55,7 @@ class _ConditionActs(BaseException):
 
 
 class GraphLoop:
-    """One loop of the graph: which variables it carries, and the functions of one round."""
+    """One loop of the graph: which variables it carries, and the functions of one iteration."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class GraphLoop:
             self.places += [*bound, self.going]
         self.snapshot = Snapshot(frame, self.places, body, test, stop)
         self.stand_ins: dict[int, Any] = {}
-        self.fixed: set[tuple[int, int]] = set()  # (place, leaf) of numbers that no round changes
+        self.fixed: set[tuple[int, int]] = set()  # (place, leaf) of numbers that no iteration changes
         self.start: list[Any] = []
         self.block = region.Block(self.snapshot.heap, f"the {self._where}")
         self.around: Any = True  # when the loop takes place, if effects in it must know
@@ -93,7 +93,7 @@ class GraphLoop:
         self.lists = growing(frame, site) if fixed else []
         self.held: list[Any] = []  # after an iteration
         self.objects: list[tuple[Objects, Objects]] = []  # in the places, before and after an iteration
-        self.rows: list[Flat] = []  # what a round appends to each list
+        self.rows: list[Flat] = []  # what an iteration appends to each list
 
     def run(self) -> None:
         """Carry the state through the loop, and leave in the variables what comes out."""
@@ -158,12 +158,12 @@ class GraphLoop:
 
     def _loop(self, init: list[Any]) -> list[Any]:
         if self.items is None:
-            return flow.while_loop(self._condition, self._while_round, init, limits=self.limits)
+            return flow.while_loop(self._condition, self._while_iteration, init, limits=self.limits)
         at, count = self.items.at, self.items.count
         if self.stop is None:
             return flow.for_loop(
                 count,
-                lambda i, *values: self._round(values, lambda: i < count, lambda: self.body(at(i))),
+                lambda i, *values: self._iteration(values, lambda: i < count, lambda: self.body(at(i))),
                 init,
                 self.limits,
             )
@@ -172,12 +172,12 @@ class GraphLoop:
             return logical_and(i < count, self._condition(*values))
 
         def body(i: Any, *values: Any) -> list[Any]:
-            return [i + 1, *self._round(values, lambda: going(i, *values), lambda: self.body(at(i)))]
+            return [i + 1, *self._iteration(values, lambda: going(i, *values), lambda: self.body(at(i)))]
 
         high = count - 1 if isinstance(count, int) else MANY - 1
         return flow.while_loop(going, body, [0, *init], counter=Number(0, high), limits=self.limits)[1:]
 
-    # ------------------------------------------------------------ one round
+    # ------------------------------------------------------------ one iteration
 
     def _condition(self, *values: Any) -> Any:
         self._enter(values)
@@ -199,7 +199,7 @@ class GraphLoop:
             raise ControlFlowError("the condition does not depend on what the loop computes")
         return logical_and(not_(ended), going) if state.is_graph_value(ended) or ended else going
 
-    def _while_round(self, *values: Any) -> list[Any]:
+    def _while_iteration(self, *values: Any) -> list[Any]:
         def body() -> None:
             self.body()
             if self.acts and self.test is not None and self.names is not None:
@@ -209,10 +209,10 @@ class GraphLoop:
                 if self.strict and not state.is_graph_value(self.going.value):
                     raise ControlFlowError("the condition does not depend on what the loop computes")
 
-        return self._round(values, lambda: self._condition(*values), body)
+        return self._iteration(values, lambda: self._condition(*values), body)
 
-    def _round(self, values: Any, going: Block, body: Block) -> list[Any]:
-        """The state after a round; `going` says whether it takes place."""
+    def _iteration(self, values: Any, going: Block, body: Block) -> list[Any]:
+        """The state after an iteration; `going` says whether it takes place."""
         when = effects.both(self.around, going()) if self.block.wanted else None
         entered = self._enter(values)
         before = [(x, x._value) for v in entered for x in Flat.of(v).leaves if isinstance(x, Value)]
@@ -297,7 +297,7 @@ class GraphLoop:
                 raise ControlFlowError(f"`{place.name}` is changed in the {self._where}")
 
     def _refuse_shared(self, written: list[Any]) -> None:
-        """A Tensor that is appended and written to in a later round would be seen in the list as it is in the end."""
+        """A Tensor that is appended and written to in a later iteration would be seen in the list as it is in the end."""
         appended = {id(x) for p, n in self.lists for x in Flat.of(p.owner[n:]).leaves}
         kept = [x for p in self.places for x in Flat.of(p.get()).leaves if written]
         written += [p.owner for p in self.places if isinstance(p, HeldContents)]
@@ -305,7 +305,7 @@ class GraphLoop:
             raise ControlFlowError(f"a Tensor that is appended is written to in the {self._where}")
 
     def _extend(self, stacked: list[Any]) -> None:
-        """Append to the lists what the rounds have appended."""
+        """Append to the lists what the iterations have appended."""
         with context.handing_on():
             columns = [unstack(x) for x in stacked]
         for k in range(self.items.count if self.items is not None and self.lists else 0):
@@ -315,7 +315,7 @@ class GraphLoop:
                 place.owner.extend(flat.rebuild(rows))
 
     def _enter(self, values: Any) -> list[Any]:
-        """Give the places the values of a round's state."""
+        """Give the places the values of an iteration's state."""
         self.snapshot.restore()
         rest = list(values)
         entered = []
@@ -337,7 +337,7 @@ class GraphLoop:
         return [x for i, flat in flats for j, x in enumerate(flat.leaves) if self._is_carried(i, j, x)]
 
     def _compared(self, entered: list[Any], after: list[Any]) -> list[Any]:
-        """The state after a round, if it is of the same kind as before it."""
+        """The state after an iteration, if it is of the same kind as before it."""
         out = []
         for i, (place, start, now) in enumerate(zip(self.places, self.start, after, strict=True)):
             if start is UNDEFINED:
@@ -377,7 +377,7 @@ class GraphLoop:
         """A variable that first gets its value in the loop: allowed where that value is sure to be there, or not used."""
         sure = self.items is not None and not state.is_graph_value(self.items.count)
         if not (sure or place.name == RESULT or place.name in self.site.optional):
-            raise only_defined_in(f"the {self._where}", place.name, "the loop, for it may have no rounds")
+            raise only_defined_in(f"the {self._where}", place.name, "the loop, for it may have no iterations")
         flat = Flat.of(now)
         self.stand_ins[i] = flat.rebuild([state.stand_in(x) for x in flat.leaves])
         raise Again
