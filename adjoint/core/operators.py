@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.language import language
-from adjoint.core.spec import number_of
+from adjoint.core.spec import Number, dtype_of, number_of
 
 #: Marks the truth of a comparison of Python numbers: an integer to Python's arithmetic, unlike NumPy's truth values.
 TRUTH = object()
@@ -93,8 +93,10 @@ class Operators:
     def __abs__(self) -> Any:
         return language.abs(self)
 
-    def __round__(self, digits: int = 0) -> Any:
-        return language.round(self, digits)
+    def __round__(self, digits: int | None = None) -> Any:
+        if digits is not None and type(self._extra) is Number and dtype_of(self).kind == "f":
+            return language.round_decimal(self, digits)
+        return language.round(self, digits or 0)
 
     def __floor__(self) -> Any:
         return language.floor(self)

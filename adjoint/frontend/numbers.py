@@ -214,6 +214,23 @@ def _kept(python: Callable[..., Any]) -> Callable[..., Any]:
     return rounded
 
 
+def _sized(python: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy's that makes an array of a given shape."""
+
+    def made(*args: Any, **options: Any) -> Any:
+        shape = args[0] if args else options.get("shape", options.get("N"))
+        sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+        if any(state.is_graph_value(n) for n in sizes):
+            raise NeedsNumberError(
+                f"np.{python.__name__} makes an array whose shape depends on a number that is known only when the graph runs. Make "
+                f"one that is as large as needed at most and use a part of it with a mask, or pass the number as a static "
+                f"argument{called_at()}"
+            )
+        return python(*args, **options)
+
+    return made
+
+
 BUILTINS: dict[Any, Callable[..., Any]] = {
     builtins.isinstance: _isinstance,
     type: _type,
@@ -227,4 +244,5 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     math.floor: _kept(math.floor),
     math.ceil: _kept(math.ceil),
     math.trunc: _kept(math.trunc),
+    **{function: _sized(function) for function in (np.zeros, np.empty)},
 }

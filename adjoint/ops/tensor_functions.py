@@ -6,6 +6,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from adjoint.ops.functional.decimal_rounding import round_decimal
 from adjoint.ops.functional.elementwise import round
 from adjoint.ops.functional.indexing import getitem, place, setitem
 from adjoint.ops.language import (
@@ -44,7 +45,7 @@ __all__ = [
     "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",
     "equal", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
     "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "reshape",
-    "right_shift", "rows", "round", "setitem", "stop_gradient", "sub", "trunc",
+    "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
 
 

@@ -15,7 +15,8 @@ from adjoint.ops.publish import public
 
 
 def _size(size: Any) -> tuple[int, ...]:
-    return (int(size),) if isinstance(size, (int, np.integer)) else tuple(int(n) for n in size)
+    one = isinstance(size, (int, np.integer)) or (isinstance(size, Value) and not size.shape)
+    return (int(size),) if one else tuple(int(n) for n in size)
 
 
 def zeros(size: Any, dtype: Any = None) -> Tensor:
