@@ -120,6 +120,7 @@ def while_in_while(x, n):
 
 
 def branch_in_loop(x, n):
+    x = x.copy()  # else a write would be to the caller's array in some iterations and not in others
     for i in range(5):
         if x[i] > n:
             x = ops.flip(x, (0,)) * 0.5
