@@ -149,7 +149,7 @@ def _refuse(where: str, name: str, group: list[Any]) -> None:
 
 
 class _Refusal:
-    """Raises for a write to a Tensor while others of its group are there; it keeps none of them alive."""
+    """Raises for a write to a Tensor while someone holds others of its group; it keeps none of them alive."""
 
     def __init__(self, trace: Any, group: Sequence[Any], always: bool, reason: str) -> None:
         self.trace = None if trace is None else weakref.ref(trace)
@@ -160,7 +160,8 @@ class _Refusal:
         return self.trace is not None and aliases.is_active(self.trace())
 
     def __call__(self, x: Any) -> None:
-        if self.lasts() and (self.always or any(r() is not None and r() is not x for r in self.group)):
+        others = [y for r in self.group if (y := r()) is not None and y is not x]
+        if self.lasts() and (self.always or aliases.held(others)):
             raise ControlFlowError(f"a Tensor is written to in place, but {self.reason}{called_at()}")
 
 

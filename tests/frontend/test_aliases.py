@@ -196,3 +196,25 @@ def test_a_choice_that_nothing_holds_any_more_refuses_no_write() -> None:
     assert float(ad.jit(f)(x.copy(), 2.0)) == pytest.approx(float(f(x.copy(), 2.0)))
     with pytest.raises(ControlFlowError, match="is written to in place"):
         ad.jit(kept)(x.copy(), 2.0)
+
+
+#: Programs that write in place after branches and loops, where nobody holds another name any more: none is to be refused.
+PROGRAMS = {
+    "rows": "l = [ops.ones(2, ad.float64) * x for _ in range(3)]\nfor i in range(3):\n    if l[i].sum() > 0:\n        l[i] = l[i] * 2\n    l[i][0] = float(i)\nreturn l[1].sum()",
+    "filled": "y, out = ops.ones(2, ad.float64) * x, ops.zeros(12, ad.float64)\nfor k in range(12):\n    if y.sum() > 1:\n        y = y * 0.5\n    out[k] = y[0]\nreturn out.sum()",
+    "rebound by a function": "def norm(v):\n    n = v.sum()\n    return v / n if n > 0 else v\na = norm(ops.ones(2, ad.float64) * x)\na = norm(a)\na[0] = x\nreturn a.sum()",
+    "recursive": "def inner(w, d):\n    if d == 0:\n        return w\n    if w.sum() > 0:\n        w = w * 0.5\n    return inner(w, d - 1)\nr = inner(ops.ones(2, ad.float64) * x, 3)\nr[0] = x\nreturn r.sum()",
+    "state of a loop": "s = {'a': ops.zeros(2, ad.float64), 'b': 1.0}\nfor k in range(12):\n    if s['b'] < 5:\n        s['a'] = s['a'] + x\n        s['b'] = s['b'] + 1\ns['a'][0] = 9.0\nreturn s['a'].sum() + s['b']",
+    "object": "s = Data(ops.ones(2, ad.float64) * x)\nfor k in range(12):\n    if s.n.sum() > 0:\n        s.n = s.n * 0.9\n    s.n[0] = s.n[1] + 1\nreturn s.n.sum()",
+    "best so far": "b, v = None, -1e9\nfor k in range(4):\n    c = ops.ones(2, ad.float64) * (x * k)\n    if b is None or c.sum() > v:\n        b, v = c, c.sum()\nc = None\nreturn b.sum()",
+    "updated in place": "y = ops.ones(2, ad.float64) * x\nfor k in range(12):\n    y += 0.1\n    if y.sum() > 0:\n        y *= 0.9\ny[0] = x\nreturn y.sum()",
+}
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_has_one_name_is_written(text: str) -> None:
+    f, _ = defined("def f(x):\n" + "".join(f"    {line}\n" for line in text.splitlines()))
+    for x in (2.0, -2.0):
+        assert float(ad.jit(f)(x)) == pytest.approx(float(f(x)))
+        for g in (ad.jit(ad.grad(f)), ad.grad(ad.jit(f))):
+            assert float(g(x)) == pytest.approx(float(ad.grad(f)(x)))
