@@ -7,7 +7,7 @@ import functools
 import sys
 import weakref
 from types import FunctionType, MethodType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from adjoint.core import tree
 from adjoint.frontend.reads import network_version
@@ -27,6 +27,10 @@ class Methods:
     notes: list[str]
     __name__: str
 
+    if TYPE_CHECKING:
+
+        def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self
@@ -34,7 +38,7 @@ class Methods:
         if known is not None and known[0]() is instance:
             return MethodType(known[1], instance)
         made = self.of(instance)
-        return functools.partial(self, instance) if made is None else MethodType(made, instance)  # type: ignore
+        return functools.partial(self, instance) if made is None else MethodType(made, instance)
 
     def of(self, instance: Any) -> Any:
         """The compiled method of an object, whose graphs do not keep the object alive; None if an object can have none."""

@@ -1,8 +1,7 @@
 """NumPy's names for Tensors: for code that builds arrays from parts, which NumPy's own functions cannot follow.
 
-Functions have NumPy's names, signatures and default dtypes, and return Tensors. Two things differ: a slice is not a
-view (`y = x[1:]; y[0] = 1.0` leaves x alone; `x[1] = 1.0` binds x anew, and is differentiable), and what has no
-derivative yet is missing here, rather than wrong.
+Functions have NumPy's names, signatures and default dtypes, and return Tensors. Slices are views as in NumPy (`y = x[1:];
+y[0] = 1.0` writes to x), and writes are differentiable. What has no derivative yet is missing here, rather than wrong.
 
 >>> import adjoint as ad
 >>> import adjoint.numpy as np
