@@ -47,8 +47,8 @@ def _layout(node: Node, inputs: Sequence[Any]) -> Any:
         return _after_graphs(node, list(graphs().values()), inputs)
     if op.opaque or op.effect:
         return _each(node, None)
-    if any(x is UNKNOWN for x in inputs):
-        return _each(node, UNKNOWN)
+    if any(x is UNKNOWN for x in inputs) or any(size < 0 for n in node.inputs for size in n.shape):
+        return _each(node, UNKNOWN)  # stacks of unknown length belong to a backward pass, which shows none of them
     if op.view:
         return _view(node, written_out(inputs[0], node.inputs[0].shape))
     if op.c_order and all(x is None for x in inputs):
