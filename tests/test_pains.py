@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.backends import interpreter
+from adjoint.graph import steps
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.inplace import InPlace
 from adjoint.passes.pipeline import size
@@ -217,11 +217,11 @@ def elements_made(monkeypatch, fn, n):
                 made.append(y.size)
         return ys
 
-    evaluate = interpreter.evaluate
+    evaluate = steps.evaluate
     x = np.linspace(0.1, 1.0, n)
     fn(x)
     with monkeypatch.context() as patch:
-        patch.setattr(interpreter, "evaluate", counting)
+        patch.setattr(steps, "evaluate", counting)
         fn(x)
     return sum(made)
 

@@ -1,4 +1,4 @@
-"""Calls from converted code: the user's functions, methods and networks are followed, libraries are not."""
+"""Calls from converted code: the user's functions, methods and networks are traced, libraries are not."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import adjoint as ad
 from adjoint import nn, ops
 from adjoint.core.spec import Spec
 from adjoint.frontend import ControlFlowError, convert
-from adjoint.frontend.calls import followed, is_users
+from adjoint.frontend.calls import is_users, traceable
 from adjoint.graph.trace import NeedsNumberError, trace
 from adjoint.graph.walk import replay
 
@@ -53,14 +53,14 @@ class Net(nn.Cell):
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_networks_are_followed(sign: float) -> None:
+def test_networks_are_traced(sign: float) -> None:
     net = Net()
     x = sign * np.arange(3.0)
     for f in (net, net.construct, lambda v: net(v)):
         np.testing.assert_allclose(run(f, x), net(ad.Tensor(x)).asnumpy())
 
 
-def test_functions_handed_to_transforms_are_followed() -> None:
+def test_functions_handed_to_transforms_are_traced() -> None:
     def f(x):
         def square(v):
             if v > 1:
@@ -73,7 +73,7 @@ def test_functions_handed_to_transforms_are_followed() -> None:
         assert run(f, np.float64(x)) == f(ad.Tensor(np.float64(x))).asnumpy()
 
 
-def test_functions_handed_to_builtins_are_followed() -> None:
+def test_functions_handed_to_builtins_are_traced() -> None:
     def f(x):
         total = functools.reduce(lambda a, b: a if a > b else b, map(halved, [x, x * 3, x * 5]))
         return total + functools.partial(halved)(x)
@@ -117,6 +117,6 @@ def test_a_number_of_items_that_is_not_known() -> None:
 def test_libraries_stay_as_they_are() -> None:
     for fn in (json.dumps, np.sum, ad.grad, functools.wraps):
         assert not is_users(getattr(fn, "__code__", json.dumps.__code__).co_filename)
-    assert followed(json.dumps) is json.dumps
-    assert followed(halved) is convert(halved)
+    assert traceable(json.dumps) is json.dumps
+    assert traceable(halved) is convert(halved)
     assert is_users(nn.Cell.__call__.__code__.co_filename)
