@@ -164,7 +164,7 @@ def test_what_the_fuzzer_lets_pass_is_refused_and_rare():
     def program(a, v, own):
         if own:
             v = v * 1.0
-        while a < 3 + v[2]:
+        while a < 3 + 0.1 * v[2]:
             a = a + 1.0
             v[2] = a
             v = v * 1.5
