@@ -243,7 +243,7 @@ def test_refused_in_loops_of_unknown_length():
         while x.sum() < 50:
             try:
                 x = x * 1.5 + table[n]  # here
-            except Exception:
+            except Exception:  # the program under test: a user's catch-all
                 x = x * 2
             n += 1
         return x

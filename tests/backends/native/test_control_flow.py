@@ -82,7 +82,7 @@ def while_with_arrays(x, n):
 
 
 def long_while(x, n):
-    """More rounds than a stack has room for at first."""
+    """More iterations than a stack has room for at first."""
     k = x * 0.0
     y = x
     while k < n:
@@ -206,13 +206,13 @@ def doubling(b: Builder, x: Node, s: Node) -> list[Node]:
 
 @pytest.mark.parametrize("backwards", [False, True])
 @pytest.mark.parametrize("shape", [(), (3,), (0,), (2, 17)], ids=str)
-@pytest.mark.parametrize("rounds", [0, 1, 6])
-def test_a_loop_over_slices_that_stacks_its_results(rounds: int, shape: tuple[int, ...], backwards: bool) -> None:
+@pytest.mark.parametrize("iterations", [0, 1, 6])
+def test_a_loop_over_slices_that_stacks_its_results(iterations: int, shape: tuple[int, ...], backwards: bool) -> None:
     one = Spec(shape, f8)
     loop = Loop(body([one, one], doubling), 1, 1, backwards=backwards)
     draw = np.random.default_rng(0)
     assert_same(
-        loop_graph(loop, [one, Spec((rounds, *shape), f8)]), [draw.random(shape), draw.random((rounds, *shape))]
+        loop_graph(loop, [one, Spec((iterations, *shape), f8)]), [draw.random(shape), draw.random((iterations, *shape))]
     )
 
 

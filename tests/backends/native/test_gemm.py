@@ -378,8 +378,8 @@ def test_a_factor_of_several_products_is_packed_once(flip: bool, rng: np.random.
     np.testing.assert_allclose(compiled(f, w, x)(w, x)[0], wanted, rtol=1e-4, atol=1e-5)
 
 
-def rounds(w: Any, x: Any, n: Any) -> Any:
-    """A loop whose number of rounds is known at run time."""
+def iterations(w: Any, x: Any, n: Any) -> Any:
+    """A loop whose number of iterations is known at run time."""
     i = ops.zeros_like(n)
     while i < n:
         x = ops.tanh(x @ w + x @ w.T)
@@ -389,13 +389,13 @@ def rounds(w: Any, x: Any, n: Any) -> Any:
 
 def test_a_factor_of_every_round_is_packed_before_the_loop(rng: np.random.Generator) -> None:
     w, x = rng.standard_normal((200, 200)) / 20, rng.standard_normal((20, 200))
-    graph = compiler.canonical(ad.jit(rounds).graph(w, x, np.asarray(4)))
+    graph = compiler.canonical(ad.jit(iterations).graph(w, x, np.asarray(4)))
     emitter = GraphEmitter(FunctionState(Module(), compiler.vector_bits()), graph, ["%w", "%x", "%n"], {})
     emitter.run()
     packed = [k for k, line in enumerate(emitter.code.lines) if "_columns" in line]
     head = next(k for k, line in enumerate(emitter.code.lines) if line.startswith("head"))
     assert len(packed) == 2 and max(packed) < head
-    made = compiled(rounds, w, x, np.asarray(4))
+    made = compiled(iterations, w, x, np.asarray(4))
     for n in (0, 1, 4):
         wanted = x
         for _ in range(n):

@@ -1,4 +1,4 @@
-"""Ways back through loops, many rounds at once: the same gradients as one round after another, at the edges of numbers too."""
+"""Backward passes of loops, many iterations at once: the same gradients as one iteration after another, at the edges of numbers too."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def loops(graph: Graph) -> list[Loop]:
 
 
 def assert_same(graph: Graph, *inputs: Any, rtol: float = 1e-12) -> list[np.ndarray]:
-    """Machine code gives what the interpreter gives, and goes many rounds at once."""
+    """Machine code gives what the interpreter gives, and goes many iterations at once."""
     assert any(linear(loop) for loop in loops(graph))
     found = Program(graph)(*inputs)
     with np.errstate(all="ignore"):
