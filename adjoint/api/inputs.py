@@ -14,7 +14,7 @@ from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.language import cast
 from adjoint.ops.stacking import array
@@ -66,12 +66,14 @@ class ChosenInputs:
 
     def replace(self, values: Sequence[Any]) -> tuple[list[Any], dict[str, Any]]:
         """The arguments with the chosen inputs exchanged; what is written to the others is not seen outside."""
-        tensors = {id(x): x for x in (*self.args, *self.kwargs.values()) if type(x) is Tensor}
-        for x in self.chosen:
-            tensors.pop(id(x), None)
-        own = {key: snapshot(x) for key, x in tensors.items()}
-        args = [own.get(id(x), x) for x in self.args]
-        kwargs = {name: own.get(id(x), x) for name, x in self.kwargs.items()}
+        args, kwargs = list(self.args), dict(self.kwargs)
+        if len(args) + len(kwargs) > len(self.places):
+            tensors = {id(x): x for x in (*args, *kwargs.values()) if type(x) is Tensor}
+            for x in self.chosen:
+                tensors.pop(id(x), None)
+            own = {key: snapshot(x) for key, x in tensors.items()}
+            args = [own.get(id(x), x) for x in args]
+            kwargs = {name: own.get(id(x), x) for name, x in kwargs.items()}
         for place, value in zip(self.places, values, strict=True):
             if isinstance(place, int):
                 args[place] = value
@@ -107,7 +109,8 @@ def check_input(what: str, name: str, x: Any) -> Any:
         x = resolve(x, for_backward=False)
     if isinstance(x, np.ndarray):
         check_kind(x)
-        x = array(x)  # one Tensor of the Tensors that it may hold
+        if x.dtype.hasobject:
+            x = array(x)  # one Tensor of the Tensors that it holds
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
         return held(x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
@@ -124,7 +127,10 @@ def check_input(what: str, name: str, x: Any) -> Any:
 
 def held(x: Any) -> Any:
     """A value one level below that stays as it is: the caller may write to the array, or to the Tensor, later."""
-    x = lift(kept(x))
+    if isinstance(x, np.ndarray):
+        x = kept(x)
+        return wrap(x) if is_half(x.dtype) else x
+    x = lift(x)
     return snapshot(x) if isinstance(x, Value) else x
 
 

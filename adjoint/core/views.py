@@ -48,12 +48,12 @@ class Family:
         """The views beside x that are still there."""
         self.views = [r for r in self.views if r() is not None]
         found = (r() for r in self.views)
-        return [y for y in found if y is not None and y is not x and getattr(y, "_kin", (None,))[0] is self]
+        return [y for y in found if y is not None and y is not x and y._kin is not None and y._kin[0] is self]
 
 
 def relate(view: Any, x: Any, step: Any) -> None:
     """Note that `view` is what `step` shows of `x`; a stack of unknown length belongs to a backward pass, which writes to none."""
-    if any(n < 0 for n in x.shape):
+    if (shape := x.shape) and min(shape) < 0:
         return
     kin = getattr(x, "_kin", None)
     if kin is None:
@@ -199,8 +199,7 @@ def note_array(x: Any, array: np.ndarray) -> None:
 
 def alone(x: Any) -> Any:
     """The same Tensor, sharing its elements with none."""
-    if getattr(x, "_kin", None) is not None:
-        del x._kin
+    x._kin = None
     return x
 
 

@@ -148,6 +148,10 @@ class Op(abc.ABC):
             trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
 
+    def show(self, *xs: Any) -> Any:
+        """The result as a Tensor of its own: of an op that makes views, one in which no write to the input is seen."""
+        return self(*xs)
+
 
 def innermost(xs: Sequence[Any]) -> Trace | None:
     """The trace that a call on these inputs goes to; None if they are plain arrays."""

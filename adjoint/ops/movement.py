@@ -40,7 +40,6 @@ class View(Movement):
         return y
 
     def show(self, x):
-        """What it shows of x, as a Tensor of its own."""
         return Op.__call__(self, x)
 
     def put(self, x, y):

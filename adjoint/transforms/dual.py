@@ -50,7 +50,7 @@ class Dual(Trace):
             value, tangent = self.split(x)
             values.append(value._value if isinstance(value, Value) and value._trace is self.base else value)
             tangents.append(tangent)
-        y = op(*values)
+        y = op.show(*values)
         if not op.differentiable:
             return wrap(y)
         if context.muted_below.get() > self.level:

@@ -127,7 +127,7 @@ class Tape(Trace):
             except Exception as error:
                 raise failure(op, values, error) from error
         else:
-            y = op(*values)
+            y = op.show(*values)
         if not op.differentiable:
             return wrap(y)
         if _muted_below() > self.level:
@@ -140,7 +140,8 @@ class Tape(Trace):
                 make(v, self, ResultRecord(call, i)) if differentiable(v) else wrap(v) for i, v in enumerate(y)
             )
         result = _new(Tensor)
-        result._value, result._trace, result._extra = y, self, Record(op, parents, values, y)
+        result._value, result._trace, result._kin = y, self, None
+        result._extra = Record(op, parents, values, y)
         return result
 
 
