@@ -9,7 +9,7 @@ from adjoint.core.spec import Number, dtype_of, int64, number_of
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.numbers import MANY, NeedsNumberError, either_kind, is_python, result
-from adjoint.ops.arithmetic import Cast
+from adjoint.ops.casting import Cast
 
 Mark = Number | None
 #: So many times the growth of an iteration is measured again: sums of sums of counters need one more each.

@@ -18,8 +18,8 @@ from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.number_types import either_kind, mark_of_kinds
 from adjoint.graph.numbers import MANY, check_exact, marked, unbounded
 from adjoint.graph.trace import identity, traced
-from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
+from adjoint.ops.casting import Cast
 from adjoint.ops.families import Elementwise, Reduction
 from adjoint.ops.language import cast
 from adjoint.ops.movement import Movement

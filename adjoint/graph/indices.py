@@ -13,7 +13,6 @@ from adjoint.graph.inplace import InPlace
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph, Node
 from adjoint.graph.steps import steps
-from adjoint.ops.index import Gather, Scatter
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,8 @@ def indices(graph: Graph) -> Indices | None:
             return None
         if not isinstance(node.spec, tuple) and node.spec.dtype.kind in "iub" and integers.issuperset(node.inputs):
             integers.add(node)
-        if isinstance(op, (Gather, Scatter)):
-            places = node.inputs[1:] if isinstance(op, Gather) else node.inputs[2:]
+        if op.indexing:
+            places = node.inputs[op.first_index :]
             if not integers.issuperset(places):
                 return None
             found |= dict.fromkeys(zip(places, node.inputs[0].shape, strict=False))
@@ -56,4 +55,4 @@ def _has_indices(graph: Graph) -> bool:
     """Whether elements are read or written at numbers known only when the graph runs."""
     ops = [n.op.op if isinstance(n.op, InPlace) else n.op for n in graph.nodes]
     inner = [g for op in ops if isinstance(op, Control) for g in op.graphs().values()]
-    return any(isinstance(op, (Gather, Scatter)) for op in ops) or any(map(_has_indices, inner))
+    return any(op.indexing for op in ops) or any(map(_has_indices, inner))

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.dispatch import located
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Shape, Spec, spec_of
+from adjoint.ops.facts import Facts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,17 +37,10 @@ class Node:
         return len(self.spec.shape)
 
 
-class Structural:
+class Structural(Facts):
     """What stands where a node has its op and is no card: none of the facts that cards are asked for holds."""
 
     __slots__ = ()
-    effect: ClassVar[bool] = False
-    elementwise: ClassVar[bool] = False
-    view: ClassVar[bool] = False
-    reduction: ClassVar[str] = ""
-    expensive: ClassVar[bool] = False
-    dense: ClassVar[bool] = False
-    is_constant: ClassVar[bool] = False
 
 
 @dataclass(frozen=True, slots=True)

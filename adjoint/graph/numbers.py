@@ -40,6 +40,7 @@ from adjoint.graph.number_types import kind_of as kind_of
 from adjoint.graph.number_types import needs as needs
 from adjoint.ops import arithmetic, bitwise, compare
 from adjoint.ops.card import Op, card
+from adjoint.ops.casting import Cast
 from adjoint.ops.families import Elementwise
 from adjoint.ops.integer_ranges import Range, without_zero
 
@@ -202,7 +203,7 @@ def _widened(x: Any) -> Any:
     """A half-precision array, or a number that meets one, in float32."""
     if not isinstance(x, Value):
         return np.asarray(x, float32) if is_half(dtype_of(x)) else x
-    return card(arithmetic.Cast, float32)(x) if is_half(dtype_of(x)) or number_of(x) is not None else x
+    return card(Cast, float32)(x) if is_half(dtype_of(x)) or number_of(x) is not None else x
 
 
 def _given_way(op: Op, x: Any, mark: Number, common: np.dtype) -> Any:
@@ -215,7 +216,7 @@ def _given_way(op: Op, x: Any, mark: Number, common: np.dtype) -> Any:
         info = np.iinfo(common)
         if mark.low is None or mark.high is None or mark.low < info.min or mark.high > info.max:
             raise needs(f"this integer meets an array of {common}, into which it may not fit")
-    return card(arithmetic.Cast, common)(x)
+    return card(Cast, common)(x)
 
 
 def _python(op: Op, xs: list[Any], marks: list[Number]) -> tuple[list[Any], Number | None, None]:
@@ -251,7 +252,7 @@ def _without_large(op: Op, xs: list[Any], kinds: str) -> list[Any]:
 
 def _as(x: Any, dtype: np.dtype) -> Any:
     """A number in another dtype; still a number."""
-    y = card(arithmetic.Cast, dtype)(x)
+    y = card(Cast, dtype)(x)
     marked(y, number_of(x) if dtype == int64 else Number())
     return y
 

@@ -6,10 +6,26 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.graph.nested import Control
-from adjoint.graph.node import Builder, Graph, Node
+from adjoint.graph.node import Builder, Graph, Node, inferred
 
 #: `rule(builder, node, new inputs)` gives the node to put in place of a node, or None to keep it.
 Rule = Callable[[Builder, Node, tuple[Node, ...]], "Node | None"]
+
+
+class Make:
+    """Builds nodes for laws and cards (an `ops.facts.Rewriter`): `b(op, *inputs)` and `b.const(value)`."""
+
+    def __init__(self, builder: Builder) -> None:
+        self._builder = builder
+
+    def __call__(self, op: Any, *inputs: Node) -> Node:
+        return self._builder.build(op, inputs)
+
+    def const(self, value: Any) -> Node:
+        return self._builder.const(value)
+
+    def spec(self, op: Any, *inputs: Node) -> Any:
+        return inferred(op, tuple([x.spec for x in inputs]))
 
 
 def rebuild(graph: Graph, rule: Rule | None = None, done: dict[Graph, Graph] | None = None) -> Graph:

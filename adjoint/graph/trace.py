@@ -17,9 +17,8 @@ from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.nested import stopped
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
-from adjoint.ops.arithmetic import Cast
 from adjoint.ops.card import card
-from adjoint.ops.index import Gather, Scatter
+from adjoint.ops.casting import Cast
 from adjoint.ops.movement import unchanged
 
 
@@ -77,8 +76,8 @@ class Tracer(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
-        if context.index_caught.get() and isinstance(op, (Gather, Scatter)):
-            check_inside(xs[0], xs[1 if isinstance(op, Gather) else 2 :])
+        if context.index_caught.get() and op.indexing:
+            check_inside(xs[0], xs[op.first_index :])
         given: Sequence[Any] = plain(xs)
         mark = rounded = None
         if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):

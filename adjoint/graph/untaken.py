@@ -20,7 +20,6 @@ from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.walk import replay
 from adjoint.ops.compare import where
-from adjoint.ops.index import Gather, Scatter
 
 if TYPE_CHECKING:
     from adjoint.graph.control import Cond, Loop
@@ -65,7 +64,7 @@ def _branches(op: Any) -> list[Graph]:
 def _first_index(op: Any) -> int | None:
     """The place of the first index among the inputs of an op; None if it has none."""
     op = op.op if isinstance(op, Control) and hasattr(op, "op") else op  # one that works in place
-    return 1 if isinstance(op, Gather) else 2 if isinstance(op, Scatter) else None
+    return op.first_index if op.indexing else None
 
 
 def _guarded(builder: Builder, node: Node, inputs: list[Node], wanted: Node) -> Node:

@@ -11,16 +11,19 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import Shape, is_inexact
-from adjoint.ops.arithmetic import Add, Cast, Div, MaskedMul, Mul, Neg, Pow, Sub
+from adjoint.ops.arithmetic import Add, Div, MaskedMul, Mul, Neg, Pow, Sub
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
 from adjoint.ops.card import Op, card
+from adjoint.ops.casting import Cast
 from adjoint.ops.compare import Equal, NotEqual, Where
 from adjoint.ops.complex_parts import Conj, Real
+from adjoint.ops.facts import Rewriter
 from adjoint.ops.index import ScatterAdd
-from adjoint.ops.laws import ALGEBRA, Law, Rewriter, made_by, number, truth
+from adjoint.ops.laws import ALGEBRA, Law, made_by, number, truth
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import Flip, PutItem
+from adjoint.ops.stacking import Stack, Unstack
 
 #: (name, op, law).
 _LAWS: list[tuple[str, type[Op], Law]] = [
@@ -58,9 +61,18 @@ _LAWS: list[tuple[str, type[Op], Law]] = [
     ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
     ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
     ("zeros put into zeros", PutItem, lambda b, op, x: _filled(b, 0, op.shape, x.dtype) if number(x) == 0 else None),
+    ("stack of the parts of an array", Stack, lambda b, op, *xs: _put_together(op, xs)),
     ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
     ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
 ]  # fmt: skip
+
+
+def _put_together(op: Any, xs: tuple[Any, ...]) -> Any:
+    """What was taken apart and is put together again as it was."""
+    whole = xs[0].inputs[0] if xs[0].inputs else None
+    if whole is None or not made_by(whole, Unstack) or whole.op.axis != op.axis or len(xs) != len(whole.spec):
+        return None
+    return whole.inputs[0] if all(x.inputs == (whole,) and x.op.index == k for k, x in enumerate(xs)) else None
 
 
 def _finite(p: Any) -> bool:

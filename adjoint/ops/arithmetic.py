@@ -1,4 +1,4 @@
-"""Cards of arithmetic: add, multiply, divide, power, and the cast to another dtype."""
+"""Cards of arithmetic: add, multiply, divide, power."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.spec import Spec, dtype_of, is_inexact
+from adjoint.core.spec import dtype_of, is_inexact
 from adjoint.ops import language as F
-from adjoint.ops.broadcast import batch_front, cast_like, conj, match, push, spread
+from adjoint.ops.broadcast import conj, match, push, spread
 from adjoint.ops.card import register
-from adjoint.ops.families import Discrete, Elementwise, Linear, python
+from adjoint.ops.families import Discrete, Elementwise, python
 from adjoint.ops.integer_ranges import corners, magnitude, power, remainder, without_zero
 
 
@@ -23,10 +23,14 @@ class Add(Elementwise):
     """x + y, with broadcasting."""
 
     is_operator = True
-    arity, complex, emits = 2, True, "fi"
+    arity, complex, emits, linear_in = 2, True, "fi", ((1, 0),)
 
     def eval(self, xp, x, y):
         return x + y
+
+    def linear_part(self, b, terms, x, y):
+        t, s = terms
+        return s if t is None else t if s is None else b(self, t, s)
 
     def emit(self, b, x, y):
         return b.add(x, y)
@@ -60,10 +64,14 @@ class Sub(Elementwise):
     """x - y, with broadcasting."""
 
     is_operator = True
-    arity, complex, emits = 2, True, "fi"
+    arity, complex, emits, linear_in = 2, True, "fi", ((1, 0),)
 
     def eval(self, xp, x, y):
         return x - y
+
+    def linear_part(self, b, terms, x, y):
+        t, s = terms
+        return b(neg, s) if t is None else t if s is None else b(self, t, s)
 
     def emit(self, b, x, y):
         return b.sub(x, y)
@@ -93,10 +101,14 @@ class Mul(Elementwise):
     """x * y, with broadcasting."""
 
     is_operator = True
-    arity, complex, singular, emits = 2, True, True, "fi"
+    arity, complex, singular, emits, linear_in = 2, True, True, "fi", ((0,), (1,))
 
     def eval(self, xp, x, y):
         return x * y
+
+    def linear_part(self, b, terms, x, y):
+        t, s = terms
+        return b(mul, t, y) if s is None else b(mul, s, x)
 
     def emit(self, b, x, y):
         return b.mul(x, y)
@@ -120,7 +132,8 @@ class MaskedMul(Elementwise):
     holds at every order.
     """
 
-    arity, complex, emits = 2, True, "fi"
+    arity, complex, emits, linear_in = 2, True, "fi", ((0,), (1,))
+    linear_part = Mul.linear_part
 
     def eval(self, xp, x, y):
         z = x * y
@@ -158,10 +171,13 @@ class Div(Elementwise):
 
     is_operator = True
     arity, complex, singular, domain, edges = 2, True, True, (0.5, 2.0), (-1e10, 1e-10, 1e10)
-    work, saved = 4, True
+    work, saved, linear_in = 4, True, ((0,),)
 
     def eval(self, xp, x, y):
         return python(xp.true_divide(x, y), x, y)
+
+    def linear_part(self, b, terms, x, y):
+        return b(self, terms[0], y)
 
     def emit(self, b, x, y):
         return b.div(x, y)
@@ -279,10 +295,13 @@ class Neg(Elementwise):
     """-x."""
 
     is_operator = True
-    complex, emits = True, "fi"
+    complex, emits, linear_in = True, "fi", ((0,),)
 
     def eval(self, xp, x):
         return -x
+
+    def linear_part(self, b, terms, x):
+        return b(self, terms[0])
 
     def emit(self, b, x):
         return b.neg(x)
@@ -349,58 +368,5 @@ class Sign(Discrete):
         return b.select(up, 1, b.select(down, -1, rest))
 
 
-@register
-@dataclass(frozen=True)
-class Cast(Linear):
-    """The values in another dtype. From complex to real the imaginary part is dropped; integers end a gradient."""
-
-    dtype: np.dtype
-
-    elementwise, total, emits = True, True, "fib"
-
-    @property
-    def differentiable(self):  # type: ignore[override]
-        return is_inexact(self.dtype)
-
-    def infer(self, x):
-        return Spec(x.shape, self.dtype)
-
-    def eval(self, xp, x):
-        x = xp.asarray(x)
-        return (x.real if x.dtype.kind == "c" and self.dtype.kind not in "cb" else x).astype(self.dtype)
-
-    def computes_in(self, y, x):
-        return [x.dtype]
-
-    def emit(self, b, x):
-        return b.cast(x, self.dtype)
-
-    def vjp(self, g, y, x):
-        return (cast_like(g, x),)
-
-    def vmap(self, dims, x):
-        return self(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(np.dtype("float64")), (draw(2, 3),)
-        yield cls(np.dtype("float64")), (draw(),)
-
-
-@register
-@dataclass(frozen=True)
-class StopGradient(Discrete):
-    """The value itself, whose derivative is taken to be zero in every transform."""
-
-    complex, view, emits = True, True, "fib"
-
-    def eval(self, xp, x):
-        return x
-
-    def emit(self, b, x):
-        return x
-
-
 add, sub, mul, div, pow_, neg = Add(), Sub(), Mul(), Div(), Pow(), Neg()
 masked_mul, floor_div, mod, abs_, sign = MaskedMul(), FloorDiv(), Mod(), Abs(), Sign()
-stop = StopGradient()

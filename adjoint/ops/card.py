@@ -20,6 +20,7 @@ from adjoint.core.dispatch import Trace, Value, evaluate
 from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
+from adjoint.ops.facts import Facts
 from adjoint.ops.integer_ranges import Range
 from adjoint.ops.publish import Methods, function_of, publish
 
@@ -30,8 +31,8 @@ Card = TypeVar("Card", bound="type[Op]")
 REGISTRY: dict[str, type[Op]] = {}
 
 
-class Op(abc.ABC):
-    """The whole of what the framework must know about one operation."""
+class Op(Facts, abc.ABC):
+    """The whole of what the framework must know about one operation. What stages ask of it beside its rules: see `Facts`."""
 
     #: False for results that have no derivative (comparisons, indices, rounding): transforms pass them by.
     differentiable: ClassVar[bool] = True
@@ -41,27 +42,10 @@ class Op(abc.ABC):
     opaque: ClassVar[bool] = False
     #: Whether `vjp` takes ZERO for results (of several) that no cotangent has reached; else they are filled with zeros.
     takes_zero: ClassVar[bool] = False
-    #: Whether a call does something beside its result (prints, checks): it is run each time, in the program's order.
-    effect: ClassVar[bool] = False
-
-    #: False for every op: only what stands in a graph for a value known when it is built is a constant.
-    is_constant: ClassVar[bool] = False
-
-    # Facts that the stages ask for.
-    #: Whether each element of the result depends on one element of each input.
-    elementwise: ClassVar[bool] = False
-    #: Whether the result shows elements of the input: nothing is computed, and NumPy touches no element.
-    view: ClassVar[bool] = False
     #: Whether the result lies in C order in memory if the inputs do.
     c_order: ClassVar[bool] = True
-    #: How a reduction combines elements: "sum", "mean", "max", "min", "any" or "all". Empty for all other ops.
-    reduction: ClassVar[str] = ""
-    #: Whether a result costs more to compute again than to store and read.
-    expensive: ClassVar[bool] = False
     #: Whether a loop saves the result for its backward pass even if it is not expensive: it may be far smaller than its input.
     saved: ClassVar[bool] = False
-    #: Whether an element of the result takes a whole row of an input, or more: products and factorisations of matrices.
-    dense: ClassVar[bool] = False
     #: Whether every call that `infer` accepts has a result. Factorisations, indices and user functions may fail at run time.
     total: ClassVar[bool] = False
     #: Whether automatic mixed precision computes it in half precision: much is gained and little lost.

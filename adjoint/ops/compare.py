@@ -268,7 +268,12 @@ class Minimum(Extremum):
 class Where(Elementwise):
     """x where the condition holds, else y. The side not chosen gets a zero derivative, even if its own is not finite."""
 
-    arity, complex, emits = 3, True, "fib"
+    arity, complex, emits, linear_in = 3, True, "fib", ((1, 2),)
+
+    def linear_part(self, b, terms, c, x, y):
+        _, t, s = terms
+        zero = b.const(np.zeros((), (t if s is None else s).dtype))
+        return b(self, c, zero if t is None else t, zero if s is None else s)
 
     def computes_in(self, z, c, x, y):
         return [bool_, z.dtype, z.dtype]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from adjoint.ops.arithmetic import add, mul, neg, sub
 from adjoint.ops.card import register
 from adjoint.ops.families import Elementwise
 from adjoint.ops.transcendental import sigmoid, softplus
@@ -31,6 +32,11 @@ class BCEWithLogits(Elementwise):
             lambda: (1.0 - label) * softplus(x) + positive * label * softplus(-x),
             lambda: weight * label * softplus(-x),
         )
+
+    def expand(self, b, x, label, weight, positive):
+        other = b(mul, b(sub, b.const(1), label), b(softplus, x))
+        this = b(mul, b(mul, positive, label), b(softplus, b(neg, x)))
+        return b(mul, weight, b(add, other, this))
 
     @classmethod
     def samples(cls, draw):

@@ -30,6 +30,7 @@ from adjoint.core.spec import (
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
 from adjoint.ops.card import Draw, Op, Sample
+from adjoint.ops.facts import Rewriter
 
 
 @lru_cache(maxsize=4096)
@@ -200,6 +201,10 @@ class Reduction(Op):
     def kept(self, shape: Shape) -> Shape:
         """The shape of the result with the collapsed axes at size 1, for broadcasting against the input."""
         return tuple(1 if a in self.axes else n for a, n in enumerate(shape))
+
+    def of_copies(self, b: Rewriter, x: Any, count: int) -> Any:
+        """What `count` copies of x are reduced to; not asked where there is none."""
+        return x
 
     def spread(self, g: Any, x: Any) -> Any:
         """A cotangent of the result repeated along the collapsed axes."""

@@ -49,7 +49,7 @@ def _lanes(size, rank):
 class Gather(Linear):
     """x[i1, ..., ik] for integer arrays that broadcast together."""
 
-    complex, saved = True, True
+    complex, saved, indexing, first_index = True, True, "get", 1
 
     def infer(self, x, *indices):
         return Spec(_picked(self, x, indices), x.dtype)
@@ -159,7 +159,7 @@ def _columns(indices: Any) -> list[Any]:
 class Scatter(Op):
     """Ops that put values v at x[i1, ..., ik]."""
 
-    complex = True
+    complex, first_index = True, 2
 
     def infer(self, x, v, *indices):
         part = _picked(self, x, indices)
@@ -191,6 +191,8 @@ class Scatter(Op):
 @dataclass(frozen=True)
 class ScatterAdd(Scatter):
     """A copy of x with v added at [i1, ..., ik]; places named twice get both."""
+
+    indexing = "add"
 
     def eval(self, xp, x, v, *indices):
         y = xp.array(x)
@@ -242,6 +244,8 @@ tensor_scatter_add = scatter_nd_add
 @dataclass(frozen=True)
 class ScatterSet(Scatter):
     """A copy of x with v at [i1, ..., ik]; of values for the same place the last one stays."""
+
+    indexing = "set"
 
     def eval(self, xp, x, v, *indices):
         y = xp.array(x)

@@ -17,7 +17,7 @@ from adjoint.ops.card import Op, card, register
 from adjoint.ops.language import zeros_like
 from adjoint.ops.movement import without
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import show_parts
+from adjoint.ops.slicing import part_along, show_parts
 
 
 @register
@@ -107,6 +107,10 @@ class Split(Op):
             pieces.append(x[part])
             start += n
         return tuple(pieces)
+
+    def one_result(self, k):
+        start = sum(self.sizes[:k])
+        return part_along(self.axis, (start, start + self.sizes[k], None))
 
     def vjp(self, gs, ys, x):
         return (card(Concat, self.axis)(*gs),)

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.ops.arithmetic import Cast, add, div, masked_mul, mod, mul, neg, sign, sub
 from adjoint.ops.arithmetic import abs_ as abs
+from adjoint.ops.arithmetic import add, div, masked_mul, mod, mul, neg, sign, sub
 from adjoint.ops.arithmetic import floor_div as floor_divide
 from adjoint.ops.arithmetic import pow_ as pow
-from adjoint.ops.arithmetic import stop as stop_gradient
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LeftShift, RightShift
 from adjoint.ops.card import card
+from adjoint.ops.casting import Cast
+from adjoint.ops.casting import stop as stop_gradient
 from adjoint.ops.compare import (
     ceil,
     equal,

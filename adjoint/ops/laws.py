@@ -8,7 +8,7 @@ for derivatives too: a graph may be differentiated after it has been applied.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -16,19 +16,6 @@ from adjoint.ops.card import Op
 from adjoint.ops.movement import BroadcastTo
 
 Law = Callable[..., Any]
-
-
-class Rewriter(Protocol):
-    """What a law builds with."""
-
-    def __call__(self, op: Op, *inputs: Any) -> Any:
-        """The node of a call."""
-
-    def const(self, value: Any) -> Any:
-        """The node of a number or array known now."""
-
-    def spec(self, op: Op, *inputs: Any) -> Any:
-        """Shape and dtype of what a call would give."""
 
 
 class Laws:

@@ -55,6 +55,9 @@ class View(Movement):
         return False
 
 
+ONCE = (0, None, 0)  # an axis of size one, in an index map
+
+
 def ints(values: Any) -> tuple[int, ...]:
     """A shape or list of axes given as one sequence or as separate numbers."""
     if len(values) == 1 and isinstance(values[0], (tuple, list, np.ndarray)):
@@ -73,7 +76,14 @@ class Reshape(View):
 
     shape: Shape
 
-    ordered = True
+    ordered, same_bytes = True, True
+
+    def index_map(self, shape):
+        axes = [k for k, n in enumerate(self.shape) if n != 1]
+        if [n for n in shape if n != 1] != [self.shape[k] for k in axes]:
+            return None
+        left = iter(axes)
+        return [ONCE if n == 1 else (0, next(left), 1) for n in shape]
 
     def put(self, x, y):
         back: Any = card(Reshape, shape_of(x))
@@ -216,6 +226,9 @@ class Transpose(View):
 
     perm: Shape
 
+    def index_map(self, shape):
+        return [(0, self.perm.index(k), 1) for k in range(len(shape))]
+
     def put(self, x, y):
         back: Any = card(Transpose, inverse_permutation(self.perm))
         return back.show(y)
@@ -345,6 +358,10 @@ class BroadcastTo(Movement):
 
     def eval(self, xp, x):
         return xp.broadcast_to(x, self.shape)
+
+    def index_map(self, shape):
+        lead = len(self.shape) - len(shape)
+        return [ONCE if n == 1 else (0, lead + k, 1) for k, n in enumerate(shape)]
 
     def vjp(self, g, y, x):
         return (sum_to(g, shape_of(x)),)

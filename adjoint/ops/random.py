@@ -10,10 +10,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import Shape, Spec, int64, shape_of
+from adjoint.ops.arithmetic import add, mul
+from adjoint.ops.bitwise import BitwiseAnd, BitwiseXor, RightShift
 from adjoint.ops.broadcast import batch_front, batch_size
-from adjoint.ops.card import register
+from adjoint.ops.card import card, register
+from adjoint.ops.facts import Rewriter
 from adjoint.ops.families import NotDifferentiable
 from adjoint.ops.language import reshape
+from adjoint.ops.movement import Reshape
 
 #: A step between numbers that are hashed, and the factors of the hash: odd, with their bits well mixed.
 STEP, FIRST, SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
@@ -52,6 +56,22 @@ class Bits(NotDifferentiable):
                 _fill(bits[part, k : k + BLOCK], starts[part] + np.uint64(k * STEP & WORD), others[part])
         return bits.view(np.int64).reshape(self.shape)
 
+    def expand(self, b, counter, *like):
+        """What `eval` computes, on integers with a sign, in steps that need no array: a row's place, and the place in it."""
+        if not prod(self.shape):
+            return None
+        if counter.shape:
+            counter = b(card(Reshape, counter.shape + (1,) * (len(self.shape) - counter.ndim)), counter)
+        step = b.const(_signed(STEP))
+        key = _mixed(b, b(mul, counter, step))
+        other = _mixed(b, b(add, key, step))
+        x, inner = key, self.shape[self.shared :]
+        if inner:  # so that no table is as long as the result
+            rows = np.arange(prod(inner[:-1])).reshape(*inner[:-1], 1) * inner[-1]
+            x = x if rows.size == 1 else b(add, x, b.const(rows * _signed(STEP)))
+            x = b(add, x, b.const(np.arange(inner[-1]) * _signed(STEP)))
+        return _mixed(b, x, other)
+
     def vmap(self, dims, counter, *like):
         size = batch_size(dims, (counter, *like))
         if dims[0] is not None:
@@ -84,6 +104,23 @@ def _fill(x: np.ndarray, start: np.ndarray, key: np.ndarray) -> None:
     x += key
     x *= np.uint64(SECOND)
     x ^= np.right_shift(x, 31, out=moved)
+
+
+def _signed(bits: int) -> np.int64:
+    return np.uint64(bits).astype(np.int64)
+
+
+def _mixed(b: Rewriter, x: Any, key: Any = None) -> Any:
+    """The hash of a node's numbers; the key comes in halfway."""
+
+    def folded(x: Any, by: int) -> Any:
+        """x ^ (x >> by), with zeros moving in from the left."""
+        moved = b(card(RightShift), x, b.const(np.int64(by)))
+        return b(card(BitwiseXor), x, b(card(BitwiseAnd), moved, b.const(np.int64(2 ** (64 - by) - 1))))
+
+    x = folded(b(mul, folded(x, 30), b.const(_signed(FIRST))), 27)
+    x = x if key is None else b(add, x, key)
+    return folded(b(mul, x, b.const(_signed(SECOND))), 31)
 
 
 def mixed(x: int) -> int:

@@ -13,11 +13,13 @@ from math import prod
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import Spec, elements, int64, normalize_axis, shape_of
+from adjoint.core.spec import Spec, elements, int64, is_inexact, normalize_axis, shape_of
 from adjoint.ops import language as F
+from adjoint.ops.arithmetic import Div, Mul
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable, Reduction
+from adjoint.ops.movement import Reshape
 from adjoint.ops.publish import public
 
 Axis = int | tuple[int, ...] | None
@@ -74,6 +76,9 @@ class Sum(Reduction, Linear):
     def eval(self, xp, x):
         return xp.asarray(x).sum(axis=self.axes, keepdims=self.keepdims)
 
+    def of_copies(self, b, x, count):
+        return b(card(Mul), x, b.const(float(count)))
+
     def vjp(self, g, y, x):
         return (self.spread(g, x),)
 
@@ -108,6 +113,14 @@ class Mean(Reduction, Linear):
     def eval(self, xp, x):
         x = xp.asarray(x)
         return x.sum(axis=self.axes, keepdims=self.keepdims) / prod(x.shape[a] for a in self.axes)
+
+    def expand(self, b, x):
+        count = prod(x.shape[a] for a in self.axes)
+        if not count or not is_inexact(x.dtype):
+            return None
+        total = b(card(Sum, self.axes), x)
+        total = b(card(Reshape, self.reduced(x.shape)), total) if self.keepdims else total
+        return b(card(Div), total, b.const(float(count)))
 
     def vjp(self, g, y, x):
         return (self.spread(g / builtins.max(prod(shape_of(x)[a] for a in self.axes), 1), x),)

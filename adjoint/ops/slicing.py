@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
 from adjoint.core.spec import Shape, Spec, dtype_of, normalize_axis, number_of, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, card, register
+from adjoint.ops.facts import IndexMap
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, zeros_like
 from adjoint.ops.movement import BroadcastTo, Movement, View, without
@@ -122,6 +124,19 @@ class GetItem(Indexed, View):
     def eval(self, xp, x):
         return (x if hasattr(x, "shape") else xp.asarray(x))[self.key]
 
+    def index_map(self, shape):
+        sizes, axes = iter(shape), itertools.count()
+        places: IndexMap = []
+        for part in written_out(self.key, len(shape)):
+            if part is None:
+                next(axes)
+            elif isinstance(part, slice):
+                start, _, step = part.indices(next(sizes))
+                places.append((start, next(axes), step))
+            else:
+                places.append((part % next(sizes), None, 0))
+        return places + [(0, next(axes), 1) for _ in sizes]
+
     def vjp(self, g, y, x):
         return (card(PutItem, self.index, shape_of(x))(g),)
 
@@ -149,16 +164,20 @@ def slice_axis(x: Any, axis: int, start: int, stop: int) -> Any:
     >>> print(ops.slice_axis(Tensor([1.0, 2.0, 3.0]), 0, 1, 3))
     [2. 3.]
     """
-    return card(GetItem, (*((None, None, None),) * axis, (start, stop, None)))(x)
+    return part_along(axis, (start, stop, None))(x)
+
+
+def part_along(axis: int, place: Any) -> Op:
+    """The op that takes one place, an integer or a slice as a tuple, of an axis."""
+    return card(GetItem, (*((None, None, None),) * axis, place))
 
 
 def show_parts(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[Any, ...]:
     """The parts of x, each of which shows its elements."""
     if isinstance(x, Value):
-        before = ((None, None, None),) * axis
         for place, part in zip(places, parts, strict=True):
             if part.shape:
-                views.relate(part, x, card(GetItem, (*before, place)))
+                views.relate(part, x, part_along(axis, place))
     return parts
 
 
@@ -326,6 +345,10 @@ class Flip(View):
 
     def eval(self, xp, x):
         return xp.flip(x, self.axes)
+
+    def index_map(self, shape):
+        axes = {a % len(shape) for a in self.axes}
+        return [(n - 1, k, -1) if k in axes else (0, k, 1) for k, n in enumerate(shape)]
 
     def vjp(self, g, y, x):
         return (self(g),)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from adjoint.core.arrays import special
-from adjoint.ops.card import register
+from adjoint.ops.card import card, register
 from adjoint.ops.families import Elementwise
+from adjoint.ops.publish import public
 from adjoint.ops.transcendental import exp
 
 
@@ -104,6 +106,28 @@ class Polygamma(SpecialFunction):
     def samples(cls, draw):
         for order in (0, 1, 2):
             yield cls(order), (draw(2, 3, domain=cls.domain),)
+
+
+@public(method=True)
+def digamma(input: Any) -> Any:
+    """The logarithmic derivative of the gamma function.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.digamma(Tensor([1.0])).round(4))
+    [-0.5772]
+    """
+    return card(Polygamma, 0)(input)
+
+
+@public(method=True)
+def polygamma(n: int, input: Any) -> Any:
+    """The n-th derivative of digamma.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.polygamma(1, Tensor([1.0])).round(4))
+    [1.6449]
+    """
+    return card(Polygamma, n)(input)
 
 
 erf, erfc, erfinv, lgamma = Erf(), Erfc(), Erfinv(), Lgamma()

@@ -17,7 +17,7 @@ from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.language import reshape, zeros_like
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import show_parts
+from adjoint.ops.slicing import part_along, show_parts
 
 
 @register
@@ -77,6 +77,9 @@ class Unstack(Op):
 
     def eval(self, xp, x):
         return tuple(xp.moveaxis(x, self.axis, 0))
+
+    def one_result(self, k):
+        return part_along(self.axis, k)
 
     def vjp(self, gs, ys, x):
         return (card(Stack, self.axis)(*gs) if gs else zeros_like(x),)

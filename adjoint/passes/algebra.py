@@ -4,42 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from adjoint.core.errors import DtypeError
-from adjoint.graph.node import Builder, Graph, Node, Pick, inferred
-from adjoint.graph.rewrite import rebuild
+from adjoint.graph.node import Builder, Graph, Node
+from adjoint.graph.rewrite import Make, rebuild
 from adjoint.ops import algebra_laws as _rows  # noqa: F401  (enters them)
 from adjoint.ops.card import Op
 from adjoint.ops.laws import ALGEBRA, Law, Laws
-from adjoint.ops.stacking import Stack, Unstack
-
-
-class Make:
-    """Builds nodes for a law: `b(op, *inputs)` and `b.const(value)`."""
-
-    def __init__(self, builder: Builder) -> None:
-        self._builder = builder
-
-    def __call__(self, op: Op, *inputs: Node) -> Node:
-        return self._builder.build(op, inputs)
-
-    def const(self, value: Any) -> Node:
-        return self._builder.const(value)
-
-    def spec(self, op: Op, *inputs: Node) -> Any:
-        return inferred(op, tuple([x.spec for x in inputs]))
-
-
-def _taken_apart(b: Make, op: Any, *xs: Node) -> Node | None:
-    """What was taken apart and is put together again as it was."""
-    whole = xs[0].inputs[0] if isinstance(xs[0].op, Pick) else None
-    if whole is None or not isinstance(whole.op, Unstack) or whole.op.axis != op.axis or len(xs) != len(whole.spec):
-        return None
-    return whole.inputs[0] if all(x.inputs == (whole,) and x.op == Pick(k) for k, x in enumerate(xs)) else None
-
-
-ALGEBRA.add("stack of the parts of an array", Stack, _taken_apart)
 
 
 def algebra(graph: Graph) -> Graph:

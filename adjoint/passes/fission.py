@@ -21,7 +21,6 @@ from adjoint.graph.walk import uses
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
-from adjoint.ops.index import Gather, ScatterAdd
 from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Sum
 from adjoint.ops.slicing import GetItem
@@ -105,7 +104,7 @@ class _Parts:
             self.fixed[node] = node
         elif isinstance(op, (Transpose, Reshape)) and inputs[0] in self.fixed:
             self.fixed[node] = builder.keep(node, op, (self.fixed[inputs[0]],))
-        elif isinstance(op, Gather) and self._in_turn(node):
+        elif op.indexing == "get" and self._in_turn(node):
             whole = self.fixed[inputs[0]]
             if whole.shape[0] > self.iterations:
                 whole = builder.build(card(GetItem, ((0, self.iterations, None),)), (whole,))
@@ -148,7 +147,7 @@ class _Parts:
         p = self.body.params[k]
         if p not in y.inputs or self.uses[p] != 1 or self.uses[y] != 1:
             return None
-        if isinstance(y.op, ScatterAdd) and y.inputs[0] is p:
+        if y.op.indexing == "add" and y.inputs[0] is p:
             total = self._put_in_turn(y)
         elif isinstance(y.op, Add):
             total = self._total(y.inputs[0] if y.inputs[1] is p else y.inputs[1])
@@ -168,7 +167,7 @@ class _Parts:
         """The sum of a value over all iterations, if it is better taken at once."""
         if self.uses[x] != 1:
             return None
-        if isinstance(x.op, ScatterAdd) and zero(x.inputs[0]):
+        if x.op.indexing == "add" and zero(x.inputs[0]):
             return self._put_in_turn(x)
         if isinstance(x.op, Sum) and not x.op.keepdims and (x.inputs[0] in self.results or x.inputs[0] in self.slices):
             axes = (0, *(a + 1 for a in x.op.axes))

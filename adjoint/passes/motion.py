@@ -16,15 +16,14 @@ import numpy as np
 
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Graph, Node
-from adjoint.graph.rewrite import rebuild
+from adjoint.graph.rewrite import Make, rebuild
 from adjoint.ops.algebra_laws import reshape_again, transpose_again
-from adjoint.ops.arithmetic import Mul
 from adjoint.ops.card import Op, card
 from adjoint.ops.contract import MatMul
 from adjoint.ops.families import Reduction
 from adjoint.ops.laws import made_by, number
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose, inverse_permutation
-from adjoint.passes.algebra import Make, accepted
+from adjoint.passes.algebra import accepted
 from adjoint.passes.uses import all_uses
 
 #: Gets `b`, which builds nodes, the node, its new inputs, and whether an input has no other use.
@@ -163,9 +162,7 @@ def reduced_broadcast(b: Make, node: Node, inputs: tuple[Node, ...], alone: Call
     if not repeated or 0 in big or not _counts_exactly(count, x.dtype):
         return None
     real = tuple(a - lead for a in axes if a >= lead and small[a] != 1)
-    made = b(replace(node.op, axes=real, keepdims=True), x) if real else x
-    if node.op.reduction == "sum":
-        made = b(card(Mul), made, b.const(float(count)))
+    made = node.op.of_copies(b, b(replace(node.op, axes=real, keepdims=True), x) if real else x, count)
     left: Shape = tuple(
         1 if a in axes else n
         for a, n in enumerate((1,) * lead + made.shape)

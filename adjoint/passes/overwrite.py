@@ -13,7 +13,6 @@ from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.rewrite import rebuild
 from adjoint.ops.arithmetic import Add
 from adjoint.ops.card import card, has_rule
-from adjoint.ops.index import ScatterAdd
 from adjoint.ops.slicing import BasicIndex, GetItem, PutItem, SetItem, apart, written_out
 from adjoint.ops.stacking import Stack
 from adjoint.passes.uses import all_uses
@@ -28,7 +27,7 @@ def _accumulated(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node
     if not isinstance(node.op, Add) or any(i.spec != node.spec for i in inputs):
         return None
     for whole, part in (inputs, inputs[::-1]):
-        if isinstance(part.op, ScatterAdd) and zero(part.inputs[0]):
+        if part.op.indexing == "add" and zero(part.inputs[0]):
             return builder.build(part.op, (whole, *part.inputs[1:]))
         if isinstance(part.op, PutItem):
             index, value = part.op.index, part.inputs[0]

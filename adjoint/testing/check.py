@@ -25,9 +25,9 @@ from adjoint.testing.check_derivatives import (
     check_vjp,
     check_zero_derivative,
 )
+from adjoint.testing.check_facts import check_facts
 from adjoint.testing.check_precision import check_mixed, check_precision, check_precisions
 from adjoint.testing.edges import check_edges, check_masked
-from adjoint.testing.facts import check_facts
 from adjoint.testing.machine_code import check_code
 
 

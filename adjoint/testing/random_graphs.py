@@ -22,6 +22,7 @@ from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
+from adjoint.ops.casting import Cast
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.stacking import Stack
@@ -146,7 +147,7 @@ class GraphWriter(KernelSteps):
         return self.build(c.Where(), test, x, self.const())
 
     def cast(self) -> Node | None:
-        return self.build(a.Cast(self.choice(self.dtypes)), self.node())
+        return self.build(Cast(self.choice(self.dtypes)), self.node())
 
     def smooth(self) -> Node | None:
         """An expensive op; what it gives is rounded far from where rounding is in doubt."""
@@ -262,7 +263,7 @@ class GraphWriter(KernelSteps):
         n = x.shape[0]
         held = self.builder.build(c.Minimum(), (number, self.builder.const(n - 1)))
         held = self.builder.build(c.Maximum(), (held, self.builder.const(-n)))
-        index = self.build(a.Cast(self.choice((int64, int32))), held)
+        index = self.build(Cast(self.choice((int64, int32))), held)
         if self.chance(50):
             return self.build(Gather(), x, index)
         return self.build(self.choice((ScatterSet, ScatterAdd))(), x, self.builder.const(2), index)

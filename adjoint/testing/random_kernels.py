@@ -16,6 +16,7 @@ from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
+from adjoint.ops.casting import Cast
 from adjoint.ops.contract import Einsum, MatMul
 from adjoint.ops.conv import Conv
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
@@ -115,7 +116,7 @@ class KernelSteps:
                 if test.ndim <= y.ndim:
                     y = self.builder.build(c.Where(), (test, y, self.builder.const(1.0)))
             elif kind == 5:
-                y = self.builder.build(a.Cast(self.choice((float64, float32))), (y,))
+                y = self.builder.build(Cast(self.choice((float64, float32))), (y,))
             elif kind == 6 and y.ndim:
                 y = self.builder.build(m.Transpose(tuple(range(y.ndim))[::-1]), (y,))
             elif kind == 7 and y.ndim:
@@ -212,7 +213,7 @@ class KernelSteps:
         if y.shape == x.shape and y.spec.dtype == x.spec.dtype and not y.spec.weak:
             return y
         total = self.builder.build(r.Sum(tuple(range(y.ndim))), (y,)) if y.ndim else y
-        total = self.held(self.builder.build(a.Cast(x.spec.dtype), (total,)))
+        total = self.held(self.builder.build(Cast(x.spec.dtype), (total,)))
         return self.held(self.builder.build(a.Add(), (x, total)))
 
     def _inside(self, specs: list[Spec], results: int, stacked: int = 0) -> Graph:

@@ -9,8 +9,8 @@ from adjoint.api.batching import vmap
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad
 from adjoint.core.tensor import Tensor
-from adjoint.ops.functional.elementwise import real
 from adjoint.ops.functional.linalg import vdot
+from adjoint.ops.functional.of_cards import real
 
 
 def listed(y):

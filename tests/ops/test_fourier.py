@@ -7,7 +7,7 @@ from adjoint.api.grad import grad
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError
 from adjoint.core.tensor import Tensor
 from adjoint.ops.functional import fourier as fft
-from adjoint.ops.functional.elementwise import abs as magnitude
+from adjoint.ops.functional.of_cards import abs as magnitude
 
 RNG = np.random.default_rng(11)
 NORMS = [None, "backward", "ortho", "forward"]

@@ -245,6 +245,46 @@ class NoCost(Tanh):
         return None
 
 
+@caught("not the same bytes")
+class OtherBytes(Flip):
+    same_bytes = True
+
+
+@caught("the element at .* is not read at")
+class ReadElsewhere(Flip):
+    def index_map(self, shape):
+        return [(0, k, 1) for k in range(len(shape))]
+
+
+@caught(r"not linear in its inputs \(0,\)")
+class NotLinear(Tanh):
+    linear_in = ((0,),)
+
+    def linear_part(self, b, terms, x):
+        return b(self, terms[0])
+
+
+@caught(r"not linear in its inputs \(0, 1\)")
+class NotLinearTogether(Mul):
+    linear_in = ((0, 1),)
+
+    def linear_part(self, b, terms, x, y):
+        t, s = terms
+        return s if t is None else t if s is None else b(Mul(), t, y)
+
+
+@caught("in simpler ops")
+class NotThoseOps(Tanh):
+    def expand(self, b, x):
+        return b(Exp(), x)
+
+
+@caught("result 1 alone")
+class OtherResult(Split):
+    def one_result(self, k):
+        return super().one_result(0)
+
+
 # ---------------------------------------------------------------- the tests
 
 

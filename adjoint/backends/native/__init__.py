@@ -7,7 +7,6 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
                 merge_matmuls       products of stacks, and products with a common factor, as one larger product
                 insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
-                random_bits         random bits as integer arithmetic on a counter
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
                 loop_expressions    what a nest computes at one point of its iteration space

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ from adjoint.backends.native.dtypes import is_known
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.card import has_rule
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.slicing import Flip, GetItem
+from adjoint.ops.movement import Transpose
 
 IN_NESTS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
 
@@ -31,14 +29,7 @@ def is_elementwise(node: Node) -> bool:
 
 def is_view(node: Node) -> bool:
     """Whether a node only says where its input is read."""
-    if isinstance(node.op, Reshape):
-        return _only_ones(node.inputs[0].shape, node.op.shape)
-    return isinstance(node.op, (BroadcastTo, Transpose, Flip, GetItem))
-
-
-def _only_ones(old: Sequence[int], new: Sequence[int]) -> bool:
-    """Whether two shapes differ in axes of size one alone."""
-    return [n for n in old if n != 1] == [n for n in new if n != 1]
+    return node.op.view and node.op.index_map(node.inputs[0].shape) is not None
 
 
 def is_reduction(node: Node) -> bool:
@@ -70,7 +61,7 @@ def _all_equal(value: np.ndarray) -> bool:
 
 def same_memory(node: Node) -> Node:
     """The node whose memory holds this one: a reshape of something in memory is the same bytes."""
-    while isinstance(node.op, Reshape) and node.shape and node.inputs[0].shape:
+    while node.op.same_bytes and node.shape and node.inputs[0].shape:
         node = node.inputs[0]
     return node
 

@@ -10,8 +10,10 @@ from adjoint.core import tree
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half
 from adjoint.core.tensor import as_tensor
-from adjoint.ops.functional.elementwise import cast, clamp, isfinite, maximum
+from adjoint.ops.casting import cast
+from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.norms import vector_norm
+from adjoint.ops.functional.of_cards import isfinite, maximum
 from adjoint.ops.movement import ravel
 from adjoint.ops.stacking import stack
 

@@ -14,97 +14,10 @@ from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import complex_parts as _complex
 from adjoint.ops import language as F
-from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
-from adjoint.ops.card import card
-from adjoint.ops.publish import FUNCTIONS, public
-
-#: Functions of one card each, which stand beside their cards: see `ops.publish`.
-abs: Any
-absolute: Any
-acos: Any
-acosh: Any
-add: Any
-arccos: Any
-arccosh: Any
-arcsin: Any
-arcsinh: Any
-arctan: Any
-arctan2: Any
-arctanh: Any
-asin: Any
-asinh: Any
-atan: Any
-atan2: Any
-atanh: Any
-bitwise_and: Any
-bitwise_left_shift: Any
-bitwise_not: Any
-bitwise_or: Any
-bitwise_right_shift: Any
-bitwise_xor: Any
-cbrt: Any
-ceil: Any
-conj: Any
-cos: Any
-cosh: Any
-div: Any
-divide: Any
-eq: Any
-equal: Any
-erf: Any
-erfc: Any
-erfinv: Any
-exp: Any
-expm1: Any
-floor: Any
-floor_div: Any
-floor_divide: Any
-floor_mod: Any
-floormod: Any
-gammaln: Any
-ge: Any
-greater: Any
-greater_equal: Any
-gt: Any
-imag: Any
-isfinite: Any
-isnan: Any
-le: Any
-less: Any
-less_equal: Any
-lgamma: Any
-log: Any
-log10: Any
-log1p: Any
-log2: Any
-logaddexp: Any
-lt: Any
-maximum: Any
-minimum: Any
-mod: Any
-mul: Any
-multiply: Any
-ne: Any
-neg: Any
-negative: Any
-not_equal: Any
-pow: Any
-power: Any
-real: Any
-remainder: Any
-sign: Any
-sin: Any
-sinh: Any
-sqrt: Any
-sub: Any
-subtract: Any
-tan: Any
-tanh: Any
-true_divide: Any
-trunc: Any
-globals().update(FUNCTIONS)
+from adjoint.ops.casting import stop
+from adjoint.ops.publish import public
 
 
 def _together(*xs: Any) -> tuple[Any, ...]:
@@ -138,28 +51,6 @@ def round(input: Any, decimals: int = 0) -> Any:
         return _c.round_(input)
     scale = 10.0 ** builtins.abs(decimals)
     return _c.round_(input * scale) / scale if decimals > 0 else _c.round_(input / scale) * scale
-
-
-@public(method=True)
-def digamma(input: Any) -> Any:
-    """The logarithmic derivative of the gamma function.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.digamma(Tensor([1.0])).round(4))
-    [-0.5772]
-    """
-    return card(_s.Polygamma, 0)(input)
-
-
-@public(method=True)
-def polygamma(n: int, input: Any) -> Any:
-    """The n-th derivative of digamma.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.polygamma(1, Tensor([1.0])).round(4))
-    [1.6449]
-    """
-    return card(_s.Polygamma, n)(input)
 
 
 def exp2(input: Any) -> Any:
@@ -214,7 +105,7 @@ def hypot(input: Any, other: Any) -> Any:
     [5.e+30]
     """
     input, other = _together(input, other)
-    size = _a.stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
+    size = stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
     size = _c.where(F.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
     a, b = _a.div(input, size), _a.div(other, size)
     return size * safe_sqrt(a * a + b * b)
@@ -410,29 +301,3 @@ def logical_xor(input: Any, other: Any) -> Any:
     [False  True]
     """
     return F.bitwise_xor(_truth(input), _truth(other))
-
-
-@public(aliases=("astype",), method=("astype", "to"))
-def cast(input: Any, dtype: Any) -> Any:
-    """The values in another dtype. A cast to integers ends the gradient.
-
-    >>> import adjoint as ad
-    >>> print(ad.ops.cast(ad.Tensor([1.7]), ad.int32))
-    [1]
-    """
-    return F.cast(input, dtype)
-
-
-astype = cast
-
-
-def stop_gradient(value: Any) -> Any:
-    """The value itself, whose derivative is taken to be zero. Works on containers.
-
-    >>> import adjoint as ad
-    >>> print(ad.grad(lambda x: x * ad.ops.stop_gradient(x))(3.0))
-    3.0
-    """
-    from adjoint.core import tree
-
-    return tree.map(lambda x: x if isinstance(x, str) or callable(x) else _a.stop(x), value)

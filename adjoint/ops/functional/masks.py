@@ -14,7 +14,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import Trace, Value, make
 from adjoint.core.errors import AdjointError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.ops.arithmetic import Cast, StopGradient
+from adjoint.ops.casting import Cast, StopGradient
 from adjoint.ops.families import Elementwise
 from adjoint.ops.language import cast, reshape, where
 from adjoint.ops.stacking import array

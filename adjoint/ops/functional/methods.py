@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.tensor import Tensor
+from adjoint.ops.casting import cast
 from adjoint.ops.functional import parts
-from adjoint.ops.functional.elementwise import cast
 from adjoint.ops.movement import swapaxes, transpose
 
 

@@ -10,7 +10,8 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.card import card
-from adjoint.ops.functional.elementwise import complex, conj, imag, real
+from adjoint.ops.functional.elementwise import complex
+from adjoint.ops.functional.of_cards import conj, imag, real
 from adjoint.ops.movement import Reshape
 
 

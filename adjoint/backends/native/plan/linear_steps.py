@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -19,11 +18,11 @@ from adjoint.core.spec import bool_
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
-from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Add, Cast, Div, MaskedMul, Mul, Neg, Sub
+from adjoint.graph.rewrite import Make, rebuild
+from adjoint.ops.arithmetic import MaskedMul
 from adjoint.ops.card import card
+from adjoint.ops.casting import Cast
 from adjoint.ops.compare import Where
-from adjoint.ops.index import ScatterAdd
 
 MASKED = 4  # what a masked product costs, in plain ones
 FREE = -1  # the place of b in a form
@@ -122,7 +121,7 @@ def _both_sides(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node 
 def _additions(node: Node, array: Node) -> list[Node]:
     """The steps of a chain that adds numbers to an array's elements; none if it is something else."""
     found: list[Node] = []
-    while isinstance(node.op, InPlace) and isinstance(node.op.op, ScatterAdd) and len(node.inputs) == 3:
+    while isinstance(node.op, InPlace) and node.op.op.indexing == "add" and len(node.inputs) == 3:
         if node.ndim != 1 or any(n.shape for n in node.inputs[1:]):
             return []
         found.append(node)
@@ -164,28 +163,11 @@ def _free(builder: Builder, n: Node, dtype: np.dtype) -> Form:
 def _form(builder: Builder, node: Node, forms: Mapping[Node, Form]) -> Form | None:
     """The form of a node that depends on the state; None if it is not linear in it."""
 
-    def of(n: Node) -> Form:
-        return forms[n] if n in forms else _free(builder, n, node.spec.dtype)
-
-    def each(op: Any, form: Form, *others: Node) -> Form:
-        return {k: builder.build(op, (x, *others)) for k, x in form.items()}
-
-    x, y = node.inputs[0], node.inputs[-1]
-    match node.op:
-        case Neg():
-            return each(node.op, of(x))
-        case Add() | Sub():
-            left, right = of(x), of(y)
-            alone = right if isinstance(node.op, Add) else each(card(Neg), right)
-            both = {k: builder.build(node.op, (left[k], right[k])) for k in left if k in right}
-            return {**alone, **left, **both}
-        case Mul() | MaskedMul() if x not in forms or y not in forms:
-            return each(card(Mul), of(x), y) if x in forms else each(card(Mul), of(y), x)
-        case Div() if y not in forms:
-            return each(node.op, of(x), y)
-        case Where() if x not in forms:
-            zero = builder.const(np.zeros((), node.spec.dtype))
-            left, right = of(node.inputs[1]), of(y)
-            keys = dict.fromkeys((*left, *right))
-            return {k: builder.build(node.op, (x, left.get(k, zero), right.get(k, zero))) for k in keys}
-    return None
+    op, inputs = node.op, node.inputs
+    active = {i for i, x in enumerate(inputs) if x in forms}
+    group = next((g for g in op.linear_in if active.issubset(g)), None)
+    if group is None:
+        return None
+    found = {i: forms[inputs[i]] if inputs[i] in forms else _free(builder, inputs[i], node.spec.dtype) for i in group}
+    terms = {k: [found[i].get(k) if i in found else None for i in range(len(inputs))] for i in group for k in found[i]}
+    return {k: op.linear_part(Make(builder), ts, *inputs) for k, ts in terms.items()}

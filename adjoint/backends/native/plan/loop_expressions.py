@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.node_facts import is_view, uniform
+from adjoint.backends.native.node_facts import uniform
 from adjoint.backends.native.rewrite.insert_slice import is_insertion
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
-from adjoint.ops.slicing import Flip, written_out
+from adjoint.ops.facts import IndexMap
 
 #: A coordinate: a constant, and a factor for each index of the nest.
 Affine = tuple[int, tuple[int, ...]]
@@ -115,8 +114,8 @@ class ExpressionWriter:
             return Immediate(value, node.spec.dtype)
         if self.in_memory(node):
             return self._load(node, coords)
-        if is_view(node):
-            return self.expression(node.inputs[0], moved(node, coords, len(self.space)))
+        if node.op.view and (places := node.op.index_map(node.inputs[0].shape)) is not None:
+            return self.expression(node.inputs[0], moved(places, coords, len(self.space)))
         if is_insertion(node):
             return self._choice(node, coords)
         rank = len(self.space)
@@ -196,37 +195,10 @@ def broadcast_coords(coords: tuple[Affine, ...], shape: Sequence[int], rank: int
     return [(0, (0,) * rank) if n == 1 else c for c, n in zip(last, shape, strict=True)]
 
 
-def moved(node: Node, coords: tuple[Affine, ...], rank: int) -> list[Affine]:
+def moved(places: IndexMap, coords: tuple[Affine, ...], rank: int) -> list[Affine]:
     """Where a movement reads its input for a result at `coords`."""
-    op, shape = node.op, node.inputs[0].shape
-    zero: Affine = (0, (0,) * rank)
-    if isinstance(op, BroadcastTo):
-        return broadcast_coords(coords, shape, rank)
-    if isinstance(op, Transpose):
-        return [coords[op.perm.index(axis)] for axis in range(len(shape))]
-    if isinstance(op, Reshape):
-        rest = iter([c for c, n in zip(coords, node.shape, strict=True) if n != 1])
-        return [zero if n == 1 else next(rest) for n in shape]
-    if isinstance(op, Flip):
-        axes = {a % len(shape) for a in op.axes}
-        return [
-            (n - 1 - c[0], tuple([-f for f in c[1]])) if k in axes else c
-            for k, (c, n) in enumerate(zip(coords, shape, strict=True))
-        ]
-    return _sliced(written_out(op.key, len(shape)), shape, coords, zero)
-
-
-def _sliced(key: tuple, shape: Sequence[int], coords: tuple[Affine, ...], zero: Affine) -> list[Affine]:
-    """Where x[key] reads x: integers, slices and new axes."""
-    sizes, rest = iter(shape), iter(coords)
-    result: list[Affine] = []
-    for part in key:
-        if part is None:
-            next(rest)
-        elif isinstance(part, slice):
-            start, _, step = part.indices(next(sizes))
-            c, factors = next(rest)
-            result.append((start + step * c, tuple([step * f for f in factors])))
-        else:
-            result.append((part % next(sizes), zero[1]))
-    return [*result, *rest]
+    found: list[Affine] = []
+    for offset, axis, step in places:
+        start, factors = (0, (0,) * rank) if axis is None else coords[axis]
+        found.append((offset + step * start, tuple([step * f for f in factors])))
+    return found

@@ -20,7 +20,6 @@ from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import updates_last
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
-from adjoint.ops.movement import Reshape
 
 WORTH = 6  # steps that are better stored than computed twice
 DEEPEST = 100  # ops in a row that one expression may hold
@@ -72,7 +71,7 @@ def _specs(node: Node) -> list[Spec]:
 
 def is_movement(node: Node) -> bool:
     """Whether a node only moves elements."""
-    return (is_view(node) or is_insertion(node) or isinstance(node.op, Reshape)) and is_known(node.spec.dtype)
+    return (is_view(node) or is_insertion(node) or node.op.same_bytes) and is_known(node.spec.dtype)
 
 
 def is_in_nest(node: Node) -> bool:
@@ -111,7 +110,7 @@ class Plan:
             if is_kernel(node) and not isinstance(node.op, Pick):
                 for i in reads(node):
                     self._need(i)
-            elif isinstance(node.op, Reshape) and not is_view(node):
+            elif node.op.same_bytes and not is_view(node):
                 self._need(node.inputs[0])
 
         depth: dict[Node, int] = {}
@@ -159,7 +158,7 @@ class Plan:
             return True
         if not node.shape:
             return True
-        if isinstance(node.op, Reshape) and not is_view(node):
+        if node.op.same_bytes and not is_view(node):
             return True
         return is_kernel(node) or is_reduction(node)
 
@@ -188,7 +187,7 @@ class Plan:
             elif not node.shape:
                 units.append(Register(node))
                 made[node] = len(units) - 1
-            elif isinstance(node.op, Reshape) and not is_view(node):
+            elif node.op.same_bytes and not is_view(node):
                 made[node] = made.get(same_memory(node), -1)
             after[node] = made.get(node, after[node])
         return units

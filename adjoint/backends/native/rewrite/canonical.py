@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.node_facts import IN_NESTS
 from adjoint.backends.native.rewrite.einsum_to_matmul import as_products
 from adjoint.backends.native.rewrite.merge_matmuls import flattened, multiplied_at_once, summed, together
-from adjoint.backends.native.rewrite.random_bits import bits_in_steps
 from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Pick
-from adjoint.graph.rewrite import rebuild
-from adjoint.ops.arithmetic import Add, Div, Mul, Neg, Sub
+from adjoint.graph.rewrite import Make, rebuild
 from adjoint.ops.card import card
 from adjoint.ops.contract import Einsum, MatMul
-from adjoint.ops.entropy import BCEWithLogits
 from adjoint.ops.families import Elementwise, Reduction
-from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.joining import Split
 from adjoint.ops.movement import BroadcastTo, Reshape
-from adjoint.ops.random import Bits
-from adjoint.ops.reduce import Mean, Sum
-from adjoint.ops.slicing import GetItem
-from adjoint.ops.stacking import Unstack
-from adjoint.ops.transcendental import Softplus
+from adjoint.ops.reduce import Sum
 
 
 def canonical(graph: Graph) -> Graph:
@@ -36,8 +27,8 @@ def canonical(graph: Graph) -> Graph:
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
     op = node.op
-    if isinstance(op, Pick) and isinstance(inputs[0].op, (Unstack, Split)):
-        return builder.build(card(GetItem, _part(inputs[0].op, op.index)), inputs[0].inputs)
+    if isinstance(op, Pick) and (part := inputs[0].op.one_result(op.index)) is not None:
+        return builder.build(part, inputs[0].inputs)
     if isinstance(op, InPlace) and isinstance(op.op, Elementwise):
         return builder.build(op.op, inputs)
     if isinstance(op, MatMul) and (0 in inputs[0].shape or 0 in inputs[1].shape):
@@ -48,30 +39,18 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
         )
     if isinstance(op, Sum) and (product := summed(builder, node, inputs)):
         return product
-    if isinstance(op, Bits):
-        return bits_in_steps(builder, op, inputs[0])
-    if isinstance(op, BCEWithLogits):
-        return _cross_entropy(builder, *inputs)
     if isinstance(op, Reduction) and not op.axes and inputs[0].spec.dtype == node.spec.dtype:
         return inputs[0]
-    if isinstance(op, Mean):
-        count = prod(inputs[0].shape[a] for a in op.axes)
-        if not count or inputs[0].spec.dtype != node.spec.dtype:
-            return None
-        total = _canonical_sum(builder, card(Sum, op.axes, op.keepdims), inputs[0])
-        return builder.build(card(Div), (total, builder.const(float(count))))
-    if isinstance(op, Reduction) and op.keepdims and op.axes:
-        return _canonical_sum(builder, op, inputs[0])
-    return (
-        _indexed(builder, op, inputs) if isinstance(getattr(op, "op", op), (Gather, ScatterAdd, ScatterSet)) else None
-    )
+    if op.reduction in IN_NESTS and op.keepdims and op.axes:
+        return _without_axes(builder, op, inputs[0])
+    plain: Any = op.op if isinstance(op, InPlace) else op
+    return _indexed(builder, op, plain.first_index, inputs) if plain.indexing else op.expand(Make(builder), *inputs)
 
 
-def _indexed(builder: Builder, op: Any, inputs: tuple[Node, ...]) -> Node | None:
+def _indexed(builder: Builder, op: Any, first: int, inputs: tuple[Node, ...]) -> Node | None:
     """An op with index arrays, all of one shape, and with values of the shape of their places."""
-    base, *rest = inputs
-    values = [] if isinstance(op, Gather) else rest[:1]
-    indices = rest[len(values) :]
+    base, rest = inputs[0], list(inputs[1:])
+    values, indices = rest[: first - 1], rest[first - 1 :]
     shapes = [i.shape for i in indices if i.shape]
     if any(n < 0 for x in inputs for n in x.shape) or not shapes:
         return None
@@ -84,27 +63,8 @@ def _indexed(builder: Builder, op: Any, inputs: tuple[Node, ...]) -> Node | None
     return None if spread == rest else builder.build(op, (base, *spread))
 
 
-def _cross_entropy(builder: Builder, x: Node, label: Node, weight: Node, positive: Node) -> Node:
-    """Binary cross-entropy in steps: its two classes apart."""
-
-    def b(op: type, *xs: Node) -> Node:
-        return builder.build(card(op), xs)
-
-    other = b(Mul, b(Sub, builder.const(1), label), b(Softplus, x))
-    this = b(Mul, b(Mul, positive, label), b(Softplus, b(Neg, x)))
-    return b(Mul, weight, b(Add, other, this))
-
-
-def _part(op: Any, k: int) -> tuple:
-    """Which part of its input one result of Unstack or Split is."""
-    before = ((None, None, None),) * op.axis
-    if isinstance(op, Unstack):
-        return (*before, k)
-    start = sum(op.sizes[:k])
-    return (*before, (start, start + op.sizes[k], None))
-
-
-def _canonical_sum(builder: Builder, op: Any, x: Node) -> Node:
+def _without_axes(builder: Builder, op: Any, x: Node) -> Node:
+    """A reduction that drops its axes, and a reshape that gives them back."""
     kind: Any = type(op)
     flat = builder.build(card(kind, op.axes, False), (x,))
-    return builder.build(card(Reshape, op.reduced(x.shape)), (flat,)) if op.keepdims else flat
+    return builder.build(card(Reshape, op.reduced(x.shape)), (flat,))

@@ -1,0 +1,95 @@
+"""The cast to another dtype, and the value without its derivative: cards and functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import tree
+from adjoint.core.spec import Spec, is_inexact
+from adjoint.ops.broadcast import batch_front, cast_like
+from adjoint.ops.card import card, register
+from adjoint.ops.families import Discrete, Linear
+from adjoint.ops.publish import public
+
+
+@register
+@dataclass(frozen=True)
+class Cast(Linear):
+    """The values in another dtype. From complex to real the imaginary part is dropped; integers end a gradient."""
+
+    dtype: np.dtype
+
+    elementwise, total, emits = True, True, "fib"
+
+    @property
+    def differentiable(self):  # type: ignore[override]
+        return is_inexact(self.dtype)
+
+    def infer(self, x):
+        return Spec(x.shape, self.dtype)
+
+    def eval(self, xp, x):
+        x = xp.asarray(x)
+        return (x.real if x.dtype.kind == "c" and self.dtype.kind not in "cb" else x).astype(self.dtype)
+
+    def computes_in(self, y, x):
+        return [x.dtype]
+
+    def emit(self, b, x):
+        return b.cast(x, self.dtype)
+
+    def vjp(self, g, y, x):
+        return (cast_like(g, x),)
+
+    def vmap(self, dims, x):
+        return self(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(np.dtype("float64")), (draw(2, 3),)
+        yield cls(np.dtype("float64")), (draw(),)
+
+
+@public(aliases=("astype",), method=("astype", "to"))
+def cast(input: Any, dtype: Any) -> Any:
+    """The values in another dtype. A cast to integers ends the gradient.
+
+    >>> import adjoint as ad
+    >>> print(ad.ops.cast(ad.Tensor([1.7]), ad.int32))
+    [1]
+    """
+    return card(Cast, np.dtype(dtype))(input)
+
+
+astype = cast
+
+
+@register
+@dataclass(frozen=True)
+class StopGradient(Discrete):
+    """The value itself, whose derivative is taken to be zero in every transform."""
+
+    complex, view, emits = True, True, "fib"
+
+    def eval(self, xp, x):
+        return x
+
+    def emit(self, b, x):
+        return x
+
+
+stop = StopGradient()
+
+
+@public()
+def stop_gradient(value: Any) -> Any:
+    """The value itself, whose derivative is taken to be zero. Works on containers.
+
+    >>> import adjoint as ad
+    >>> print(ad.grad(lambda x: x * ad.ops.stop_gradient(x))(3.0))
+    3.0
+    """
+    return tree.map(lambda x: x if isinstance(x, str) or callable(x) else stop(x), value)
