@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import EllipsisType, NoneType, NotImplementedType
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,8 @@ import numpy as np
 from adjoint.core.language import language
 from adjoint.core.spec import Number, dtype_of, number_of
 
+#: What no number is equal to, so that `==` says so, as NumPy does.
+_NO_NUMBERS = {str, bytes, bytearray, NoneType, type, dict, set, frozenset, EllipsisType, NotImplementedType}
 #: Marks the truth of a comparison of Python numbers: an integer to Python's arithmetic, unlike NumPy's truth values.
 TRUTH = object()
 
@@ -18,6 +21,16 @@ def _compared(y: Any, a: Any, b: Any) -> Any:
     if type(y._value) is np.bool_ and number_of(a) is not None and number_of(b) is not None:
         y._extra = TRUTH
     return y
+
+
+def _differs(x: Any, other: object) -> bool:
+    """Whether `other` is of a kind that holds no numbers; to a Python number lists and tuples are too."""
+    return type(other) in _NO_NUMBERS or (type(x._extra) is Number and isinstance(other, (list, tuple)))
+
+
+def _everywhere(x: Any, answer: bool) -> Any:
+    """The same answer for each element."""
+    return language.array(np.full(x.shape, answer)) if x.shape else answer
 
 
 class Operators:
@@ -200,7 +213,11 @@ class Operators:
         return _compared(language.greater_equal(self, other), self, other)
 
     def __eq__(self, other: object) -> Any:
+        if _differs(self, other):
+            return _everywhere(self, False)
         return _compared(language.equal(self, other), self, other)
 
     def __ne__(self, other: object) -> Any:
+        if _differs(self, other):
+            return _everywhere(self, True)
         return _compared(language.not_equal(self, other), self, other)

@@ -54,8 +54,15 @@ class Tensor(InPlaceOperators, Operators, Value):
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __hash__(self) -> int:
-        """By identity; `==` compares elements. What stands for a Python number would have the number's, which is not known."""
-        return self._trace.below(self) if type(self._extra) is Number else object.__hash__(self)
+        """By identity; `==` compares elements. Python would look for a number by its value: refused inside a transform."""
+        if type(self._extra) is Number:
+            return self._trace.below(self)
+        if context.bindings.get() is not None and _is_number_inside(self):
+            raise CutGradientError(
+                "a number inside a transform cannot be a key of a dict or an element of a set: this Tensor would be looked for, and "
+                f"not what is equal to it. Compare with `==` or `in` a list; int(x) or x.item() is a key, without a gradient.{called_at()}"
+            )
+        return object.__hash__(self)
 
     # ------------------------------------------------------------ what it is
 
@@ -333,6 +340,11 @@ class Tensor(InPlaceOperators, Operators, Value):
 
 
 dispatch.tensor_class = Tensor
+
+
+def _is_number_inside(x: Tensor) -> bool:
+    """Whether a Tensor may be what a program of NumPy's has a number for."""
+    return not (x._trace.shapeless or x._trace.closed or has_ended(x) or autograd.is_leaf(x)) and x.shape == ()
 
 
 def _converted(data: Any, dtype: Any) -> Any:
