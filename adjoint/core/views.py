@@ -198,8 +198,9 @@ def note_array(x: Any, array: np.ndarray) -> None:
 
 
 def alone(x: Any) -> Any:
-    """The same Tensor, sharing its elements with none."""
-    x._kin = None
+    """The same Tensor, sharing its elements with none; a plain array as it is."""
+    if isinstance(x, Value):
+        x._kin = None
     return x
 
 

@@ -9,7 +9,7 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import float32
 from adjoint.nn.basic import channels_last, positive, weight_and_bias, with_channels_first
 from adjoint.nn.cell import Cell
-from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
+from adjoint.ops.windows import Sizes, pairs_of, sizes_of
 
 
 class _Conv(Cell):

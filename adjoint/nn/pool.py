@@ -10,7 +10,7 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.nn.basic import channels_last, with_channels_first
 from adjoint.nn.cell import Cell
-from adjoint.ops.functional.convolution import Sizes, pairs_of, sizes_of
+from adjoint.ops.windows import Sizes, pairs_of, sizes_of
 
 
 class _Pool(Cell):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from adjoint.core import tree
-from adjoint.core.spec import Spec, is_inexact
+from adjoint.core.spec import Spec, dtype_of, float32, is_half, is_inexact
 from adjoint.ops.broadcast import batch_front, cast_like
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Discrete, Linear
@@ -65,6 +67,19 @@ def cast(input: Any, dtype: Any) -> Any:
 
 
 astype = cast
+
+
+def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compute on half-precision input in float32 and round once: sums of it overflow easily."""
+
+    @wraps(function)
+    def widened(input: Any, *args: Any, **kwargs: Any) -> Any:
+        dtype = dtype_of(input)
+        if not is_half(dtype):
+            return function(input, *args, **kwargs)
+        return cast(function(cast(input, float32), *args, **kwargs), dtype)
+
+    return widened
 
 
 @register

@@ -1,19 +1,19 @@
-"""Cards of contraction: matrix products and Einstein sums."""
+"""Matrix products."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from math import prod
+from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ShapeError
+from adjoint.core.language import language
 from adjoint.core.spec import Spec, broadcast, elements, promote, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
-from adjoint.ops.card import Op, card, register
-from adjoint.ops.publish import UFUNCS
+from adjoint.ops.card import Op, register
+from adjoint.ops.publish import UFUNCS, public
 
 
 def swap_last(x):
@@ -109,85 +109,18 @@ def _pad_lead(x, batched, rank):
     return F.reshape(x, (shape[0], *(1,) * (rank - len(shape) + 1), *shape[1:]))
 
 
-@register
-@dataclass(frozen=True)
-class Einsum(Op):
-    """Einstein summation: `terms` name the axes of each input by letters, `result` those of the output.
+matmul_ = MatMul()
 
-    No letter stands twice in a term, and each letter of `result` stands in some term.
+
+@public(method=True)
+def matmul(input: Any, other: Any) -> Any:
+    """The matrix product `input @ other`; leading axes broadcast.
+
+    >>> from adjoint import ops
+    >>> print(ops.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]))
+    [3. 7.]
     """
-
-    terms: tuple[str, ...]
-    result: str
-
-    complex, dense, expensive, half_precision, total = True, True, True, True, True
-    c_order = False
-
-    def flops(self, y, *xs):
-        return len(xs) * prod(self.sizes(xs).values())
-
-    @cached_property
-    def subscripts(self) -> str:
-        return ",".join(self.terms) + "->" + self.result
-
-    def sizes(self, xs):
-        found: dict[str, int] = {}
-        for term, x in zip(self.terms, xs, strict=True):
-            shape = shape_of(x)
-            if len(term) != len(shape):
-                raise ShapeError(
-                    f"einsum '{self.subscripts}': term '{term}' names {len(term)} axes, its input has {shape}"
-                )
-            for letter, n in zip(term, shape, strict=True):
-                if found.setdefault(letter, n) != n:
-                    raise ShapeError(
-                        f"einsum '{self.subscripts}': axis '{letter}' has size {found[letter]} in one input and {n} in another"
-                    )
-        return found
-
-    def infer(self, *xs):
-        sizes = self.sizes(xs)
-        return Spec(tuple(sizes[a] for a in self.result), promote(xs))
-
-    def eval(self, xp, *xs):
-        self.sizes(xs)
-        return xp.einsum(self.subscripts, *xs, optimize=len(xs) > 1)
-
-    def vjp(self, g, y, *xs):
-        return tuple(lambda i=i: self._pull(i, g, xs) for i in range(len(xs)))
-
-    def _pull(self, i, g, xs):
-        term, others = self.terms[i], [k for k in range(len(xs)) if k != i]
-        known = set(self.result).union(*(self.terms[k] for k in others))
-        kept = "".join(a for a in term if a in known)
-        pulled = card(Einsum, (self.result, *(self.terms[k] for k in others)), kept)(g, *(conj(xs[k]) for k in others))
-        # Axes that only this input had were summed over: its cotangent is constant along them.
-        shape = shape_of(xs[i])
-        pulled = F.reshape(pulled, tuple(n if a in known else 1 for a, n in zip(term, shape, strict=True)))
-        return match(F.broadcast_to(pulled, shape), xs[i])
-
-    def jvp(self, ts, y, *xs):
-        terms = [lambda t, i=i: self(*xs[:i], t, *xs[i + 1 :]) for i in range(len(xs))]
-        return push(ts, *terms)
-
-    def vmap(self, dims, *xs):
-        free = next(a for a in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if a not in self.subscripts)
-        terms = tuple(free + t if d is not None else t for t, d in zip(self.terms, dims, strict=True))
-        return card(Einsum, terms, free + self.result)(*(batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(("ij", "jk"), "ik"), (draw(2, 3), draw(3, 4))
-        yield cls(("ij",), "j"), (draw(2, 3),)
-        yield cls(("i", "j"), "ij"), (draw(2), draw(3))
-        yield cls(("bij", "bjk", "k"), "bi"), (draw(2, 3, 2), draw(2, 2, 3), draw(3))
-        yield cls(("ij", "j"), ""), (draw(2, 3), draw(3))
-
-    @classmethod
-    def errors(cls):
-        yield cls(("ij", "jk"), "ik"), (Spec((2, 3)), Spec((4, 2))), "axis 'j' has size 3 in one input and 4 in another"
-        yield cls(("ij",), "i"), (Spec((2,)),), "term 'ij' names 2 axes"
+    return matmul_(language.array(input), language.array(other))
 
 
-matmul = MatMul()
-UFUNCS[np.matmul] = matmul
+UFUNCS[np.matmul] = matmul_

@@ -1,4 +1,4 @@
-"""Cards of convolution: the product of every window of an input with a filter, and its two transposes.
+"""Convolution: the product of every window of an input with a filter, and its two transposes.
 
 Layouts are those of MindSpore and PyTorch: inputs (N, C, *space), filters (O, C / groups, *window), for any number of
 axes in space. The three cards are bilinear and the derivatives of one are made of the other two.
@@ -6,190 +6,19 @@ axes in space. The three cards are bilinear and the derivatives of one are made 
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
-from math import prod, sqrt
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
 
-from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Shape, Spec, elements, promote, shape_of, spec_of
-from adjoint.ops.broadcast import batch_front, batch_size, conj, match, push
-from adjoint.ops.card import Op, card, register
-from adjoint.ops.language import moveaxis, reshape
-
-Padding = tuple[tuple[int, int], ...]
-COLUMNS = 1 << 19  # elements: windows are written out for so many samples at once that they stay near the processor
-
-
-# ---------------------------------------------------------------- windows
-
-
-def covered(window: Shape, dilation: Shape) -> Shape:
-    """The size in space from the first to the last element of a window."""
-    return tuple(d * (k - 1) + 1 for k, d in zip(window, dilation, strict=True))
-
-
-def places(op: Any, space: Shape, window: Shape) -> Shape:
-    """How many windows fit along each axis, or an error that names the sizes."""
-    padded = tuple(n + lo + hi for n, (lo, hi) in zip(space, op.padding, strict=True))
-    size = covered(window, op.dilation)
-    if any(n < k for n, k in zip(padded, size, strict=True)):
-        raise ShapeError(
-            f"{type(op).__name__}: a window of {window} with dilation {op.dilation} covers {size}, which is more than "
-            f"the padded input has: {padded}. Pad it, or take a smaller window."
-        )
-    return tuple((n - k) // s + 1 for n, k, s in zip(padded, size, op.stride, strict=True))
-
-
-def taps(op: Any, window: Shape, count: Shape) -> tuple[tuple, ...]:
-    """For each element of a window, the index of what it meets in the padded input, in each of `count` windows."""
-    return _taps(tuple(window), op.stride, op.dilation, tuple(count))
-
-
-@lru_cache(maxsize=1024)
-def _taps(window: Shape, stride: Shape, dilation: Shape, count: Shape) -> tuple[tuple, ...]:
-    found = []
-    for offset in itertools.product(*map(range, window)):
-        axes = zip(offset, dilation, stride, count, strict=True)
-        found.append((..., *(slice(k * d, k * d + s * (n - 1) + 1, s) for k, d, s, n in axes)))
-    return tuple(found)
-
-
-def padded(xp: Any, op: Any, x: Any, value: Any = 0) -> Any:
-    """The input with `value` around its last axes."""
-    if not any(map(any, op.padding)):
-        return x
-    lead = x.ndim - len(op.padding)
-    return xp.pad(x, ((0, 0),) * lead + op.padding, constant_values=value)
-
-
-def add_up(xp: Any, op: Any, parts: Iterable[Any], window: Shape, shape: Shape, dtype: Any) -> Any:
-    """An array of `shape`: parts, one for each element of a window, are laid back where `taps` found them and added."""
-    lead, space = shape[: -len(op.padding)], shape[-len(op.padding) :]
-    whole = xp.zeros((*lead, *(n + lo + hi for n, (lo, hi) in zip(space, op.padding, strict=True))), dtype)
-    for tap, part in zip(taps(op, window, places(op, space, window)), parts, strict=True):
-        whole[tap] += part
-    inner = (..., *(slice(lo, lo + n) for n, (lo, _) in zip(space, op.padding, strict=True)))
-    return whole[inner]
-
-
-# ---------------------------------------------------------------- batches
-
-
-def fold_batch(x: Any, axis: int, groups: int) -> Any:
-    """The batch axis 0 put into another axis, behind its groups: (B, ..., G * c, ...) becomes (..., G * B * c, ...)."""
-    size, *rest = shape_of(x)
-    n = rest[axis]
-    x = reshape(x, (size, *rest[:axis], groups, n // groups, *rest[axis + 1 :]))
-    return reshape(moveaxis(x, 0, axis + 1), (*rest[:axis], n * size, *rest[axis + 1 :]))
-
-
-def unfold_batch(y: Any, axis: int, groups: int, size: int) -> Any:
-    """The batch of `size` taken out of an axis again."""
-    shape = shape_of(y)
-    n = shape[axis] // size
-    y = reshape(y, (*shape[:axis], groups, size, n // groups, *shape[axis + 1 :]))
-    return reshape(moveaxis(y, axis + 1, 0), (size, *shape[:axis], n, *shape[axis + 1 :]))
-
-
-# ---------------------------------------------------------------- the cards
-
-
-@dataclass(frozen=True)
-class Convolution(Op):
-    """What the three cards have in common. Fields: stride, padding as pairs, dilation, groups."""
-
-    stride: Shape
-    padding: Padding
-    dilation: Shape
-    groups: int = 1
-
-    complex, dense, expensive, half_precision = True, True, True, True
-    #: Where a batch goes: of the first input alone, of the second alone, and of both. Each entry is the axis of the
-    #: input (or inputs), the axis of the result, and whether the batch stands behind the groups of either.
-    folds: ClassVar[tuple[tuple, tuple, tuple]]
-
-    def flops(self, y, *xs):
-        """As for a product of matrices, where the three sizes are mk, kn and mn."""
-        return int(2 * sqrt(elements(y) * prod(map(elements, xs))))
-
-    @property
-    def geometry(self) -> tuple:
-        return self.stride, self.padding, self.dilation, self.groups
-
-    @property
-    def rank(self) -> int:
-        return len(self.stride)
-
-    @cached_property
-    def name(self) -> str:
-        return type(self).__name__
-
-    def check_axes(self, **specs: Spec) -> None:
-        """Every array has two axes besides those in space."""
-        for what, spec in specs.items():
-            if spec.ndim != self.rank + 2:
-                raise ShapeError(f"{self.name}: the {what} must have {self.rank + 2} axes, not the shape {spec.shape}")
-
-    def check_channels(self, channels: int, filters: Shape) -> None:
-        """The channels of the input and of the filters agree."""
-        if channels != filters[1] * self.groups:
-            raise ShapeError(
-                f"{self.name}: filters of shape {filters} in {self.groups} groups take {filters[1] * self.groups} "
-                f"channels, the input has {channels}"
-            )
-        if filters[0] % self.groups:
-            raise ShapeError(f"{self.name}: {filters[0]} filters cannot be shared among {self.groups} groups")
-
-    def check_result(self, count: Shape, result: Spec, filters: int) -> None:
-        """The cotangent has the shape of the convolution's result."""
-        if result.shape[1:] != (filters, *count):
-            raise ShapeError(
-                f"{self.name}: the cotangent has shape {result.shape}, the convolution's result "
-                f"{(result.shape[0], filters, *count)}"
-            )
-
-    def columns(self, xp: Any, x: Any, window: Shape, count: Shape) -> Any:
-        """The windows of a padded input as columns of a matrix for each group: (G, c * window, n * count)."""
-        x = x.swapaxes(0, 1)
-        parts = [x[tap] for tap in taps(self, window, count)]
-        size = x.shape[0] // self.groups * len(parts)
-        return xp.stack(parts, axis=1).reshape(self.groups, size, x.shape[1] * prod(count))
-
-    def rows(self, g: Any) -> Any:
-        """A result of the convolution as a matrix for each group: (G, filters, n * count)."""
-        n, filters, *count = g.shape
-        return g.swapaxes(0, 1).reshape(self.groups, filters // self.groups, n * prod(count))
-
-    def matrix(self, w: Any) -> Any:
-        """The filters as a matrix for each group: (G, filters, c * window)."""
-        return w.reshape(self.groups, w.shape[0] // self.groups, prod(w.shape[1:]))
-
-    def batches(self, samples: int, channels: int, window: Shape, count: Shape) -> list[slice]:
-        """Samples to work on at once. There is always a batch, if an empty one."""
-        step = max(COLUMNS // max(channels * prod(window) * prod(count), 1), 1)
-        return [slice(k, k + step) for k in range(0, max(samples, 1), step)]
-
-    def jvp(self, ts, y, a, b):
-        return push(ts, lambda t: self(t, b), lambda t: self(a, t))
-
-    def vmap(self, dims, a, b):
-        size = batch_size(dims, (a, b))
-        a, b = (batch_front(v, d) for v, d in zip((a, b), dims, strict=True))
-        first, second, both = self.folds
-        if dims[1] is None:
-            (axis, grouped), (out, behind) = first
-            y = self(fold_batch(a, axis, self.groups if grouped else 1), b)
-        elif dims[0] is None:
-            (axis, grouped), (out, behind) = second
-            y = self(a, fold_batch(b, axis, self.groups if grouped else 1))
-        else:
-            left, right, out = both
-            behind = False
-            y = replace(self, groups=self.groups * size)(fold_batch(a, left, 1), fold_batch(b, right, 1))
-        return unfold_batch(y, out, self.groups if behind else 1, size)
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.spec import Shape, Spec, promote, shape_of, spec_of
+from adjoint.ops.broadcast import conj, match
+from adjoint.ops.card import card, register
+from adjoint.ops.convolution import Convolution, finish, is_single, same_padding
+from adjoint.ops.language import reshape
+from adjoint.ops.publish import public
+from adjoint.ops.windows import Padding, Sizes, add_up, covered, padded, pairs_of, places, sizes_of
 
 
 @register
@@ -232,6 +61,70 @@ class Conv(Convolution):
         yield flat, (Spec((1, 4, 5)), Spec((2, 3, 3))), "take 6 channels, the input has 4"
         yield flat, (Spec((1, 4, 5)), Spec((3, 2, 3))), "3 filters cannot be shared among 2 groups"
         yield flat, (Spec((1, 4, 2)), Spec((2, 2, 3))), "more than the padded input has: (2,)"
+
+
+def _conv(
+    what: str, rank: int, x: Any, weight: Any, bias: Any, stride: Any, pad_mode: str, padding: Any, dilation: Any,
+    groups: int,
+) -> Any:  # fmt: skip
+    single = is_single(what, rank, x, weight, groups)
+    x = reshape(x, (1, *shape_of(x))) if single else x
+    stride, dilation = (sizes_of(what, n, v, rank) for n, v in (("stride", stride), ("dilation", dilation)))
+    pairs = pairs_of(what, padding, rank)
+    if pad_mode not in ("valid", "same", "pad"):
+        raise ArgumentError(f"{what}: pad_mode must be 'valid', 'same' or 'pad', not {pad_mode!r}{called_at()}")
+    if pad_mode != "pad" and any(map(any, pairs)):
+        raise ArgumentError(f"{what}: padding={padding!r} needs pad_mode='pad', not {pad_mode!r}{called_at()}")
+    if pad_mode == "same":
+        pairs = same_padding(shape_of(x)[2:], shape_of(weight)[2:], stride, dilation)
+    return finish(what, card(Conv, stride, pairs, dilation, groups)(x, weight), bias, rank, single)
+
+
+@public()
+def conv1d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, pad_mode: str = "valid", padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """The product of each window of an input (N, C, L) with filters (O, C / groups, K), summed; see `conv2d`.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.conv1d(Tensor([[[1.0, 2.0, 4.0]]]), Tensor([[[-1.0, 1.0]]])))
+    [[[1. 2.]]]
+    """
+    return _conv("conv1d", 1, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+@public()
+def conv2d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, pad_mode: str = "valid", padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """The product of each window of an input (N, C, H, W) with filters (O, C / groups, KH, KW), summed.
+
+    `pad_mode` is "valid" for no padding, "same" for as many windows as the input has strides, or "pad": then `padding`
+    zeros are put around the input (one number, one for each axis, or one for each end of each axis).
+
+    >>> from adjoint import ops
+    >>> y = ops.conv2d(ops.ones((1, 2, 3, 3)), ops.ones((1, 2, 2, 2)), pad_mode="pad", padding=1, stride=2)
+    >>> print(y[0, 0])
+    [[2. 4.]
+     [4. 8.]]
+    """
+    return _conv("conv2d", 2, input, weight, bias, stride, pad_mode, padding, dilation, groups)
+
+
+@public()
+def conv3d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, pad_mode: str = "valid", padding: Any = 0,
+    dilation: Sizes = 1, groups: int = 1,
+) -> Any:  # fmt: skip
+    """The product of each window of an input (N, C, D, H, W) with filters (O, C / groups, KD, KH, KW); see `conv2d`.
+
+    >>> from adjoint import ops
+    >>> ops.conv3d(ops.ones((1, 2, 5, 4, 4)), ops.ones((3, 2, 2, 2, 2)), pad_mode="same", stride=2).shape
+    (1, 3, 3, 2, 2)
+    """
+    return _conv("conv3d", 3, input, weight, bias, stride, pad_mode, padding, dilation, groups)
 
 
 @register
@@ -282,6 +175,103 @@ class ConvInput(Convolution):
         yield flat, (Spec((1, 2, 4)), Spec((2, 2, 3))), "shape (1, 2, 4), the convolution's result (1, 2, 3)"
 
 
+def _conv_transpose(
+    what: str, rank: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int,
+    dilation: Any,
+) -> Any:  # fmt: skip
+    single = is_single(what, rank, x, weight, groups)
+    x = reshape(x, (1, *shape_of(x))) if single else x
+    stride, dilation = (sizes_of(what, n, v, rank) for n, v in (("stride", stride), ("dilation", dilation)))
+    pairs = pairs_of(what, padding, rank)
+    extra = sizes_of(what, "output_padding", output_padding, rank, 0)
+    if any(e >= s for e, s in zip(extra, stride, strict=True)):
+        raise ArgumentError(f"{what}: output_padding {extra} must be smaller than the stride {stride}{called_at()}")
+    size = covered(shape_of(weight)[2:], dilation)
+    axes = zip(shape_of(x)[2:], stride, size, pairs, extra, strict=True)
+    space = tuple((n - 1) * s + k - lo - hi + e for n, s, k, (lo, hi), e in axes)
+    if any(n < 1 for n in space):
+        raise ShapeError(f"{what}: padding {padding!r} leaves nothing of the result: {space}{called_at()}")
+    return finish(what, card(ConvInput, stride, pairs, dilation, groups, space)(x, weight), bias, rank, single)
+
+
+@public(aliases=("conv1d_transpose",))
+def conv_transpose1d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of `conv1d`: each element of (N, C, L) times filters (C, O / groups, K), added where they overlap.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.conv_transpose1d(Tensor([[[1.0, 2.0]]]), Tensor([[[1.0, 10.0]]]), stride=2))
+    [[[ 1. 10.  2. 20.]]]
+    """
+    return _conv_transpose(
+        "conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+@public(aliases=("conv2d_transpose",))
+def conv_transpose2d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of `conv2d`: each element of (N, C, H, W) times filters (C, O / groups, KH, KW), added up.
+
+    `padding` is taken off the result; `output_padding` adds to its end what a stride left open.
+
+    >>> from adjoint import ops
+    >>> ops.conv_transpose2d(ops.ones((1, 2, 3, 3)), ops.ones((2, 4, 3, 3)), stride=2, padding=1, output_padding=1).shape
+    (1, 4, 6, 6)
+    """
+    return _conv_transpose(
+        "conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+@public(aliases=("conv3d_transpose",))
+def conv_transpose3d(
+    input: Any, weight: Any, bias: Any = None, stride: Sizes = 1, padding: Any = 0, output_padding: Sizes = 0,
+    groups: int = 1, dilation: Sizes = 1,
+) -> Any:  # fmt: skip
+    """The transpose of `conv3d`, with filters (C, O / groups, KD, KH, KW); see `conv_transpose2d`.
+
+    >>> from adjoint import ops
+    >>> ops.conv_transpose3d(ops.ones((1, 2, 1, 2, 2)), ops.ones((2, 1, 2, 2, 2)), stride=2).shape
+    (1, 1, 2, 4, 4)
+    """
+    return _conv_transpose(
+        "conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+conv1d_transpose, conv2d_transpose, conv3d_transpose = conv_transpose1d, conv_transpose2d, conv_transpose3d
+
+
+@public()
+def conv2d_backprop_input(
+    input_size: Sequence[int], weight: Any, dout: Any, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """The gradient of `conv2d` by its input of shape `input_size`, for the gradient `dout` of its result.
+
+    >>> from adjoint import ops
+    >>> print(ops.conv2d_backprop_input((1, 1, 2, 2), ops.ones((1, 1, 1, 2)), ops.ones((1, 1, 2, 1)))[0, 0])
+    [[1. 1.]
+     [1. 1.]]
+    """
+    what = "conv2d_backprop_input"
+    stride, dilation = (sizes_of(what, n, v, 2) for n, v in (("stride", stride), ("dilation", dilation)))
+    space = tuple(int(n) for n in input_size[2:])
+    dx = card(ConvInput, stride, pairs_of(what, padding, 2), dilation, groups, space)(dout, weight)
+    return _expect(what, "input_size", tuple(input_size), dx)
+
+
+def _expect(what: str, name: str, want: tuple[int, ...], y: Any) -> Any:
+    if shape_of(y) != want:
+        raise ShapeError(f"{what}: {name} is {want}, the other inputs give {shape_of(y)}{called_at()}")
+    return y
+
+
 @register
 @dataclass(frozen=True)
 class ConvFilter(Convolution):
@@ -328,6 +318,24 @@ class ConvFilter(Convolution):
         flat = cls((1,), ((0, 0),), (1,), 1, (3,))
         yield flat, (Spec((2, 2, 5)), Spec((3, 2, 3))), "2 samples in the input and 3 in the cotangent"
         yield flat, (Spec((2, 2, 5)), Spec((2, 2, 4))), "shape (2, 2, 4), the convolution's result (2, 2, 3)"
+
+
+@public()
+def conv2d_backprop_filter(
+    input: Any, filter_size: Sequence[int], dout: Any, stride: Sizes = 1, padding: Any = 0, dilation: Sizes = 1,
+    groups: int = 1,
+) -> Any:  # fmt: skip
+    """The gradient of `conv2d` by its weight of shape `filter_size`, for the gradient `dout` of its result.
+
+    >>> from adjoint import ops
+    >>> print(ops.conv2d_backprop_filter(ops.ones((1, 1, 2, 2)), (1, 1, 1, 2), ops.ones((1, 1, 2, 1)))[0, 0])
+    [[2. 2.]]
+    """
+    what = "conv2d_backprop_filter"
+    stride, dilation = (sizes_of(what, n, v, 2) for n, v in (("stride", stride), ("dilation", dilation)))
+    window = tuple(int(n) for n in filter_size[2:])
+    dw = card(ConvFilter, stride, pairs_of(what, padding, 2), dilation, groups, window)(input, dout)
+    return _expect(what, "filter_size", tuple(filter_size), dw)
 
 
 #: Geometry, shape of the input, shape of the filters.

@@ -16,9 +16,8 @@ from adjoint.core.spec import Spec, dtype_of, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card, register
-from adjoint.ops.contract import matmul
 from adjoint.ops.joining import concat
-from adjoint.ops.language import expand_last, expand_row, less_equal, sum_axes, where
+from adjoint.ops.language import expand_last, expand_row, less_equal, matmul, sum_axes, where
 from adjoint.ops.linalg import (
     OneMatrix,
     SquareMatrix,

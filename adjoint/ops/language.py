@@ -34,7 +34,7 @@ from adjoint.ops.compare import (
 )
 from adjoint.ops.complex_parts import conj_ as conj
 from adjoint.ops.complex_parts import real
-from adjoint.ops.contract import matmul
+from adjoint.ops.contract import matmul_ as matmul
 from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Sum

@@ -28,10 +28,20 @@ from adjoint.core.spec import (
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, card, register
-from adjoint.ops.contract import matmul, swap_last
+from adjoint.ops.contract import swap_last
 from adjoint.ops.families import MatrixWork
 from adjoint.ops.joining import Concat
-from adjoint.ops.language import broadcast_to, cast, expand_last, permute, reshape, squeeze_last, where, zeros_like
+from adjoint.ops.language import (
+    broadcast_to,
+    cast,
+    expand_last,
+    matmul,
+    permute,
+    reshape,
+    squeeze_last,
+    where,
+    zeros_like,
+)
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem
 from adjoint.ops.stacking import array

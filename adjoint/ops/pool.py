@@ -1,4 +1,4 @@
-"""Cards of windows: their largest element, their sum, and the windows themselves, each with its transpose.
+"""Pooling: what the cards of windows have in common, and the largest element of each window.
 
 The last axes are those in space; any others stand before them. `window`, `stride`, `padding` (as pairs) and `dilation`
 have an entry for each axis in space.
@@ -6,20 +6,21 @@ have an entry for each axis in space.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, prod
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import ShapeError
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import Shape, Spec, elements, float64, int64, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_all
 from adjoint.ops.card import Op, card, register
-from adjoint.ops.conv import Padding, add_up, padded, places, taps
 from adjoint.ops.families import Linear, NotDifferentiable
+from adjoint.ops.publish import public
+from adjoint.ops.windows import Padding, Sizes, add_up, covered, padded, pairs_of, places, sizes_of, taps
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,37 @@ class Pool(Op):
 
     def vmap(self, dims, *xs):
         return self(*batch_all(dims, xs))
+
+
+def geometry_of(
+    what: str, rank: int, x: Any, window: Any, stride: Any, padding: Any, dilation: Any, ceil_mode: bool
+) -> tuple[tuple[int, ...], tuple[int, ...], Padding, Padding, tuple[int, ...]]:
+    """Window, stride, padding, the padding with what `ceil_mode` adds to it, and dilation."""
+    shape = shape_of(x)
+    if len(shape) not in (rank + 1, rank + 2):
+        raise ShapeError(
+            f"{what}: an input of {rank + 2} axes (or {rank + 1} for a single sample) is needed, not the shape "
+            f"{shape}{called_at()}"
+        )
+    window = sizes_of(what, "kernel_size", window, rank)
+    stride = window if stride is None else sizes_of(what, "stride", stride, rank)
+    dilation = sizes_of(what, "dilation", dilation, rank)
+    pairs, size = pairs_of(what, padding, rank), covered(window, dilation)
+    if any(2 * max(pair) > k for pair, k in zip(pairs, size, strict=True)):
+        raise ArgumentError(f"{what}: padding {padding!r} is more than half of the window, {window}{called_at()}")
+    if not ceil_mode:
+        return window, stride, pairs, pairs, dilation
+    return window, stride, pairs, _completed(shape[-rank:], size, stride, pairs), dilation
+
+
+def _completed(space: Sequence[int], size: Sequence[int], stride: Sequence[int], pairs: Padding) -> Padding:
+    """More padding at the end, so that a last window that begins inside the input is complete."""
+    wider = []
+    for n, k, s, (lo, hi) in zip(space, size, stride, pairs, strict=True):
+        last = ceil((n + lo + hi - k) / s) * s
+        last -= s if last >= n + lo else 0
+        wider.append((lo, max(last + k - n - lo, hi)))
+    return tuple(wider)
 
 
 #: Geometry, shape of the input.
@@ -214,118 +246,55 @@ class MaxPoolIndex(Pool, NotDifferentiable):
             yield cls(*geometry), (draw(*x),)
 
 
-# ---------------------------------------------------------------- sums, and the windows themselves
+def _max_pool(
+    what: str, rank: int, x: Any, window: Any, stride: Any, padding: Any, dilation: Any, indices: bool, ceil_mode: bool
+) -> Any:
+    window, stride, _, pairs, dilation = geometry_of(what, rank, x, window, stride, padding, dilation, ceil_mode)
+    y = card(MaxPool, window, stride, pairs, dilation)(x)
+    return (y, card(MaxPoolIndex, window, stride, pairs, dilation)(x)) if indices else y
 
 
-@register
-@dataclass(frozen=True)
-class SumPool(Pool, Linear):
-    """The sum of each window."""
+@public()
+def max_pool1d(
+    x: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Any = 0, dilation: Sizes = 1,
+    return_indices: bool = False, ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of (N, C, L); see `max_pool2d`.
 
-    complex = True
-
-    def infer(self, x):
-        return Spec(self.pooled(x.shape), x.dtype)
-
-    def eval(self, xp, x):
-        values = self.elements(xp, x)
-        y = xp.array(next(values))
-        for value in values:
-            y = y + value
-        return y
-
-    def vjp(self, g, y, x):
-        return (card(SumPoolPull, *self.geometry, self.split(shape_of(x))[1])(g),)
-
-    @classmethod
-    def samples(cls, draw):
-        for geometry, x in SAMPLES:
-            yield cls(*geometry), (draw(*x),)
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.max_pool1d(Tensor([[[1.0, 5.0, 2.0, 3.0]]]), 2))
+    [[[5. 3.]]]
+    """
+    return _max_pool("max_pool1d", 1, x, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
 
 
-@register
-@dataclass(frozen=True)
-class SumPoolPull(Pool, Linear):
-    """Each element added to every place of its window, in zeros of sizes `space`; the transpose of SumPool."""
+@public()
+def max_pool2d(
+    x: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Any = 0, dilation: Sizes = 1,
+    return_indices: bool = False, ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of (N, C, H, W); equal ones share the derivative evenly.
 
-    space: Shape = ()
+    Windows follow one another without overlap if no stride is given. With `ceil_mode` a last, incomplete window counts
+    too. With `return_indices`, also where in the plane each (first) largest element stands.
 
-    complex = True
-
-    def infer(self, g):
-        lead, count = self.split(g.shape)
-        self.expect("cotangent", count, places(self, self.space, self.window))
-        return Spec(lead + self.space, g.dtype)
-
-    def eval(self, xp, g):
-        shape = self.infer(spec_of(g)).shape
-        return add_up(xp, self, (g for _ in range(prod(self.window))), self.window, shape, g.dtype)
-
-    def vjp(self, h, y, g):
-        return (card(SumPool, *self.geometry)(h),)
-
-    @classmethod
-    def samples(cls, draw):
-        for geometry, x in SAMPLES:
-            op = cls(*geometry, x[-len(geometry[0]) :])
-            yield op, (draw(*op.pooled(x)),)
-
-    @classmethod
-    def errors(cls):
-        yield cls(*FLAT, (4,)), (Spec((2, 4)),), "the cotangent must have shape (3,), not (4,)"
+    >>> from adjoint import ops, Tensor
+    >>> y, where = ops.max_pool2d(Tensor([[[[1.0, 2.0], [4.0, 3.0]]]]), 2, return_indices=True)
+    >>> print(y, where)
+    [[[[4.]]]] [[[[2]]]]
+    """
+    return _max_pool("max_pool2d", 2, x, kernel_size, stride, padding, dilation, return_indices, ceil_mode)
 
 
-@register
-@dataclass(frozen=True)
-class Unfold(Pool, Linear):
-    """The windows written out: an axis with the elements of a window stands before those in space."""
+@public()
+def max_pool3d(
+    x: Any, kernel_size: Sizes, stride: Sizes | None = None, padding: Any = 0, dilation: Sizes = 1,
+    return_indices: bool = False, ceil_mode: bool = False,
+) -> Any:  # fmt: skip
+    """The largest element of each window of (N, C, D, H, W); see `max_pool2d`.
 
-    complex = True
-
-    def infer(self, x):
-        lead, count = self.split(self.pooled(x.shape))
-        return Spec((*lead, prod(self.window), *count), x.dtype)
-
-    def eval(self, xp, x):
-        return xp.stack(list(self.elements(xp, x)), axis=-self.rank - 1)
-
-    def vjp(self, g, y, x):
-        return (card(Fold, *self.geometry, self.split(shape_of(x))[1])(g),)
-
-    @classmethod
-    def samples(cls, draw):
-        for geometry, x in SAMPLES:
-            yield cls(*geometry), (draw(*x),)
-
-
-@register
-@dataclass(frozen=True)
-class Fold(Pool, Linear):
-    """Windows put back into an array of sizes `space`; where they overlap they add up. The transpose of Unfold."""
-
-    space: Shape = ()
-
-    complex = True
-
-    def infer(self, g):
-        want = (prod(self.window), *places(self, self.space, self.window))
-        cut = max(g.ndim - self.rank - 1, 0)
-        self.expect("input, in its last axes,", g.shape[cut:], want)
-        return Spec(g.shape[:cut] + self.space, g.dtype)
-
-    def eval(self, xp, g):
-        shape = self.infer(spec_of(g)).shape
-        return add_up(xp, self, xp.moveaxis(g, -self.rank - 1, 0), self.window, shape, g.dtype)
-
-    def vjp(self, h, y, g):
-        return (card(Unfold, *self.geometry)(h),)
-
-    @classmethod
-    def samples(cls, draw):
-        for geometry, x in SAMPLES:
-            op = cls(*geometry, x[-len(geometry[0]) :])
-            yield op, (draw(*Unfold(*geometry).infer(Spec(x)).shape),)
-
-    @classmethod
-    def errors(cls):
-        yield cls(*FLAT, (4,)), (Spec((2, 4)),), "must have shape (2, 3), not (2, 4)"
+    >>> from adjoint import ops
+    >>> ops.max_pool3d(ops.ones((1, 2, 4, 4, 5)), 2, ceil_mode=True).shape
+    (1, 2, 2, 2, 3)
+    """
+    return _max_pool("max_pool3d", 3, x, kernel_size, stride, padding, dilation, return_indices, ceil_mode)

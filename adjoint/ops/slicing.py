@@ -1,4 +1,4 @@
-"""Parts with known places (slices, integers as indices), padding and flipping."""
+"""Parts with known places (slices, integers as indices), and flipping."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from adjoint.core.absent import ZERO
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
-from adjoint.core.spec import Shape, Spec, dtype_of, normalize_axis, number_of, promote, shape_of, spec_of
+from adjoint.core.spec import Shape, Spec, dtype_of, normalize_axis, number_of, promote, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.facts import IndexMap
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, zeros_like
-from adjoint.ops.movement import BroadcastTo, Movement, View, without
+from adjoint.ops.movement import BroadcastTo, View, without
 from adjoint.ops.publish import public
 
 BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)
@@ -291,41 +291,6 @@ def with_room(x: Any, value: Any) -> Any:
 
 #: Truth values, integers, floats, complex numbers.
 _KINDS = {"b": 0, "i": 1, "u": 1, "f": 2, "V": 2, "c": 3}
-
-
-@register
-@dataclass(frozen=True)
-class Pad(Movement):
-    """Zeros added before and after each axis; `widths` holds a pair for each."""
-
-    widths: tuple[tuple[int, int], ...]
-
-    def infer(self, x):
-        if len(self.widths) != x.ndim:
-            raise ShapeError(f"Pad: {len(self.widths)} pairs of widths for the input's {x.ndim} axes")
-        return Spec(tuple(n + a + b for n, (a, b) in zip(x.shape, self.widths, strict=True)), x.dtype)
-
-    def eval(self, xp, x):
-        if len(self.widths) != len(shape_of(x)):
-            self.infer(spec_of(x))  # NumPy would use one pair for every axis
-        return xp.pad(x, self.widths) if self.widths else x
-
-    def vjp(self, g, y, x):
-        inner = tuple((a, a + n, None) for n, (a, _) in zip(shape_of(x), self.widths, strict=True))
-        return (card(GetItem, inner)(g),)
-
-    def vmap(self, dims, x):
-        return Pad(((0, 0), *self.widths))(batch_front(x, dims[0]))
-
-    @classmethod
-    def samples(cls, draw):
-        yield cls(((1, 2),)), (draw(3),)
-        yield cls(((0, 1), (2, 0))), (draw(2, 3),)
-        yield cls(()), (draw(),)
-
-    @classmethod
-    def errors(cls):
-        yield cls(((1, 1),)), (Spec((3, 3)),), "1 pairs of widths for the input's 2 axes"
 
 
 @register

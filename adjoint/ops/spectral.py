@@ -16,7 +16,6 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, shape_of
 from adjoint.ops.broadcast import conj, ndim
 from adjoint.ops.card import card, register
-from adjoint.ops.contract import matmul
 from adjoint.ops.decompose import (
     Complement,
     hermitian,
@@ -31,7 +30,7 @@ from adjoint.ops.decompose import (
     without,
 )
 from adjoint.ops.joining import concat
-from adjoint.ops.language import expand_row, sum_axes
+from adjoint.ops.language import expand_row, matmul, sum_axes
 from adjoint.ops.linalg import OneMatrix, SquareMatrix, adjoint, check_square, inexact_dtype, product, real, real_dtype
 from adjoint.ops.publish import public
 from adjoint.ops.stacking import array

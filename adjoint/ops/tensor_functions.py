@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint.ops.functional.decimal_rounding import round_decimal
 from adjoint.ops.functional.elementwise import round
-from adjoint.ops.functional.indexing import getitem, place, setitem
+from adjoint.ops.indexing import getitem, place, setitem
 from adjoint.ops.language import (
     abs,
     add,

@@ -17,12 +17,15 @@ from adjoint.ops import compare as c
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
 from adjoint.ops.casting import Cast
-from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv
+from adjoint.ops.einstein_sum import Einsum
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
-from adjoint.ops.pool import MaxPool, MaxPoolIndex, SumPool, Unfold
-from adjoint.ops.slicing import Pad
+from adjoint.ops.padding import Pad
+from adjoint.ops.pool import MaxPool, MaxPoolIndex
+from adjoint.ops.sum_pool import SumPool
 from adjoint.ops.transcendental import Relu
+from adjoint.ops.unfolding import Unfold
 
 WORK = 200_000  # multiplications in a product of small arrays
 SUMS = (

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from adjoint import ops as fft
 from adjoint.api.grad import grad
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError
 from adjoint.core.tensor import Tensor
-from adjoint.ops.functional import fourier as fft
 from adjoint.ops.functional.of_cards import abs as magnitude
 
 RNG = np.random.default_rng(11)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adjoint.ops.pool import Fold, MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush, Pool, SumPool, SumPoolPull, Unfold
+from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush, Pool
+from adjoint.ops.sum_pool import SumPool, SumPoolPull
+from adjoint.ops.unfolding import Fold, Unfold
 
 
 def windows(op: Pool, x: np.ndarray, fill: float) -> np.ndarray:

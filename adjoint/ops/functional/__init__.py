@@ -2,8 +2,24 @@
 
 from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
 from adjoint.ops.casting import astype, cast, stop_gradient
+from adjoint.ops.contract import matmul
+from adjoint.ops.conv import (
+    conv1d,
+    conv1d_transpose,
+    conv2d,
+    conv2d_backprop_filter,
+    conv2d_backprop_input,
+    conv2d_transpose,
+    conv3d,
+    conv3d_transpose,
+    conv_transpose1d,
+    conv_transpose2d,
+    conv_transpose3d,
+)
 from adjoint.ops.decompose import cholesky, qr
 from adjoint.ops.determinant import det, logdet, slogdet
+from adjoint.ops.einstein_sum import einsum
+from adjoint.ops.fourier import fft, fft2, fftfreq, fftn, fftshift, ifft, ifft2, ifftn, ifftshift, rfftfreq
 from adjoint.ops.functional.activation import (  # fmt: skip
     celu,
     elu,
@@ -34,21 +50,6 @@ from adjoint.ops.functional.activation import (  # fmt: skip
 )
 from adjoint.ops.functional.attention import embedding, scaled_dot_product_attention
 from adjoint.ops.functional.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
-from adjoint.ops.functional.convolution import (  # fmt: skip
-    conv1d,
-    conv1d_transpose,
-    conv2d,
-    conv2d_backprop_filter,
-    conv2d_backprop_input,
-    conv2d_transpose,
-    conv3d,
-    conv3d_transpose,
-    conv_transpose1d,
-    conv_transpose2d,
-    conv_transpose3d,
-    fold,
-    unfold,
-)
 from adjoint.ops.functional.creation import (  # fmt: skip
     arange,
     eye,
@@ -92,27 +93,6 @@ from adjoint.ops.functional.elementwise import (  # fmt: skip
     where,
     xlogy,
 )
-from adjoint.ops.functional.fourier import (  # fmt: skip
-    fft,
-    fft2,
-    fftfreq,
-    fftn,
-    fftshift,
-    hfft,
-    ifft,
-    ifft2,
-    ifftn,
-    ifftshift,
-    ihfft,
-    irfft,
-    irfft2,
-    irfftn,
-    rfft,
-    rfft2,
-    rfftfreq,
-    rfftn,
-)
-from adjoint.ops.functional.indexing import getitem, setitem, take
 from adjoint.ops.functional.linalg import matrix_power
 from adjoint.ops.functional.loss import (  # fmt: skip
     binary_cross_entropy,
@@ -232,29 +212,21 @@ from adjoint.ops.functional.of_cards import (  # fmt: skip
     true_divide,
     trunc,
 )
-from adjoint.ops.functional.pooling import (  # fmt: skip
+from adjoint.ops.functional.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
     adaptive_avg_pool3d,
     adaptive_max_pool1d,
     adaptive_max_pool2d,
     adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
     interpolate,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
 )
-from adjoint.ops.functional.products import (  # fmt: skip
+from adjoint.ops.functional.products import (
     bmm,
     cross,
     dot,
-    einsum,
     inner,
     kron,
-    matmul,
     mm,
     multi_dot,
     mv,
@@ -281,7 +253,7 @@ from adjoint.ops.functional.random import (  # fmt: skip
     uniform,
 )
 from adjoint.ops.functional.reduction import count_nonzero, cumprod, logsumexp, median, prod, ptp, quantile, std, var
-from adjoint.ops.functional.repeating import pad, pad_widths, repeat, repeat_interleave, roll, tile
+from adjoint.ops.functional.repeating import repeat, repeat_interleave, roll, tile
 from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
@@ -305,6 +277,7 @@ from adjoint.ops.index import (
     tensor_scatter_add,
     tensor_scatter_update,
 )
+from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
 from adjoint.ops.movement import (
@@ -325,11 +298,16 @@ from adjoint.ops.movement import (
     transpose,
     unsqueeze,
 )
+from adjoint.ops.padding import pad, pad_widths
+from adjoint.ops.pool import max_pool1d, max_pool2d, max_pool3d
+from adjoint.ops.real_fourier import hfft, ihfft, irfft, irfft2, irfftn, rfft, rfft2, rfftn
 from adjoint.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, sum
 from adjoint.ops.slicing import flip, slice_axis
 from adjoint.ops.special import digamma, polygamma
 from adjoint.ops.spectral import eigh, eigvalsh, pinv, svd, svdvals
 from adjoint.ops.stacking import array, stack, unbind, unstack
+from adjoint.ops.sum_pool import avg_pool1d, avg_pool2d, avg_pool3d
+from adjoint.ops.unfolding import fold, unfold
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",

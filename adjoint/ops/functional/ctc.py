@@ -18,11 +18,11 @@ from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
 from adjoint.ops.along_axis import cumsum
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import isinf, logical_and
-from adjoint.ops.functional.indexing import getitem, setitem, take
 from adjoint.ops.functional.loss import reduced
 from adjoint.ops.functional.of_cards import maximum, not_equal
 from adjoint.ops.functional.reduction import logsumexp
 from adjoint.ops.index import take_along_axis
+from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape
 from adjoint.ops.movement import broadcast_to, expand_dims, moveaxis

@@ -16,12 +16,12 @@ from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
-from adjoint.ops.functional.indexing import setitem
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
+from adjoint.ops.indexing import setitem
 from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis
+from adjoint.ops.padding import Pad
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import Pad
 
 
 def meshgrid(*inputs: Any, indexing: str = "xy") -> tuple[Any, ...]:

@@ -13,17 +13,17 @@ from adjoint.core.dispatch import Value, located, wrap
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.broadcast import ndim
+from adjoint.ops.contract import matmul
 from adjoint.ops.decompose import cholesky, qr
 from adjoint.ops.determinant import det, logdet, slogdet
+from adjoint.ops.einstein_sum import einsum
 from adjoint.ops.functional.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
     bmm,
     cross,
     dot,
-    einsum,
     inner,
     kron,
-    matmul,
     mm,
     multi_dot,
     mv,

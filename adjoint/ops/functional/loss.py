@@ -17,8 +17,8 @@ from adjoint.ops.compare import equal, greater, less, where
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp, xlogy
-from adjoint.ops.functional.indexing import take
 from adjoint.ops.index import take_along_axis
+from adjoint.ops.indexing import take
 from adjoint.ops.language import reshape, stop_gradient
 from adjoint.ops.reduce import mean, sum
 from adjoint.ops.stacking import array

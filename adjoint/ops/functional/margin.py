@@ -10,10 +10,10 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import equal, where
 from adjoint.ops.functional.activation import relu, softplus
 from adjoint.ops.functional.creation import one_hot
-from adjoint.ops.functional.indexing import take
 from adjoint.ops.functional.loss import binary_cross_entropy_with_logits, reduced, same_shape
 from adjoint.ops.functional.norms import vector_norm
 from adjoint.ops.functional.of_cards import maximum, minimum
+from adjoint.ops.indexing import take
 from adjoint.ops.movement import expand_dims
 from adjoint.ops.reduce import mean, sum
 

@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, shape_of
 from adjoint.ops import transcendental as _t
-from adjoint.ops.functional.reduction import in_single
+from adjoint.ops.casting import in_single
 from adjoint.ops.language import cast, reshape
 from adjoint.ops.reduce import mean
 

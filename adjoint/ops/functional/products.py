@@ -6,31 +6,17 @@ import builtins
 from collections.abc import Sequence
 from math import prod
 from numbers import Integral
-from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 from adjoint.core.dispatch import located
-from adjoint.core.errors import AdjointError, ArgumentError, ShapeError
+from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import normalize_axis, shape_of
-from adjoint.ops import contract as _contract
 from adjoint.ops.broadcast import conj, ndim
-from adjoint.ops.card import card
-from adjoint.ops.functional.diagonals import diagonal, shown_diagonal
-from adjoint.ops.language import expand_last, mul, permute, reshape, sum_axes
-from adjoint.ops.movement import moveaxis, transpose
+from adjoint.ops.functional.diagonals import diagonal
+from adjoint.ops.language import expand_last, matmul, mul, permute, reshape, sum_axes
+from adjoint.ops.movement import moveaxis
 from adjoint.ops.publish import public
 from adjoint.ops.stacking import array, stack, unstack
-
-
-@public(method=True)
-def matmul(input: Any, other: Any) -> Any:
-    """The matrix product `input @ other`; leading axes broadcast.
-
-    >>> from adjoint.ops.functional import linalg
-    >>> print(linalg.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]))
-    [3. 7.]
-    """
-    return _contract.matmul(array(input), array(other))
 
 
 def _product(what: str, a: Any, b: Any, ranks: tuple[int, int]) -> Any:
@@ -42,7 +28,7 @@ def _product(what: str, a: Any, b: Any, ranks: tuple[int, int]) -> Any:
                 f"{shape_of(b)}; matmul broadcasts"
             )
         )
-    return _contract.matmul(a, b)
+    return matmul(a, b)
 
 
 def mm(input: Any, mat2: Any) -> Any:
@@ -90,7 +76,7 @@ def dot(input: Any, other: Any) -> Any:
     a, b = array(input), array(other)
     if not ndim(a) or not ndim(b):
         return mul(a, b)
-    return _contract.matmul(a, b) if ndim(b) <= 2 else tensordot(a, b, (-1, -2))
+    return matmul(a, b) if ndim(b) <= 2 else tensordot(a, b, (-1, -2))
 
 
 def vdot(input: Any, other: Any) -> Any:
@@ -100,7 +86,7 @@ def vdot(input: Any, other: Any) -> Any:
     >>> print(linalg.vdot([1j, 2.0], [1j, 1.0]))
     (3+0j)
     """
-    return _contract.matmul(conj(_flat(input)), _flat(other))
+    return matmul(conj(_flat(input)), _flat(other))
 
 
 def _flat(x: Any) -> Any:
@@ -172,7 +158,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     size = prod(sizes[0])
     first = reshape(permute(a, rows + left), (prod(lead), size))
     second = reshape(permute(b, right + columns), (size, prod(tail)))
-    return reshape(_contract.matmul(first, second), lead + tail)
+    return reshape(matmul(first, second), lead + tail)
 
 
 def _summed_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -244,7 +230,7 @@ def _chain(factors: list[Any], splits: dict[tuple[int, int], int], i: int, j: in
     if i == j:
         return factors[i]
     k = splits[i, j]
-    return _contract.matmul(_chain(factors, splits, i, k), _chain(factors, splits, k + 1, j))
+    return matmul(_chain(factors, splits, i, k), _chain(factors, splits, k + 1, j))
 
 
 @public(method=True)
@@ -257,106 +243,3 @@ def trace(input: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """
     picked = diagonal(array(input), offset, axis1, axis2)
     return sum_axes(picked, (ndim(picked) - 1,))
-
-
-# ---------------------------------------------------------------- einsum
-
-
-def einsum(subscripts: Any, *operands: Any, optimize: Any = True) -> Any:
-    """Einstein summation in NumPy's notation, with implicit results, `...`, diagonals (a letter twice in a term), and
-    lists of axes in place of letters. The order of the products is always chosen for least work, with any `optimize`.
-
-    >>> from adjoint.ops.functional import linalg
-    >>> x = [[1.0, 2.0], [3.0, 4.0]]
-    >>> print(linalg.einsum("ij,kj->ik", x, x), linalg.einsum("ii", x))
-    [[ 5. 11.]
-     [11. 25.]] 5.0
-    """
-    if not isinstance(subscripts, str):
-        subscripts, operands = _from_lists(subscripts, *operands)
-    xs = [array(x) for x in operands]
-    terms, result = _parse(subscripts, [ndim(x) for x in xs])
-    pairs = [_without_repeats(subscripts, x, term) for x, term in zip(xs, terms, strict=True)]
-    if len(pairs) == 1 and len(result) == len(pairs[0][1]):  # nothing is summed: NumPy has a view
-        x, term = pairs[0]
-        return transpose(x, tuple(term.index(a) for a in result)) if term != result or x is xs[0] else x
-    pairs = _without_stretched(pairs)
-    return card(_contract.Einsum, tuple(term for _, term in pairs), result)(*(x for x, _ in pairs))
-
-
-def _from_lists(*args: Any) -> tuple[str, tuple[Any, ...]]:
-    """`einsum(x, [0, 1], y, [1, 2], [0, 2])` as letters and operands."""
-
-    def letters(places: Any) -> str:
-        return "".join("..." if k is Ellipsis else (ascii_uppercase + ascii_lowercase)[k] for k in places)
-
-    paired = len(args) - len(args) % 2
-    text = ",".join(letters(k) for k in args[1:paired:2])
-    return (text + "->" + letters(args[-1]) if len(args) % 2 else text), args[0:paired:2]
-
-
-def _parse(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
-    """The terms and the result in letters only: `...` becomes letters of its own, an implicit result is written out."""
-
-    def wrong(why: str) -> AdjointError:
-        return located(ArgumentError(f"einsum '{subscripts}': {why}"))
-
-    text = subscripts.replace(" ", "")
-    left, arrow, result = text.partition("->")
-    terms = left.split(",")
-    if len(terms) != len(ranks):
-        raise wrong(f"{len(terms)} terms for {len(ranks)} inputs")
-    for part in (*terms, result):
-        if part.count("...") > 1 or not set(part.replace("...", "", 1)) <= set(ascii_letters):
-            raise wrong(f"'{part}' may hold letters and one '...' only")
-    free = [a for a in ascii_letters if a not in text]
-    hidden = [rank - len(t) + 3 if "..." in t else 0 for t, rank in zip(terms, ranks, strict=True)]
-    if builtins.min(hidden, default=0) < 0:
-        raise wrong(f"'{terms[hidden.index(builtins.min(hidden))]}' names more axes than its input has")
-    ellipsis = "".join(free[: builtins.max(hidden, default=0)])
-    # Hidden axes line up at the right, as in broadcasting.
-    terms = [t.replace("...", ellipsis[len(ellipsis) - n :]) for t, n in zip(terms, hidden, strict=True)]
-    if not arrow:
-        named = "".join(terms)
-        return terms, ellipsis + "".join(sorted(a for a in set(named) - set(ellipsis) if named.count(a) == 1))
-    if ellipsis and "..." not in result:
-        raise wrong("the result must hold '...' too, or be left out")
-    result = result.replace("...", ellipsis)
-    if len(set(result)) < len(result) or not set(result) <= set("".join(terms)):
-        raise wrong(f"each letter of the result '{result}' must stand there once, and in some term")
-    return terms, result
-
-
-def _without_repeats(subscripts: str, x: Any, term: str) -> tuple[Any, str]:
-    """A letter that stands twice in a term takes the diagonal."""
-    if len(term) != ndim(x):
-        raise located(
-            ShapeError(f"einsum '{subscripts}': term '{term}' names {len(term)} axes, its input has {shape_of(x)}")
-        )
-    for letter in sorted(set(term)):
-        while term.count(letter) > 1:
-            i = term.index(letter)
-            j = term.index(letter, i + 1)
-            if shape_of(x)[i] != shape_of(x)[j]:
-                raise located(
-                    ShapeError(
-                        f"einsum '{subscripts}': '{letter}' names axes of different sizes in one input {shape_of(x)}"
-                    )
-                )
-            x = shown_diagonal(x, 0, i, j)
-            term = term[:i] + term[i + 1 : j] + term[j + 1 :] + letter
-    return x, term
-
-
-def _without_stretched(pairs: list[tuple[Any, str]]) -> list[tuple[Any, str]]:
-    """An axis of size 1 that other inputs have at full size broadcasts: it is left out of its term."""
-    sizes: dict[str, int] = {}
-    for x, term in pairs:
-        for letter, n in zip(term, shape_of(x), strict=True):
-            sizes[letter] = n if sizes.get(letter, 1) == 1 else sizes[letter]
-    dropped = []
-    for x, term in pairs:
-        kept = [(a, n) for a, n in zip(term, shape_of(x), strict=True) if n != 1 or sizes[a] == 1]
-        same = len(kept) == len(term)
-        dropped.append((x, term) if same else (reshape(x, tuple(n for _, n in kept)), "".join(a for a, _ in kept)))
-    return dropped

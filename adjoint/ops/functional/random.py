@@ -22,7 +22,7 @@ from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, sha
 from adjoint.ops.along_axis import argsort, cumsum
 from adjoint.ops.card import card
 from adjoint.ops.functional.creation import _size, one_hot
-from adjoint.ops.functional.indexing import take
+from adjoint.ops.indexing import take
 from adjoint.ops.language import (
     bitwise_and,
     cast,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,10 +11,11 @@ import numpy as np
 
 from adjoint.core import views
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, normalize_axis, shape_of
+from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops.along_axis import flatten_all, sort
 from adjoint.ops.card import card
+from adjoint.ops.casting import in_single
 from adjoint.ops.compare import equal, isfinite, isnan, where
 from adjoint.ops.functional.creation import ones_like_shape
 from adjoint.ops.functional.elementwise import safe_sqrt
@@ -30,19 +30,6 @@ from adjoint.ops.stacking import stack
 def _count(x: Any, axes: tuple[int, ...]) -> int:
     shape = shape_of(x)
     return math.prod(shape[a] for a in axes)
-
-
-def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compute on half-precision input in float32 and round once: sums of it overflow easily."""
-
-    @functools.wraps(function)
-    def widened(input: Any, *args: Any, **kwargs: Any) -> Any:
-        dtype = dtype_of(input)
-        if not is_half(dtype):
-            return function(input, *args, **kwargs)
-        return cast(function(cast(input, float32), *args, **kwargs), dtype)
-
-    return widened
 
 
 def wide_integers(x: Any) -> Any:

@@ -15,8 +15,8 @@ from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, 
 from adjoint.core.spec import normalize_axis
 from adjoint.core.tensor import Tensor
 from adjoint.ops import language as F
-from adjoint.ops.functional.masks import unknown_shape
 from adjoint.ops.language import reshape
+from adjoint.ops.masks import unknown_shape
 from adjoint.ops.stacking import stack
 
 

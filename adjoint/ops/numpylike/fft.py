@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import wrap
-from adjoint.ops.functional import fourier as _fft
+from adjoint.ops import functional as _f
 from adjoint.ops.numpylike.common import stored, tensor
 
 
 def _line(name: str) -> Any:
     """A transform along one axis."""
-    transform = getattr(_fft, name)
+    transform = getattr(_f, name)
 
     def function(a: Any, n: Any = None, axis: int = -1, norm: Any = None, out: Any = None) -> Any:
         return stored(out, transform(tensor(a), n, axis, norm))
@@ -25,7 +25,7 @@ def _line(name: str) -> Any:
 
 def _plane(name: str) -> Any:
     """A transform along two axes."""
-    transform = getattr(_fft, name)
+    transform = getattr(_f, name)
 
     def function(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Any:
         return stored(out, transform(tensor(a), s, axes, norm))
@@ -37,7 +37,7 @@ def _plane(name: str) -> Any:
 
 def _space(name: str) -> Any:
     """A transform along any number of axes."""
-    transform = getattr(_fft, name)
+    transform = getattr(_f, name)
 
     def function(a: Any, s: Any = None, axes: Any = None, norm: Any = None, out: Any = None) -> Any:
         return stored(out, transform(tensor(a), s, axes, norm))
@@ -54,12 +54,12 @@ fftn, ifftn, rfftn, irfftn = map(_space, ("fftn", "ifftn", "rfftn", "irfftn"))
 
 def fftshift(x: Any, axes: Any = None) -> Any:
     """As numpy.fft.fftshift."""
-    return _fft.fftshift(tensor(x), axes)
+    return _f.fftshift(tensor(x), axes)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
     """As numpy.fft.ifftshift."""
-    return _fft.ifftshift(tensor(x), axes)
+    return _f.ifftshift(tensor(x), axes)
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:

@@ -61,7 +61,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **kwargs: Any
         subscripts, *arrays = (tensor(x) if k % 2 == 0 and k < paired else x for k, x in enumerate(operands))
     else:
         arrays = [tensor(x) for x in arrays]
-    y = _p.einsum(subscripts, *arrays)
+    y = _f.einsum(subscripts, *arrays)
     if out is None and y.ndim > 1 and builtins.sum(isinstance(x, Value) for x in (subscripts, *arrays)) > 1:
         views.settle(y, scaled(layout_of(np.einsum(*map(_small, (subscripts, *arrays)), optimize=optimize)), y.shape))
     return stored(out, y)

@@ -19,7 +19,7 @@ from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
-from adjoint.ops.functional.indexing import index_put_add
+from adjoint.ops.indexing import index_put_add
 from adjoint.ops.language import reshape, where
 from adjoint.ops.numpylike import api as numpy_api
 from adjoint.ops.numpylike import fft as numpy_fft

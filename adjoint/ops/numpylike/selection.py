@@ -16,7 +16,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.along_axis import ArgPartition
 from adjoint.ops.card import card
-from adjoint.ops.functional.indexing import getitem, setitem
+from adjoint.ops.indexing import getitem, setitem
 from adjoint.ops.language import (
     bitwise_and,
     bitwise_or,

@@ -10,7 +10,8 @@ from adjoint.backends.native.compiler import Program
 from adjoint.backends.native.rewrite.einsum_to_matmul import as_products
 from adjoint.graph.node import Graph
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.contract import MatMul
+from adjoint.ops.einstein_sum import Einsum
 from adjoint.ops.movement import Transpose
 
 SIZES = {"i": 3, "j": 4, "k": 5, "l": 6, "b": 2, "h": 3}

@@ -11,17 +11,9 @@ from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph
-from adjoint.ops.pool import (
-    SAMPLES,
-    Fold,
-    MaxPool,
-    MaxPoolIndex,
-    MaxPoolPull,
-    MaxPoolPush,
-    SumPool,
-    SumPoolPull,
-    Unfold,
-)
+from adjoint.ops.pool import SAMPLES, MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush
+from adjoint.ops.sum_pool import SumPool, SumPoolPull
+from adjoint.ops.unfolding import Fold, Unfold
 
 CARDS = [MaxPool, MaxPoolPush, MaxPoolPull, MaxPoolIndex, SumPool, SumPoolPull, Unfold, Fold]
 

@@ -343,13 +343,21 @@ def rows() -> set[str]:
     return names
 
 
+#: Files of functions that a test file covers beside those of its own name.
+FURTHER = {
+    "convolution": ("conv", "unfolding"),
+    "elementwise": ("casting", "special"),
+    "joining": ("functional.repeating", "padding"),
+    "pooling": ("pool", "sum_pool"),
+}
+
+
 @pytest.fixture
 def without_a_row(request: pytest.FixtureRequest, rows: set[str]) -> list[str]:
     """Public functions of the family that the test file is named after, or beside its cards, which are in no table."""
     stem = request.path.stem.removeprefix("test_")
     family = {f"adjoint.ops.{stem}", f"adjoint.ops.functional.{stem}"}
-    if stem == "joining":
-        family.add("adjoint.ops.functional.repeating")
+    family |= {f"adjoint.ops.{name}" for name in FURTHER.get(stem, ())}
     functions = {n for n, f in vars(ops).items() if inspect.isfunction(f) and f.__module__ in family}
     if stem == "elementwise":  # those that `register` has made
         functions |= {n for n, f in FUNCTIONS.items() if f.__module__ in ("adjoint.ops", *family)}

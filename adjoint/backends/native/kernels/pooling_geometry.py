@@ -18,8 +18,8 @@ from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, lane_mask, put
 from adjoint.backends.native.kernels.window_loops import linear, nested, region, shuffle
 from adjoint.core.spec import Shape, bool_
-from adjoint.ops.conv import Padding
 from adjoint.ops.pool import Pool, lowest
+from adjoint.ops.windows import Padding
 
 UNROLLED = 16  # taps of a window that are written out one by one; more are a loop
 

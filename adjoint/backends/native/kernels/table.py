@@ -19,19 +19,12 @@ from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.joining import Concat
-from adjoint.ops.pool import (
-    Fold,
-    MaxPool,
-    MaxPoolIndex,
-    MaxPoolPull,
-    MaxPoolPush,
-    SumPool,
-    SumPoolPull,
-    Unfold,
-)
+from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush
 from adjoint.ops.reduce import ArgMax, ArgMin
 from adjoint.ops.slicing import PutItem, SetItem
 from adjoint.ops.stacking import Stack
+from adjoint.ops.sum_pool import SumPool, SumPoolPull
+from adjoint.ops.unfolding import Fold, Unfold
 
 KERNELS: dict[type, KernelRule] = {
     MatMul: KernelRule(write_matmul, fits, operands, write_fused, prepare),

@@ -19,17 +19,9 @@ from adjoint.backends.native.kernels.pooling_geometry import Tap, WindowRow, cut
 from adjoint.backends.native.kernels.window_loops import linear, region, shuffle
 from adjoint.core.spec import int64
 from adjoint.graph.node import Node
-from adjoint.ops.pool import (
-    Fold,
-    MaxPool,
-    MaxPoolIndex,
-    MaxPoolPull,
-    MaxPoolPush,
-    SumPool,
-    SumPoolPull,
-    Unfold,
-    lowest,
-)
+from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush, lowest
+from adjoint.ops.sum_pool import SumPool, SumPoolPull
+from adjoint.ops.unfolding import Fold, Unfold
 
 # ---------------------------------------------------------------- one result for each window
 

@@ -10,7 +10,8 @@ from math import prod
 from adjoint.graph.node import Builder, Node
 from adjoint.ops.arithmetic import Mul
 from adjoint.ops.card import card
-from adjoint.ops.contract import Einsum, MatMul
+from adjoint.ops.contract import MatMul
+from adjoint.ops.einstein_sum import Einsum
 from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Sum
 

@@ -18,7 +18,8 @@ from adjoint.graph.node import Builder, Node
 from adjoint.ops.card import card
 from adjoint.ops.joining import Concat
 from adjoint.ops.movement import BroadcastTo, Reshape
-from adjoint.ops.slicing import Pad, PutItem, SetItem, written_out
+from adjoint.ops.padding import Pad
+from adjoint.ops.slicing import PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
 
 

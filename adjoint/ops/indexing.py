@@ -17,9 +17,9 @@ from adjoint.core.errors import AdjointError, IndexingError, called_at
 from adjoint.core.spec import dtype_of, normalize_axis, shape_of, spec_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.card import card
-from adjoint.ops.functional.masks import pick, traced_mask
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet, index_array
 from adjoint.ops.language import permute, reshape
+from adjoint.ops.masks import pick, traced_mask
 from adjoint.ops.movement import inverse_permutation
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index, with_room
@@ -28,6 +28,7 @@ from adjoint.ops.stacking import array
 WHOLE = slice(None)
 
 
+@public()
 def getitem(x: Any, index: Any) -> Any:
     """x[index], for every index that NumPy takes.
 
@@ -54,6 +55,7 @@ def getitem(x: Any, index: Any) -> Any:
         raise _as_written(op, x, error) from None
 
 
+@public()
 def setitem(x: Any, index: Any, value: Any) -> Any:
     """A copy of x with `value` at [index]: what `x[index] = value` binds x to.
 
