@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from adjoint.ops import conv
+from adjoint.ops import convolution
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 
 
@@ -49,7 +49,7 @@ def random_call(rng: np.random.Generator) -> tuple[Conv, np.ndarray, np.ndarray]
 def test_random_geometries(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The value is SciPy's; the other two cards are transposes: <g, conv(x, w)> in three ways. Batches may be tiny."""
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(conv, "COLUMNS", int(rng.choice([1, 60, 1 << 19])))
+    monkeypatch.setattr(convolution, "COLUMNS", int(rng.choice([1, 60, 1 << 19])))
     op, x, w = random_call(rng)
     y = op.eval(np, x, w)
     np.testing.assert_allclose(y, reference(op, x, w), rtol=1e-12, atol=1e-12)
