@@ -19,7 +19,7 @@ from adjoint.testing.random_programs import program_of, random_program
 from adjoint.testing.shrink import reduced
 from adjoint.testing.slopes import slope_of
 
-BLOCK, BLOCKS = 16, 100
+BLOCK, BLOCKS = 4, 100
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
