@@ -32,8 +32,9 @@ _SKIPPED = (ModuleType, CodeType, FrameType, TracebackType, str, bytes, int, flo
 class TracedFunction:
     """One function that is being traced: its arguments, what was there before it, and the objects that it may not change."""
 
-    def __init__(self, given: Any, heap: Heap) -> None:
+    def __init__(self, given: Any, heap: Heap, caller: FrameType) -> None:
         self.given, self.heap = given, heap
+        self.caller = id(caller)  # it runs as long as the trace goes on
         inside = [*tree.leaves(given), *(x for _, x in tree.containers(given))]
         self._arguments = {id(x): x for x in inside if isinstance(x, (Value, list, dict)) or not tree.is_leaf(x)}
         self.refused: dict[int, tuple[Any, str]] = {}
@@ -62,7 +63,7 @@ _traces: ContextVar[tuple[TracedFunction, ...]] = ContextVar("traces", default=(
 @contextmanager
 def tracing(given: Any, heap: Heap) -> Iterator[None]:
     """Trace a function with these arguments."""
-    trace = TracedFunction(given, heap)
+    trace = TracedFunction(given, heap, sys._getframe(2))  # beyond contextlib
     with context.setting(_traces, (*_traces.get(), trace)):
         yield
         trace.check()
@@ -96,13 +97,12 @@ def are_arguments(*objects: Any) -> bool:
 
 
 def held(objects: Iterable[Any]) -> set[int]:
-    """The ids of those objects that a variable of a running function holds, an argument of the trace, or what was there before it."""
+    """The ids of those objects that a variable of a traced function holds, an argument, or what was there before the trace."""
     wanted = {id(x): x for x in objects}
-    found = {i for i, x in wanted.items() if any(x in trace.heap for trace in _traces.get())}
+    found = {i for i, x in wanted.items() if _is_older(x)}
     memory = {id(_root(x)): i for i, x in wanted.items() if isinstance(x, np.ndarray)}
     seen: dict[int, Any] = {}
-    stack: list[Any] = [trace.given for trace in _traces.get()]
-    stack += [x for frame in _frames() for x in frame.f_locals.values()]
+    stack = list(_holders())
     while stack and len(found) < len(wanted):
         x = stack.pop()
         if id(x) in seen or x is None or isinstance(x, _SKIPPED):
@@ -112,14 +112,31 @@ def held(objects: Iterable[Any]) -> set[int]:
             found.add(id(x))
         elif isinstance(x, np.ndarray) and id(_root(x)) in memory:
             found.add(memory[id(_root(x))])
-        stack += _inside(x)
+        if not _is_older(x):
+            stack += _inside(x)
     return found
 
 
+def _is_older(x: Any) -> bool:
+    """Whether an object was there before a trace, and within its reach."""
+    return any(x in trace.heap for trace in _traces.get())
+
+
+def _holders() -> Iterator[Any]:
+    """Where an object made by a trace may be: arguments, variables of traced functions, and what was put into older objects."""
+    for trace in _traces.get():
+        yield trace.given
+        for older in trace.heap.changed():
+            yield from (x for _, x in older.facet.parts(older.owner))
+    for frame in _frames():
+        yield from frame.f_locals.values()
+
+
 def _frames() -> Iterator[FrameType]:
-    """The user's functions that are running."""
+    """The user's functions that are running, inside the outermost trace."""
+    callers = {trace.caller for trace in _traces.get()[:1]}
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and id(frame) not in callers:
         if is_users(frame.f_code.co_filename):
             yield frame
         frame = frame.f_back
