@@ -52,7 +52,7 @@ USES = {
     "frozenset": lambda k: 2.0 if k in frozenset({1, 2}) else 3.0,
     "not in": lambda k: 2.0 if k not in {1, 2} else 3.0,
     "get": lambda k: {1: 5.0, 2: 6.0}.get(k, 7.0),
-    "keys": lambda k: 2.0 if k in {1: 5.0}.keys() else 3.0,
+    "keys": lambda k: 2.0 if k in dict.keys({1: 5.0}) else 3.0,
     "caught": caught,
     "in a tuple": lambda k: 2.0 if (k, 0) in {(1, 0)} else 3.0,
     "union": lambda k: float(len({k} | {1, 2})),
@@ -60,7 +60,7 @@ USES = {
     "counted": counted,
     "grouped": grouped,
     "remembered": remembered,
-    "unique": lambda k: float(len(set([k, 1, 2, k]))),
+    "unique": lambda k: float(len(set((k, 1) * 2))),
     "pop": lambda k: {1: 5.0}.pop(k, 6.0),
     "namespace": lambda k: vars(SimpleNamespace(a=1.0)).get(k, 2.0),
 }
@@ -84,6 +84,14 @@ MODES = {
 }
 
 
+def agrees(run, f, x):
+    """Whether a mode gives what plain Python gives, or refuses at a line of this file."""
+    try:
+        return float(run(f, x)) == f(x)
+    except AdjointError as error:
+        return "test_keys.py" in str(error)
+
+
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("use", USES)
@@ -91,29 +99,16 @@ def test_a_key_is_found_by_its_value_or_refused(use, key, mode):
     def f(v):
         return v[1] * USES[use](KEYS[key](v))
 
-    for v in POINTS:
-        try:
-            found = float(MODES[mode](f, v))
-        except AdjointError as error:
-            assert "test_keys.py" in str(error)
-        else:
-            assert found == f(v)
+    assert all(agrees(MODES[mode], f, v) for v in POINTS)
 
 
 @pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("mode", ["jit", "grad", "jvp"])
+@pytest.mark.parametrize("mode", ["jit", "grad", "jit of grad", "grad of jit"])
 def test_a_float_as_a_key(use, mode):
     def f(x):
         return x * USES[use](x)
 
-    modes = {"jit": ad.jit(f), "grad": lambda x: ad.value_and_grad(f)(x)[0], "jvp": lambda x: ad.jvp(f, x, 1.0)[0]}
-    for x in (1.0, 4.0):
-        try:
-            found = float(modes[mode](x))
-        except AdjointError as error:
-            assert "test_keys.py" in str(error)
-        else:
-            assert found == f(x)
+    assert all(agrees(MODES[mode], f, x) for x in (1.0, 4.0))
 
 
 def test_the_refusal_says_what_helps():
