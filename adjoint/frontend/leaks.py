@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import sys
 import weakref
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -111,9 +111,11 @@ class _Store:
     def object(self) -> Any:
         return self.holder() if self.weak else self.holder
 
-    def is_gone(self) -> bool:
-        """Whether nothing but this record knows the object."""
-        return self.holder() is None if self.weak else sys.getrefcount(self.holder) <= 2
+    def is_gone(self, records: Counter[int]) -> bool:
+        """Whether nothing but records knows the object; each of its attributes has one."""
+        if self.weak:
+            return self.holder() is None
+        return sys.getrefcount(self.holder) <= 1 + records[id(self.holder)]
 
 
 @dataclass(eq=False)
@@ -170,7 +172,11 @@ class _Watch:
 
     def _forget(self) -> None:
         """Drop the places whose object is gone, and those that were in these."""
-        while gone := [key for key, store in self.stores.items() if store.is_gone()]:
+        while self.stores:
+            records = Counter(id(store.holder) for store in self.stores.values())
+            gone = [key for key, store in self.stores.items() if store.is_gone(records)]
+            if not gone:
+                break
             for key in gone:
                 del self.stores[key]
 

@@ -154,7 +154,7 @@ class Reads:
 
     def attribute(self, owner: Any, name: str, text: str | None = None) -> AttributeOf:
         label = f"`{text}`" if text else f"attribute `{name}` of {_named(owner)}"
-        weak = type(owner).__weakrefoffset__ != 0 and not isinstance(owner, type)
+        weak = type(owner).__weakrefoffset__ != 0
         return AttributeOf(weakref.ref(owner) if weak else owner, name, label, weak)
 
     def settled(self) -> dict[Any, Guard]:

@@ -18,6 +18,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, bool_, shape_of
 from adjoint.graph.nested import Control
+from adjoint.graph.number_types import is_number
 from adjoint.ops.broadcast import batch_front
 
 _CONVERSIONS: dict[str, Callable[[Any], Any]] = {"": lambda x: x, "s": str, "r": repr, "a": ascii}
@@ -60,19 +61,23 @@ class Template:
     leaves: tuple[Any, ...]
     rebuild: Callable[[list[Any]], Any]
     places: tuple[int, ...]
+    numbers: frozenset[int] = frozenset()  # the places of Python's numbers
 
     @staticmethod
-    def of(value: Any, is_input: Callable[[Any], bool]) -> tuple[Template, list[Any]]:
+    def of(
+        value: Any, is_input: Callable[[Any], bool], is_number: Callable[[Any], bool] = is_number
+    ) -> tuple[Template, list[Any]]:
         """The template of a value, and the leaves that are inputs."""
         leaves, rebuild = tree.flatten(value)
         places = tuple(i for i, leaf in enumerate(leaves) if is_input(leaf))
-        return Template(tuple(leaves), rebuild, places), [leaves[i] for i in places]
+        numbers = frozenset(i for i in places if is_number(leaves[i]))
+        return Template(tuple(leaves), rebuild, places, numbers), [leaves[i] for i in places]
 
     def filled(self, inputs: Sequence[Any]) -> Any:
-        """The value, with Tensors for its inputs."""
+        """The value, with numbers and Tensors for its inputs."""
         leaves = list(self.leaves)
         for place, x in zip(self.places, inputs, strict=True):
-            leaves[place] = wrap(x)
+            leaves[place] = np.asarray(x).item() if place in self.numbers else wrap(x)
         return self.rebuild(leaves)
 
 

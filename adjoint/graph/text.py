@@ -120,12 +120,14 @@ def _field(value: Any, names: dict[Graph, str]) -> str:
 
 
 INPUT = type("Input", (), {})()  # where a message takes an input of its op
+NUMBER = type("Number", (), {})()  # the same, of one that is a number to Python
 
 
 def _message(value: Any, names: dict[Graph, str]) -> str:
     """What effects hold beside numbers: messages, print's options, kinds of exceptions."""
     if isinstance(value, Template):
         leaves = [INPUT if i in value.places else leaf for i, leaf in enumerate(value.leaves)]
+        leaves = [NUMBER if i in value.numbers else leaf for i, leaf in enumerate(leaves)]
         return f"template({_field(value.rebuild(leaves), names)})"
     if isinstance(value, Text):
         return f"text({', '.join(_field(p, names) for p in value.parts)})"
@@ -136,7 +138,7 @@ def _message(value: Any, names: dict[Graph, str]) -> str:
     name = getattr(value, "__name__", "")
     if isinstance(value, type) and vars(builtins).get(name) is value:
         return name
-    return "input" if value is INPUT else repr(value)
+    return "input" if value is INPUT else "number" if value is NUMBER else repr(value)
 
 
 # ---------------------------------------------------------------- text -> graph
@@ -328,8 +330,8 @@ class _Reader:
     def _name(self, name: str) -> Any:
         if name in ("nan", "inf"):
             return float(name)
-        if name == "input":
-            return INPUT
+        if name in ("input", "number"):
+            return INPUT if name == "input" else NUMBER
         if name.startswith("_inner"):
             return self.graph("@" + name[6:])
         kind = vars(builtins).get(name)
@@ -344,7 +346,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "slice": slice,
     "field": Field,
     "text": lambda *parts: Text(parts),
-    "template": lambda value: Template.of(value, lambda leaf: leaf is INPUT)[0],
+    "template": lambda value: Template.of(value, lambda x: x is INPUT or x is NUMBER, lambda x: x is NUMBER)[0],
 }
 
 

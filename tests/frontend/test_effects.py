@@ -286,3 +286,59 @@ def test_a_raise_that_a_try_would_catch_is_refused() -> None:
 
     with pytest.raises(ControlFlowError, match=r"`raise` at test_effects.py:\d+:17 .*Move it out of the `try`"):
         ad.jit(f)(np.float64(1.0))
+
+
+def shown_numbers(x):
+    n, found = 0, False
+    while n < 11:
+        n += 1
+        found = found or x * n > 4
+        if n > 8:
+            print(n, [n, x], (x, n, found), {"x": x, "n": [n]}, f"{[n]} {(x,)!r}")
+        x = x * 1.5
+    return x
+
+
+@pytest.mark.parametrize("x", [1.0, -2.0, 0.25])
+def test_numbers_in_containers_are_shown_as_numbers(x: float, capsys: Any) -> None:
+    shown_numbers(x)
+    wanted = capsys.readouterr().out.splitlines()
+    assert len(wanted) == 3 and "Tensor" not in wanted[0]
+    assert printed(capsys, ad.jit(shown_numbers), x) == wanted
+
+
+class Stopped(Exception):
+    def __init__(self, at: Any, why: Any = None) -> None:
+        self.at, self.why = at, why
+        super().__init__(at, why)
+
+
+@pytest.mark.parametrize("iterations", [5, 8, 9, 17])
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_what_is_raised_holds_numbers(iterations: int, backend: str) -> None:
+    def with_arguments(x):
+        for k in range(iterations):
+            if k * x > 3:
+                raise ValueError(f"at {k}", k, [x, k], {"large": k * x > 3})
+        return x
+
+    def own_class(x):
+        for k in range(iterations):
+            if k * x > 3:
+                raise Stopped(k + 1, why=x)
+        return x
+
+    def key(x):
+        for k in range(iterations):
+            if k * x > 3:
+                raise KeyError(k)
+        return x
+
+    for f in (with_arguments, own_class, key):
+        for run in (f, ad.jit(f, backend=backend)):
+            with pytest.raises((ValueError, Stopped, KeyError)) as caught:
+                run(1.0)
+            if run is f:
+                wanted = caught.value
+        assert type(caught.value) is type(wanted) and repr(caught.value.args) == repr(wanted.args)
+        assert repr(vars(caught.value).get("why")) == repr(vars(wanted).get("why"))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint.core.spec import Spec
 from adjoint.frontend import LeakError, convert, leaks
 from adjoint.graph.trace import Tracer
@@ -246,3 +247,86 @@ def test_values_of_an_outer_trace_are_its_own_business() -> None:
 def test_nothing_is_watched_outside_of_a_trace() -> None:
     convert(appended)(2.0)
     assert HISTORY == [4.0]
+
+
+class Slotted:
+    __slots__ = ("a", "b", "c")
+
+    def __init__(self, x: Any) -> None:
+        self.a, self.b, self.c = x, x * 2, [x]
+
+
+@dataclass(slots=True)
+class Pair:
+    x: Any
+    y: Any = 0.0
+
+
+class Mixed(Slotted):
+    def __init__(self, x: Any) -> None:
+        super().__init__(x)
+        self.d = x * 3
+
+
+SLOTTED, PAIR = Slotted(1.0), Pair(1.0)
+
+
+@pytest.mark.parametrize("cls", [Slotted, Mixed])
+@pytest.mark.parametrize("iterations", [3, 9, 17])
+def test_objects_with_slots(cls: Any, iterations: int) -> None:
+    def f(x):
+        o, p = cls(x), Pair(x)
+        for k in range(iterations):
+            o.a = o.a + o.b * k
+            if o.a < 40:
+                o.b, p.y = o.b + x, p.y + o.c[0]
+            p.x, o.c[0] = p.y * 2, p.x
+        return o.a + o.b * p.x + p.y + o.c[0]
+
+    compiled = ad.jit(f)
+    for x in (1.3, -0.7):
+        assert np.isclose(compiled(x), f(x)) and np.isclose(ad.grad(compiled)(x), ad.grad(f)(x))
+
+
+@pytest.mark.parametrize("holder", [SLOTTED, PAIR], ids=["slots", "dataclass"])
+def test_an_object_with_slots_from_outside(holder: Any) -> None:
+    def f(x):
+        holder.x, holder.y = x, x * 2
+        return x
+
+    def g(x):
+        holder.a, holder.b = x, x * 2
+        return x
+
+    def kept(x):
+        HISTORY.append(Slotted(x))
+        return x
+
+    for function in (g if holder is SLOTTED else f, kept):
+        with pytest.raises(LeakError, match=r"test_leaks.py:\d+"):
+            ad.jit(function)(2.0)
+    assert (SLOTTED.a, SLOTTED.b, PAIR.x, PAIR.y, HISTORY) == (1.0, 2.0, 1.0, 0.0, [])
+
+
+def test_a_class_that_the_function_makes() -> None:
+    def f(x):
+        class Made:
+            scale = x * 2
+            calls: Any = []
+
+            def __init__(self, y: Any) -> None:
+                self.y = y
+
+            def scaled(self):
+                self.calls.append(1)
+                return self.y * self.scale
+
+        first = Made(x).scaled()
+        Made.scale = x * 3
+        if x > 0:
+            Made.scale = x * 5
+        return first + Made(x).scaled() * len(Made.calls)
+
+    compiled = ad.jit(f)
+    for x in (1.3, -0.7):
+        assert np.isclose(compiled(x), f(x)) and np.isclose(ad.grad(compiled)(x), ad.grad(f)(x))
