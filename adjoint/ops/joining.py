@@ -20,14 +20,23 @@ from adjoint.ops.publish import public
 from adjoint.ops.slicing import part_along, show_parts
 
 
+class Joined(Op):
+    """Ops that put their inputs, all of them, side by side."""
+
+    complex, total = True, True
+
+    def jvp(self, ts, y, *xs):
+        if all(t is ZERO for t in ts):
+            return ZERO
+        return self(*(zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
+
+
 @register
 @dataclass(frozen=True)
-class Concat(Op):
+class Concat(Joined):
     """The inputs one after another along `axis`."""
 
     axis: int
-
-    complex, total = True, True
 
     def infer(self, *xs):
         axis = normalize_axis(self, self.axis, xs[0].ndim)
@@ -45,11 +54,6 @@ class Concat(Op):
     def vjp(self, g, y, *xs):
         parts = card(Split, tuple(shape_of(x)[self.axis] for x in xs), self.axis)(g)
         return tuple(cast_like(p, x) for p, x in zip(parts, xs, strict=True))
-
-    def jvp(self, ts, y, *xs):
-        if all(t is ZERO for t in ts):
-            return ZERO
-        return self(*(zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
 
     def vmap(self, dims, *xs):
         return Concat(self.axis + 1)(*batch_all(dims, xs))

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.absent import ZERO
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import Spec, normalize_axis, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
+from adjoint.ops.joining import Joined
 from adjoint.ops.language import reshape, zeros_like
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import part_along, show_parts
@@ -22,12 +22,10 @@ from adjoint.ops.slicing import part_along, show_parts
 
 @register
 @dataclass(frozen=True)
-class Stack(Op):
+class Stack(Joined):
     """Inputs of one shape side by side along a new `axis`."""
 
     axis: int
-
-    complex, total = True, True
 
     def infer(self, *xs):
         axis = normalize_axis(self, self.axis, xs[0].ndim + 1)
@@ -43,11 +41,6 @@ class Stack(Op):
     def vjp(self, g, y, *xs):
         parts = card(Unstack, self.axis)(g)
         return tuple(cast_like(p, x) for p, x in zip(parts, xs, strict=True))
-
-    def jvp(self, ts, y, *xs):
-        if all(t is ZERO for t in ts):
-            return ZERO
-        return self(*(zeros_like(x) if t is ZERO else t for t, x in zip(ts, xs, strict=True)))
 
     def vmap(self, dims, *xs):
         return Stack(self.axis + 1)(*batch_all(dims, xs))

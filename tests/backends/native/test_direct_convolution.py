@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adjoint.backends.native import compiler, kernel_registry
-from adjoint.backends.native.emit.lanes import Lanes
-from adjoint.backends.native.kernels import convolution_lanes, direct_convolution
+from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph
@@ -164,29 +162,3 @@ def test_what_has_no_code_is_left_to_the_interpreter():
         run = compiled((op, a, b))
         assert run.left_out
         np.testing.assert_allclose(run(a, b)[0], op.eval(np, a, b))
-
-
-@pytest.mark.parametrize("samples", [3, 16])
-def test_an_epilogue_sees_each_sum_with_its_channel(monkeypatch, samples):
-    """A convolution that adds 10 times the number of a channel, and an array given by pointer, before it stores."""
-
-    def apply(lanes: Lanes, sums: str, channel: Any, pointers: list[str]) -> str:
-        code, dtype, kind = lanes.code, np.dtype("float32"), lanes.type(np.dtype("float32"))
-        number = code.put(f"sitofp i64 {code.mul(channel, 10)} to float")
-        given = code.load(code.element(pointers[0], channel, dtype), dtype)
-        total = code.put(f"fadd {kind} {sums}, {lanes.spread(number, dtype)}")
-        return code.put(f"fadd {kind} {total}, {lanes.spread(given, dtype)}")
-
-    def write(emitter: Any, node: Any, op: Any) -> str:
-        x, w = node.inputs
-        target = emitter.memory_for(node)
-        p = convolution_lanes.problem(op, x.shape, w.shape, node.shape, node.spec.dtype)
-        epilogue = direct_convolution.ConvolutionEpilogue(apply, (emitter.value(w),))
-        direct_convolution.Gathering(emitter, p, True, epilogue).write(emitter.value(x), emitter.value(w), target)
-        return target
-
-    monkeypatch.setitem(kernel_registry.RULES, Conv, kernel_registry.KernelRule(write))
-    (call, *_) = operands(flat(1, 1, groups=2), (samples, 4, 9, 19), (6, 2, 3, 3), "float32")
-    op, x, w = call
-    want = op.eval(np, x, w) + (10 * np.arange(6) + w.ravel()[:6])[:, None, None]
-    np.testing.assert_allclose(compiled(call)(x, w)[0], want, rtol=1e-4, atol=1e-4)

@@ -17,6 +17,7 @@ from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import transcendental as t
 from adjoint.ops.card import REGISTRY, Op
+from adjoint.ops.casting import Cast
 from adjoint.ops.trigonometric import Tanh
 
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
@@ -53,8 +54,8 @@ def calls(builder: Builder, params: list[Node]) -> list[Node]:
     """Every op that has a rule, on such inputs; those that refuse them are left out."""
     found = []
     for op in (op for op in REGISTRY.values() if op.emit is not Op.emit):
-        if op is a.Cast:
-            found += [builder.build(a.Cast(np.dtype(name)), params[:1]) for name in DTYPES]
+        if op is Cast:
+            found += [builder.build(Cast(np.dtype(name)), params[:1]) for name in DTYPES]
             continue
         arity = getattr(op, "arity", 1)
         if op is a.Pow and all(p.dtype.kind in "ib" for p in params):

@@ -14,6 +14,12 @@ from adjoint.core.spec import bool_
 from adjoint.graph.node import Node
 
 
+def shuffle(code: Code, x: str, y: str, kind: str, places: Sequence[int]) -> str:
+    """A vector of lanes of two vectors of one kind: the lanes of x are counted first."""
+    chosen = ", ".join(f"i32 {k}" for k in places)
+    return code.put(f"shufflevector {kind} {x}, {kind} {y}, <{len(places)} x i32> <{chosen}>")
+
+
 class Lanes:
     """Writes elementwise ops of some width into a function."""
 
@@ -36,6 +42,35 @@ class Lanes:
         kind, wide = REGISTER[dtype.name], self.type(dtype)
         first = self.code.put(f"insertelement {wide} poison, {kind} {value}, i32 0")
         return self.code.put(f"shufflevector {wide} {first}, {wide} poison, <{self.width} x i32> zeroinitializer")
+
+    def halves(self, value: str, dtype: np.dtype) -> list[str]:
+        """The first and the second half of the lanes."""
+        wide, half = self.type(dtype), self.width // 2
+        return [shuffle(self.code, value, "poison", wide, range(k, k + half)) for k in (0, half)]
+
+    def total(self, value: str, dtype: np.dtype) -> str:
+        """The lanes added up, halves added to halves."""
+        if self.width == 1:
+            return value
+        half, kind = self.width // 2, in_register(dtype)
+        low, high = self.halves(value, dtype)
+        value = self.code.put(f"fadd <{half} x {kind}> {low}, {high}")
+        if half == 1:
+            return self.code.put(f"extractelement <1 x {kind}> {value}, i32 0")
+        return Lanes(self.code, half).total(value, dtype)
+
+    def transposed(self, rows: Sequence[str], dtype: np.dtype) -> list[str]:
+        """As many vectors as they have lanes, rows for columns: blocks of 1, 2, 4 … change places across the diagonal."""
+        rows, wide, width = list(rows), self.type(dtype), self.width
+        step = 1
+        while step < width:
+            for i in (i for i in range(width) if not i & step):
+                x, y = rows[i], rows[i + step]
+                upper = [j if not j & step else width + j - step for j in range(width)]
+                lower = [j + step if not j & step else width + j for j in range(width)]
+                rows[i], rows[i + step] = (shuffle(self.code, x, y, wide, places) for places in (upper, lower))
+            step *= 2
+        return rows
 
     def intrinsic(self, name: str, dtype: np.dtype, *xs: str) -> str:
         """A call of LLVM's own function of that name."""

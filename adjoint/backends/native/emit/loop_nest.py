@@ -377,13 +377,7 @@ class Sweep:
         code, lane, width = self.code, self._total_dtype(fold), self.width
         while width > 1:
             half = width // 2
-            wide = in_register(lane, width)
-            parts = [
-                code.put(
-                    f"shufflevector {wide} {total}, {wide} poison, <{half} x i32> <{', '.join(f'i32 {k}' for k in places)}>"
-                )
-                for places in (range(half), range(half, width))
-            ]
+            parts = Lanes(code, width).halves(total, lane)
             if half == 1:
                 parts = [code.put(f"extractelement <1 x {in_register(lane)}> {p}, i32 0") for p in parts]
             total = combine(Lanes(code, half), fold.kind, lane, *parts)

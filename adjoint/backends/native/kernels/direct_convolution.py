@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -33,7 +32,6 @@ from adjoint.backends.native.kernels.window_loops import (
     forward_axis,
     linear,
     nested,
-    reduce_lanes,
     region,
     split,
     transpose,
@@ -74,23 +72,11 @@ def _classes(line: ConvolutionAxis, forward: bool) -> list[Axis]:
 # ---------------------------------------------------------------- results that gather from a source
 
 
-@dataclass(frozen=True)
-class ConvolutionEpilogue:
-    """What becomes of sums before they are stored: `apply(lanes, sums, channel, pointers)`; the pointers are for its use."""
-
-    apply: Callable[[Lanes, str, Any, list[str]], str]
-    pointers: tuple[str, ...] = ()
-
-
-PLAIN = ConvolutionEpilogue(lambda lanes, sums, channel, pointers: sums)
-
-
 class Gathering:
     """Each result is a sum over channels of the source and taps of the window: Conv, and its gradient by the input."""
 
-    def __init__(self, emitter: GraphEmitter, p: Problem, forward: bool, epilogue: ConvolutionEpilogue = PLAIN) -> None:
+    def __init__(self, emitter: GraphEmitter, p: Problem, forward: bool) -> None:
         self.emitter, self.p, self.forward, self.dtype = emitter, p, forward, p.dtype
-        self.epilogue = epilogue
         self.columns = choose(p, forward, emitter.shared.bits)
         self.source = ConvolutionSource(self.columns, p, together=True)
         self.depths, self.heights = (_classes(line, forward) for line in p.lines[:2])
@@ -115,7 +101,7 @@ class Gathering:
         pixels = p.groups * self.filters * p.pixels(self.forward)
         target = self.emitter.scratch(p.samples * pixels * itemsize) if columns.images else result
         for tiles, depth, height in itertools.product(split(self.filters, self.tile), self.depths, self.heights):
-            self._part(tiles, [depth, height], (source, filters, target, *self.epilogue.pointers))
+            self._part(tiles, [depth, height], (source, filters, target))
         if columns.images:
             transpose(self.emitter, target, result, p.samples // columns.width, pixels, columns.width, self.dtype)
 
@@ -132,7 +118,7 @@ class Gathering:
 
     def _row(self, chunk: Chunk, item: list[Any], start: int, size: int, axes: list[Axis]) -> None:
         code, p, columns, dtype = chunk.code, self.p, self.columns, self.dtype
-        source, filters, target, *more = chunk.pointers
+        source, filters, target = chunk.pointers
         block, group, tile, *positions = item
         high = p.lines[1]
         source_high = high.size if self.forward else high.count
@@ -170,12 +156,6 @@ class Gathering:
                 carry = [(kind, "zeroinitializer")] * (size * len(segment.units))
                 sums = nested(code, [*taps, (0, self.channels)], carry, add)
                 at = code.mul(indices[0], segment.place_step * columns.unit)
-                sums = [
-                    self.epilogue.apply(
-                        Lanes(code, columns.width), value, code.add(channel, k // len(segment.units)), more
-                    )
-                    for k, value in enumerate(sums)
-                ]
                 self._store(code, code.element(target, at, dtype), segment.units, pixels, sums)
                 return []
 
@@ -339,7 +319,7 @@ class Correlation:
         for k, value in enumerate(sums):
             a, b, tap = unravel(code, k, (outputs[2], inputs[2], p.window[2]))
             place = code.element(result, (a * p.inputs + b) * prod(p.window) + tap, dtype)
-            total = reduce_lanes(code, value, dtype, width)
+            total = Lanes(code, width).total(value, dtype)
             total = code.put(f"fadd {in_register(dtype)} {code.load(place, dtype)}, {total}")
             code.store(total, place, dtype)
 

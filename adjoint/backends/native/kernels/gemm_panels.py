@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from adjoint.backends.native.emit.lanes import Lanes
@@ -79,28 +77,8 @@ def define_turn(module: Module, dtype: np.dtype, width: int) -> str:
             block.append(code.load(code.element("%from", code.mul(place, "%apart"), dtype), dtype, width))
         counted = "<" + ", ".join(f"i64 {k}" for k in range(width)) + ">"
         mask = code.put(f"icmp slt <{width} x i64> {counted}, {lanes.spread('%room', int64)}")
-        for k, value in enumerate(transposed(lanes, block, dtype)):
+        for k, value in enumerate(lanes.transposed(block, dtype)):
             put(code, value, code.element("%to", code.mul("%line", k), dtype), 1, "0", dtype, width, mask)
 
     parameters = "ptr %from, i64 %apart, i64 %left, ptr %to, i64 %line, i64 %room"
     return module.once(("turn", dtype, width), "turn", parameters, write)
-
-
-def transposed(lanes: Lanes, rows: Sequence[str], dtype: np.dtype) -> list[str]:
-    """As many vectors as they have lanes, rows for columns: blocks of 1, 2, 4 … change places across the diagonal."""
-    rows, wide, width = list(rows), lanes.type(dtype), lanes.width
-    step = 1
-    while step < width:
-        for i in range(width):
-            if not i & step:
-                x, y = rows[i], rows[i + step]
-                upper = [j if not j & step else width + j - step for j in range(width)]
-                lower = [j + step if not j & step else width + j for j in range(width)]
-                rows[i], rows[i + step] = (
-                    lanes.code.put(
-                        f"shufflevector {wide} {x}, {wide} {y}, <{width} x i32> <{', '.join(f'i32 {j}' for j in places)}>"
-                    )
-                    for places in (upper, lower)
-                )
-        step *= 2
-    return rows

@@ -343,26 +343,10 @@ class Tiler:
             sums = self._sums(add, rows * columns, full, self.width, apart)
         if full < depth:
             sums = add(sums, full, mask_of(self.width, depth - full))
-        return [self._total(s) for s in sums]
+        return [self.lanes.total(s, self.dtype) for s in sums]
 
     def _along(self, pointer: str, line: int, k: Any, mask: str | None) -> str:
         return get(self.code, self.code.element(pointer, line, self.dtype), 1, str(k), self.dtype, self.width, mask)
-
-    def _total(self, vector: str) -> str:
-        """The lanes added up, halves first."""
-        width = self.width
-        kind = Lanes(self.code, 1).type(self.dtype)
-        while width > 1:
-            half, wide = width // 2, Lanes(self.code, width).type(self.dtype)
-            low, high = (
-                self.code.put(
-                    f"shufflevector {wide} {vector}, {wide} poison, <{half} x i32> <{', '.join(f'i32 {k}' for k in part)}>"
-                )
-                for part in (range(half), range(half, width))
-            )
-            vector = self.code.put(f"fadd <{half} x {kind}> {low}, {high}")
-            width = half
-        return self.code.put(f"extractelement <1 x {kind}> {vector}, i32 0")
 
     def _sums(self, add: Any, count: int, depth: Any, step: int, apart: int) -> list[str]:
         """`count` sums over 0, step, 2·step … below `depth`, in `apart` interleaved series that are added up at the end."""

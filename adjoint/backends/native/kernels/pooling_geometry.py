@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
-from adjoint.backends.native.emit.lanes import Lanes, extremum
+from adjoint.backends.native.emit.lanes import Lanes, extremum, shuffle
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, lane_mask, put
-from adjoint.backends.native.kernels.window_loops import linear, nested, region, shuffle
+from adjoint.backends.native.kernels.window_loops import linear, nested, region
 from adjoint.core.spec import Shape, bool_
 from adjoint.ops.pool import Pool, lowest
 from adjoint.ops.windows import Padding

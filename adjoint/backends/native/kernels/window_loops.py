@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes
-from adjoint.backends.native.emit.llvm_ir import Code, in_register
+from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.core.spec import int64
 
 WORK = 8_000  # vector instructions that are worth a thread
@@ -188,37 +188,7 @@ def backward_axes(
     return axes
 
 
-# ---------------------------------------------------------------- vectors
-
-
-def reduce_lanes(code: Code, value: str, dtype: np.dtype, width: int) -> str:
-    """The sum of the lanes, halves added to halves."""
-    while width > 1:
-        half = width // 2
-        wide = in_register(dtype, width)
-        parts = [shuffle(code, value, value, wide, range(k, k + half)) for k in (0, half)]
-        value = code.put(f"fadd <{half} x {in_register(dtype)}> {parts[0]}, {parts[1]}")
-        width = half
-        if width == 1:
-            value = code.put(f"extractelement <1 x {in_register(dtype)}> {value}, i32 0")
-    return value
-
-
-def shuffle(code: Code, x: str, y: str, kind: str, places: Sequence[int]) -> str:
-    chosen = ", ".join(f"i32 {k}" for k in places)
-    return code.put(f"shufflevector {kind} {x}, {kind} {y}, <{len(places)} x i32> <{chosen}>")
-
-
-def transposed(code: Code, rows: list[str], dtype: np.dtype) -> list[str]:
-    """A square of vectors with rows and columns exchanged, by interleaving halves."""
-    n = len(rows)
-    kind = in_register(dtype, n)
-    half = n // 2
-    low = [k // 2 + n * (k % 2) for k in range(n)]
-    high = [k + half for k in low]
-    for _ in range(n.bit_length() - 1):
-        rows = [shuffle(code, rows[k // 2], rows[k // 2 + half], kind, high if k % 2 else low) for k in range(n)]
-    return rows
+# ---------------------------------------------------------------- transposition
 
 
 def transpose(
@@ -241,7 +211,7 @@ def transpose(
                     code.element(begin, code.add(code.mul(at, 1 if rows == wide else columns), k * columns), dtype)
                     for k in range(wide)
                 ]
-                values = transposed(code, [code.load(p, dtype, wide) for p in froms], dtype)
+                values = Lanes(code, wide).transposed([code.load(p, dtype, wide) for p in froms], dtype)
                 for k, value in enumerate(values):
                     place = code.add(code.mul(at, rows if rows == wide else 1), k * rows)
                     code.store(value, code.element(end, place, dtype), dtype, wide)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
+from adjoint.backends.native.emit.lanes import shuffle
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.pooling_geometry import Tap, WindowRow, cut_out, each_row, geometry, planes
-from adjoint.backends.native.kernels.window_loops import linear, region, shuffle
+from adjoint.backends.native.kernels.window_loops import linear, region
 from adjoint.core.spec import int64
 from adjoint.graph.node import Node
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush, lowest
