@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.testing.registered import forgotten
+from registered import forgotten
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adjoint.testing.like_numpy import disagreements
+from like_numpy import disagreements
 
 PROGRAMS = {}
 

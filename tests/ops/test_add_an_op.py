@@ -15,7 +15,7 @@ from adjoint.core.errors import ArgumentTypeError
 from adjoint.ops.arithmetic import Neg
 from adjoint.ops.card import register
 from adjoint.ops.publish import public
-from adjoint.testing.registered import forgotten
+from registered import forgotten
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "add_an_op.md").read_text(), re.DOTALL)

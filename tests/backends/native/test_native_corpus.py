@@ -20,9 +20,9 @@ from adjoint.graph.effects import Effect
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Graph
 from adjoint.ops.card import REGISTRY
-from adjoint.testing.lowering import graph_of, interpreted, samples_of, without_code
 from adjoint.testing.random_programs import random_program
 from corpus import PROGRAMS, Program
+from lowering import graph_of, interpreted, samples_of, without_code
 
 NUMBERS = (np.ndarray, np.generic, float, complex)
 STATIC = [p for p in PROGRAMS.values() if p.static]

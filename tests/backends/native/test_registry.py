@@ -13,7 +13,7 @@ from adjoint.core import tree
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import REGISTRY
 from adjoint.testing.cases import Case, flat
-from adjoint.testing.lowering import samples_of
+from lowering import samples_of
 
 
 def floats(case: Case) -> list[int]:

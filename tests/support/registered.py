@@ -14,18 +14,7 @@ from adjoint.ops.publish import FUNCTIONS, UFUNCS
 
 @contextmanager
 def forgotten() -> Iterator[None]:
-    """Cards, public functions, methods and ufuncs that are registered inside are forgotten afterwards.
-
-    >>> from adjoint.ops.publish import public
-    >>> with forgotten():
-    ...     @public(method=True)
-    ...     def half(x):
-    ...         return 0.5 * x
-    ...     print(adjoint.ops.half(3.0), Tensor(3.0).half())
-    1.5 1.5
-    >>> hasattr(adjoint.ops, "half") or hasattr(Tensor, "half")
-    False
-    """
+    """Cards, public functions, methods and ufuncs that are registered inside are forgotten afterwards."""
     tables: tuple[dict[Any, Any], ...] = (REGISTRY, FUNCTIONS, UFUNCS)
     before = [set(table) for table in tables]
     attributes = [(owner, set(vars(owner))) for owner in (adjoint.ops, Tensor)]
