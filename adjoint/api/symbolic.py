@@ -29,7 +29,7 @@ class NotSymbolicError(AdjointError):
 class GraphTemplate:
     """A graph for any size."""
 
-    steps: tuple[tuple[Formula, tuple[int, ...], Formula], ...]  # op, places of the inputs, spec
+    steps: tuple[tuple[Formula, tuple[int, ...], Formula, Any], ...]  # op, places of the inputs, spec, the user's line
     params: tuple[int, ...]
     outputs: tuple[int, ...]
     effects: tuple[int, ...]
@@ -38,8 +38,8 @@ class GraphTemplate:
     def at(self, size: int) -> Graph:
         """The graph for one size."""
         nodes: list[Node] = []
-        for op, inputs, spec in self.steps:
-            nodes.append(Node(op(size), tuple([nodes[i] for i in inputs]), spec(size)))
+        for op, inputs, spec, line in self.steps:
+            nodes.append(Node(op(size), tuple([nodes[i] for i in inputs]), spec(size), line))
         params, outputs, effects = (
             tuple([nodes[i] for i in part]) for part in (self.params, self.outputs, self.effects)
         )
@@ -63,7 +63,8 @@ def fitted(graphs: Sequence[Graph], sizes: Sequence[int]) -> GraphTemplate:
         inputs = [tuple([at[i] for i in n.inputs]) for at, n in zip(place, nodes, strict=True)]
         if any(i != inputs[0] for i in inputs):
             raise NotSymbolicError("the program itself changes with the batch size")
-        steps.append((_formula([n.op for n in nodes], sizes), inputs[0], _formula([n.spec for n in nodes], sizes)))
+        op, spec = _formula([n.op for n in nodes], sizes), _formula([n.spec for n in nodes], sizes)
+        steps.append((op, inputs[0], spec, nodes[0].place))
     ends = [tuple([place[0][n] for n in part]) for part in (first.params, first.outputs, first.effects)]
     return GraphTemplate(tuple(steps), ends[0], ends[1], ends[2], first.name)
 

@@ -33,6 +33,9 @@ backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
+#: While a graph is gone through again: the place (file, line) in the user's program that made the step gone through.
+place: ContextVar[tuple[str, int] | None] = ContextVar("place", default=None)
+
 #: Whether Python may catch an IndexError of the code that is being traced.
 index_caught: ContextVar[bool] = ContextVar("index_caught", default=False)
 

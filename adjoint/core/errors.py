@@ -72,6 +72,25 @@ def user_frame() -> FrameType | None:
     return None
 
 
+_of_libraries: dict[str, bool] = {}  # whether a file belongs to adjoint, NumPy or SciPy
+
+
+def user_place() -> tuple[str, int] | None:
+    """File and line of the nearest calling frame that is the user's: as `user_frame`, for every step of a trace."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        known = _of_libraries.get(path)
+        if known is None:
+            known = str(frame.f_globals.get("__name__", "")).split(".")[0] in LIBRARIES
+            if path[:1] != "<":  # generated code has its name from whoever made it
+                _of_libraries[path] = known
+        if not known:
+            return path, frame.f_lineno
+        frame = frame.f_back
+    return None
+
+
 def warn_user(message: str) -> None:
     """A warning at the user's line."""
     frame = user_frame()
@@ -84,9 +103,12 @@ def warn_user(message: str) -> None:
 def user_line() -> str:
     """The user's place in the program, as `file.py:12: z = x @ w`; empty if there is none."""
     frame = user_frame()
-    if frame is None:
-        return ""
-    path, number = frame.f_code.co_filename, frame.f_lineno
+    return "" if frame is None else shown_place((frame.f_code.co_filename, frame.f_lineno))
+
+
+def shown_place(place: tuple[str, int]) -> str:
+    """A line of a program as messages show it: `file.py:12: z = x @ w`."""
+    path, number = place
     text = linecache.getline(path, number).strip()
     return f"{os.path.basename(path)}:{number}" + (f": {text}" if text else "")
 

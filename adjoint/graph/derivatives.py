@@ -17,7 +17,7 @@ from adjoint.core.dispatch import make
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec
 from adjoint.graph.nested import float_positions, silent
-from adjoint.graph.node import Graph, Node, Pick
+from adjoint.graph.node import Graph, Node, Pick, stands_for
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import apply, interpret, replay
 from adjoint.transforms.batch import Batch
@@ -34,6 +34,8 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], active: tuple[int, ...], ke
 
     def pulled(*xs: Any) -> list[Any]:
         tape, known = Tape(), dict(zip(kept, xs[n:m], strict=True))
+        for node, x in known.items():
+            stands_for(x._value, node)
         inputs = list(xs[:n])
         for i in wanted:
             inputs[i] = tape.track(xs[i])

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 
+from adjoint.core.context import place as gone_through
 from adjoint.core.dispatch import located
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Shape, Spec, spec_of
@@ -23,6 +24,7 @@ class Node:
     op: Any
     inputs: tuple[Node, ...]
     spec: Any
+    place: tuple[str, int] | None = field(default=None, repr=False)  # file and line of the user's that made it
 
     @property
     def shape(self) -> Shape:
@@ -35,6 +37,11 @@ class Node:
     @property
     def ndim(self) -> int:
         return len(self.spec.shape)
+
+
+def stands_for(param: Node, node: Node) -> None:
+    """Note that an input of a graph stands for a node of another: it has that one's line."""
+    object.__setattr__(param, "place", node.place)
 
 
 class Structural(Facts):
@@ -93,8 +100,9 @@ constants_apart: ContextVar[bool] = ContextVar("constants_apart", default=False)
 class Builder:
     """Makes the nodes of one graph: infers their Specs, and returns the node it made before where it is the same."""
 
-    def __init__(self) -> None:
+    def __init__(self, locate: Callable[[], tuple[str, int] | None] | None = None) -> None:
         self._known: dict[Any, Node] = {}
+        self._locate = locate  # where the user's program is; None where no program of the user's makes the nodes
         self.params: list[Node] = []
 
     def param(self, spec: Spec, name: str = "") -> Node:
@@ -107,15 +115,15 @@ class Builder:
         """A known number or array."""
         if constants_apart.get():
             return Node(Const(value), (), spec_of(value))
-        return self._interned(Const(value), (), lambda: spec_of(value))
+        return self._interned(Const(value), (), lambda: spec_of(value), None)
 
     def build(self, op: Any, inputs: Sequence[Node]) -> Node:
         """The application of an op."""
-        return self._interned(op, tuple(inputs), lambda: inferred(op, tuple([n.spec for n in inputs])))
+        return self._interned(op, tuple(inputs), lambda: inferred(op, tuple([n.spec for n in inputs])), None)
 
     def pick(self, call: Node, index: int) -> Node:
         """One result of a call with several."""
-        return self._interned(Pick(index), (call,), lambda: call.spec[index])
+        return self._interned(Pick(index), (call,), lambda: call.spec[index], call.place)
 
     def keep(self, node: Node, op: Any, inputs: tuple[Node, ...]) -> Node:
         """A node of another graph with these inputs (and this form of its op): itself if nothing changed."""
@@ -123,16 +131,20 @@ class Builder:
             return node if op.effect else self._known.setdefault((op, tuple(map(id, inputs))), node)
         if isinstance(op, Pick):
             return self.pick(inputs[0], op.index)
-        return self.build(op, inputs)
+        return self._interned(op, inputs, lambda: inferred(op, tuple([n.spec for n in inputs])), node.place)
 
-    def _interned(self, op: Any, inputs: tuple[Node, ...], infer: Any) -> Node:
+    def _interned(self, op: Any, inputs: tuple[Node, ...], infer: Any, place: tuple[str, int] | None) -> Node:
         if op.effect:  # what it does is done each time
-            return Node(op, inputs, infer())
+            return Node(op, inputs, infer(), place or self._place())
         key = (op, tuple(map(id, inputs)))
         node = self._known.get(key)
         if node is None:
-            node = self._known[key] = Node(op, inputs, infer())
+            node = self._known[key] = Node(op, inputs, infer(), place or self._place())
         return node
+
+    def _place(self) -> tuple[str, int] | None:
+        """Where a node comes from: the step of another graph that is gone through, or the user's program."""
+        return gone_through.get() or (self._locate() if self._locate is not None else None)
 
 
 def inferred(op: Any, specs: tuple[Spec, ...]) -> Any:

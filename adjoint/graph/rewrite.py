@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from adjoint.core import context
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node, inferred
 
@@ -35,17 +36,19 @@ def rebuild(graph: Graph, rule: Rule | None = None, done: dict[Graph, Graph] | N
         return done[graph]
     builder = Builder()
     found: dict[Node, Node] = {p: p for p in graph.params}
-    for node in graph.nodes:
-        if node in found:
-            continue
-        inputs = tuple([found[i] for i in node.inputs])
-        new = None if rule is None else rule(builder, node, inputs)
-        if new is None:
-            op: Any = node.op
-            if isinstance(op, Control):
-                op = op.mapped(lambda inner: rebuild(inner, rule, done))
-            new = builder.keep(node, op, inputs)
-        found[node] = new
+    with context.setting(context.place, None):
+        for node in graph.nodes:
+            if node in found:
+                continue
+            context.place.set(node.place)
+            inputs = tuple([found[i] for i in node.inputs])
+            new = None if rule is None else rule(builder, node, inputs)
+            if new is None:
+                op: Any = node.op
+                if isinstance(op, Control):
+                    op = op.mapped(lambda inner: rebuild(inner, rule, done))
+                new = builder.keep(node, op, inputs)
+            found[node] = new
     done[graph] = better = changed(graph, found)
     return better
 

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core import context, views
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
-from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.errors import EndedTransformError, called_at, user_place
 from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.nested import stopped
@@ -28,7 +28,7 @@ class Tracer(Trace):
     def __init__(self, what: str = "jit") -> None:
         self.what = what
         self.level = context.new_level()
-        self.builder = Builder()
+        self.builder = Builder(user_place)
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}

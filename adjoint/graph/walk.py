@@ -21,14 +21,17 @@ def interpret(graph: Graph, values: Sequence[Any], step: Callable[[Node, list[An
     step = step or apply
     found: dict[Node, Any] = dict(zip(graph.params, values, strict=True))
     left = dict(uses(graph))
-    for node in graph.nodes:
-        if node in found:
-            continue
-        found[node] = step(node, [found[n] for n in node.inputs])
-        for n in node.inputs:
-            left[n] -= 1
-            if not left[n]:
-                del found[n]  # nothing needs it any more
+    with context.setting(context.place, context.place.get()):
+        for node in graph.nodes:
+            if node in found:
+                continue
+            if node.place is not None:
+                context.place.set(node.place)
+            found[node] = step(node, [found[n] for n in node.inputs])
+            for n in node.inputs:
+                left[n] -= 1
+                if not left[n]:
+                    del found[n]  # nothing needs it any more
     return [found[n] for n in graph.outputs]
 
 

@@ -26,7 +26,7 @@ def merge(graph: Graph) -> Graph:
         if isinstance(node.op, Loop) and (key := _does(node)) in groups:
             if key not in made:
                 loop, places = _together([n.op for n in groups[key]])
-                made[key] = builder.build(loop.mapped(merge), [found[i] for i in node.inputs]), places
+                made[key] = builder.keep(node, loop.mapped(merge), tuple([found[i] for i in node.inputs])), places
             found[node] = made[key][0]
         elif isinstance(node.op, Pick) and isinstance(node.inputs[0].op, Loop) and _does(node.inputs[0]) in groups:
             old, (call, places) = node.inputs[0].op, made[_does(node.inputs[0])]

@@ -25,6 +25,7 @@ from adjoint.ops.slicing import GetItem
 _next_order = count().__next__
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
+_place = context.place
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
 
@@ -167,7 +168,7 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
 
     while seeds:
         add(*seeds.pop())
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), context.setting(_place, _place.get()):
         while heap:
             key = -heappop(heap)
             record, g = records.pop(key), grads.pop(key)
@@ -182,6 +183,8 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
                 if source is not None:
                     add(source, Scattered(record.xs[0], record.op.key, g))
             elif record.op is not None:
+                if isinstance(record.y, (Value, tuple)):
+                    _place.set(_origin(record.y))
                 g = _filled(g, record.y) if type(record.y) is tuple and not record.op.takes_zero else g
                 for parent, c in zip(record.parents, record.op.vjp(g, record.y, *record.xs), strict=True):
                     if parent is not None:  # only the cotangents that are wanted
@@ -231,6 +234,14 @@ class Scattered:
         for key, g in self.parts:
             total[key] += g
         return total
+
+
+def _origin(y: Any) -> Any:
+    """The user's line that made a value, where a graph value knows it."""
+    y = y[0] if type(y) is tuple and y else y
+    while isinstance(y, Value):
+        y = y._value
+    return getattr(y, "place", None)
 
 
 def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:

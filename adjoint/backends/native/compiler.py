@@ -137,7 +137,7 @@ def _unknown(spec: Any) -> bool:
 
 def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
     """A part of a graph as a graph: what comes from before is an input."""
-    found: dict[Node, Node] = {n: Node(Param(k), (), n.spec) for k, n in enumerate(inputs)}
+    found: dict[Node, Node] = {n: Node(Param(k), (), n.spec, n.place) for k, n in enumerate(inputs)}
     builder = Builder()
     for node in _between(inputs, [*outputs, *effects]):
         found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))

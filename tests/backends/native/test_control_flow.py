@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -297,23 +299,47 @@ def f(x, n):
 g = ad.jit(ad.grad(f))
 x = np.ones(500_000)
 before = g(x, 3.0)
-used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (used + 500_000_000,) * 2)
-for _ in range(2):
+
+def used():
+    return int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+
+resource.setrlimit(resource.RLIMIT_AS, (used() + 500_000_000,) * 2)
+held = []
+for _ in range(6):
     try:
         g(x, 500.0)
     except MemoryError as error:
-        assert "a loop keeps values of each iteration" in str(error) and "g(x, 500.0)" in str(error), error
+        text = str(error)
+        assert "a loop keeps values of each iteration" in text and "g(x, 500.0)" in text, error
+        assert "the loop at no_memory.py:9: while k < n:" in text, error
+        asked = int(text.split("there are no ")[1].split(" bytes")[0])
+        assert asked % x.nbytes == 0 and asked > 100_000_000, error
     else:
         raise AssertionError("there should have been no memory")
+    held.append(used())
+assert max(held) - held[0] < 8_000_000, held
 assert (g(x, 3.0) == before).all()
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the memory of a process by what /proc says it has")
 def test_a_stack_that_finds_no_memory_raises(tmp_path: Any) -> None:
-    """It is an exception, what was kept is freed, and the function can be called again."""
+    """It is an exception that names the loop and the bytes, what was kept is freed, and the function can be called again."""
     script = tmp_path / "no_memory.py"
     script.write_text(NO_MEMORY)
-    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200)
+    this = {**os.environ, "PYTHONPATH": str(Path(ad.__file__).parents[1])}
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=200, env=this)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_stack_of_empty_arrays_grows() -> None:
+    """A stack of no bytes is memory too: `realloc` to 0 bytes would free it."""
+
+    def f(x, n):
+        k = 0.0
+        while k < n:
+            x = ops.sin(x) * 1.01
+            k = k + 1.0
+        return ops.sum(x)
+
+    assert ad.jit(ad.grad(f))(np.ones((0, 3)), 1000.0).shape == (0, 3)

@@ -135,7 +135,7 @@ class _LoopWriter:
         self.stacks = [IterationStack(emitter, s, known) for s in node.spec[self.carried :]]
         self.capacity = emitter.shared.slots.alloca_zero("i64") if loop.test is not None and self.stacks else None
         if loop.test is None and known is None:
-            make_room(emitter, self.stacks, self.iterations)
+            make_room(emitter, node, self.stacks, self.iterations)
 
     def _iterations(self) -> Any:
         """How many iterations there are: a number, a register, or None if a test decides."""
@@ -236,7 +236,7 @@ class _LoopWriter:
         """One iteration: the new state, the places that are free then, and the label at its end."""
         code = self.code
         if self.capacity is not None:
-            grow(self.emitter, self.stacks, self.capacity, count)
+            grow(self.emitter, self.node, self.stacks, self.capacity, count)
         at = code.put(f"sub i64 {code.add(self.iterations, -1)}, {count}") if self.loop.backwards else count
         slices = [self._slice(pointer, s.spec, at) for pointer, s in zip(self.slices, self.stacked, strict=True)]
         skip = None

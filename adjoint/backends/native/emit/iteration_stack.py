@@ -7,6 +7,7 @@ from math import prod
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.core.spec import Spec, int64
+from adjoint.graph.node import Node
 
 FIRST = 1 << 20  # bytes that a stack may begin with
 
@@ -33,7 +34,7 @@ class IterationStack:
         return self.emitter.code.element(self.begin(), self.emitter.code.mul(k, self.size), self.dtype)
 
 
-def grow(emitter: GraphEmitter, stacks: Sequence[IterationStack], capacity: str, count: str) -> None:
+def grow(emitter: GraphEmitter, loop: Node, stacks: Sequence[IterationStack], capacity: str, count: str) -> None:
     """Make room for one more iteration."""
     code = emitter.code
     room = code.load(capacity, int64)
@@ -43,23 +44,24 @@ def grow(emitter: GraphEmitter, stacks: Sequence[IterationStack], capacity: str,
     each = sum(stack.size * stack.dtype.itemsize for stack in stacks)
     few = max(min(FIRST // max(each, 1), 64), 1)
     new = code.put(f"mul i64 {code.put(f'add i64 {room}, {few}')}, 2")
-    make_room(emitter, stacks, new)
+    make_room(emitter, loop, stacks, new)
     code.store(new, capacity, int64)
     code.jump(enough)
     code.begin(enough)
 
 
-def make_room(emitter: GraphEmitter, stacks: Sequence[IterationStack], iterations: str) -> None:
+def make_room(emitter: GraphEmitter, loop: Node, stacks: Sequence[IterationStack], iterations: str) -> None:
     """Give every stack memory for so many iterations; what is on it stays. Where there is none, the kernel ends with MemoryError."""
     code = emitter.code
     emitter.shared.module.declare("ptr @realloc(ptr, i64)")
     for stack in stacks:
         old = code.put(f"load ptr, ptr {stack.slot}")
-        size = code.put(f"mul i64 {code.put(f'add i64 {iterations}, 1')}, {stack.size * stack.dtype.itemsize}")
+        each = max(stack.size * stack.dtype.itemsize, 1)  # of no bytes there would be no memory, and NULL no failure
+        size = code.put(f"mul i64 {code.put(f'add i64 {iterations}, 1')}, {each}")
         new = code.put(f"call ptr @realloc(ptr {old}, i64 {size})")
         none, some = code.new_label("none"), code.new_label("some")
         code.branch(code.put(f"icmp eq ptr {new}, null"), none, some)
         code.begin(none)
-        emitter.shared.polls.no_memory(size)
+        emitter.shared.polls.no_memory(size, loop)
         code.begin(some)
         code.do(f"store ptr {new}, ptr {stack.slot}")

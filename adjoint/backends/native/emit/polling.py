@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.emit.stack_slots import StackSlots
 from adjoint.backends.native.runtime.interrupt import DECLARE, NO_MEMORY, SYMBOL, possible
+from adjoint.core.errors import shown_place
 from adjoint.graph.node import Node
 
 OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
@@ -71,11 +74,14 @@ class Polls:
         self._ask(go)
         code.begin(go)
 
-    def no_memory(self, size: str) -> None:
-        """Leave the function with a MemoryError, since there are not so many bytes."""
+    def no_memory(self, size: str, loop: Node) -> None:
+        """Leave the function with a MemoryError, since there are not so many bytes for what a loop keeps."""
         self.may_lack_memory = True
-        self.code.module.declarations[f"declare void @{NO_MEMORY}(i64) cold nounwind"] = None
-        self.code.do(f"call void @{NO_MEMORY}(i64 {size})")
+        self.code.module.declarations[f"declare void @{NO_MEMORY}(i64, ptr) cold nounwind"] = None
+        where = f"\n    the loop at {shown_place(loop.place)}" if loop.place else ""
+        # By its address: the code, and with it the object that is kept on disk, stays the same.
+        text = self.code.module.constant(np.frombuffer(where.encode() + b"\0", np.uint8))
+        self.code.do(f"call void @{NO_MEMORY}(i64 {size}, ptr {text})")
         self.code.jump("interrupted")
 
     def _ask(self, go: str) -> None:

@@ -106,10 +106,10 @@ go.on:
 }}
 
 ; Set the exception that a kernel ends with where it gets no memory.
-define void @adj_no_memory(i64 %bytes) cold nounwind {{
+define void @adj_no_memory(i64 %bytes, ptr %loop) cold nounwind {{
   %gil = call i32 @PyGILState_Ensure()
   %kind = load ptr, ptr @PyExc_MemoryError
-  %r = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr @adj_message, i64 %bytes)
+  %r = call ptr (ptr, ptr, ...) @PyErr_Format(ptr %kind, ptr @adj_message, i64 %bytes, ptr %loop)
   call void @PyGILState_Release(i32 %gil)
   ret void
 }}
@@ -117,7 +117,7 @@ define void @adj_no_memory(i64 %bytes) cold nounwind {{
 @adj_message = external global i8
 declare ptr @PyErr_Format(ptr, ptr, ...)
 """
-MESSAGE = b"a loop keeps values of each iteration, for its derivative or its results: there are no %zd bytes for them"
+MESSAGE = b"a loop keeps values of each iteration, for its derivative or its results: there are no %zd bytes for them%s"
 
 _message = ctypes.create_string_buffer(MESSAGE)
 _noted = np.zeros(2, np.int64)  # signals, and the address of the handler before ours
