@@ -39,6 +39,7 @@ from adjoint.core.context import no_grad as no_grad
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import ArgumentTypeError as ArgumentTypeError
+from adjoint.core.errors import BatchedError as BatchedError
 from adjoint.core.errors import CutGradientError as CutGradientError
 from adjoint.core.errors import DtypeError as DtypeError
 from adjoint.core.errors import EndedTransformError as EndedTransformError

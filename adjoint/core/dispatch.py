@@ -215,4 +215,13 @@ def is_tracked(x: Any) -> bool:
     return isinstance(x, Value) and x.tracked
 
 
+def has_ended(x: Any) -> bool:
+    """Whether one of the transforms that track a Tensor is over."""
+    while isinstance(x, Value):
+        if getattr(x._trace, "ended", False):
+            return True
+        x = x._value
+    return False
+
+
 tensor_class: Any = Value  # the public class, set by core.tensor

@@ -9,8 +9,11 @@ import os
 import sys
 import warnings
 from collections.abc import Callable
+from threading import get_ident
 from types import FrameType, TracebackType
 from typing import Any, TypeVar
+
+from adjoint.core import context
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 LIBRARIES = {"adjoint", "numpy", "scipy"}  # not the user's own code
@@ -47,6 +50,10 @@ class NotDifferentiableError(AdjointError, TypeError):
 
 class CutGradientError(AdjointError, TypeError):
     """A conversion that would silently cut the gradient."""
+
+
+class BatchedError(DtypeError):
+    """Python asked for one value where vmap has a batch of them."""
 
 
 class EndedTransformError(AdjointError, RuntimeError):
@@ -132,6 +139,30 @@ def user_frames(traceback: TracebackType | None) -> TracebackType | None:
     return kept[0] if kept else None
 
 
+#: By thread, what has been refused inside a transform and has not come out of it as an error.
+_refused: dict[int, AdjointError] = {}
+
+
+def refused(error: AdjointError) -> AdjointError:
+    """An error that a function has only under a transform: if the function catches it, the transform raises it in the end.
+
+    Code that is traced does not catch it in the first place.
+    """
+    if context.bindings.get() is not None and context.tracer.get() is None:
+        _refused[get_ident()] = error
+    return error
+
+
+def _check_caught() -> None:
+    """Raise what the function has caught: it went on in another way than with plain numbers."""
+    error = _refused.pop(get_ident(), None)
+    if error is not None:
+        raise type(error)(
+            f"{error}\n    An `except` of the function caught this, so that it went on in another way than with plain numbers. Leave "
+            f"the `try` out, or ask `isinstance(x, ad.Tensor)` first."
+        )
+
+
 def boundary(function: F) -> F:
     """Hide adjoint's frames in the traceback of an error that passes through a public function.
 
@@ -141,12 +172,19 @@ def boundary(function: F) -> F:
     @functools.wraps(function)
     def guarded(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+            if _refused:
+                _check_caught()
+            return result
         except Exception as error:
+            _refused.pop(get_ident(), None)
             if isinstance(error.__cause__, CutGradientError):  # NumPy's words around ours: `array[0] = tensor`
                 error = error.__cause__
             if os.environ.get("ADJOINT_TRACEBACK") == "full":
                 raise
             raise error.with_traceback(user_frames(error.__traceback__)) from error.__cause__
+        except BaseException:
+            _refused.pop(get_ident(), None)
+            raise
 
     return guarded  # type: ignore[return-value]

@@ -10,9 +10,10 @@ import numpy as np
 from adjoint.core import context, dispatch, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, snapshot
-from adjoint.core.errors import AdjointError, CutGradientError, DtypeError, called_at
+from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, has_ended, snapshot
+from adjoint.core.errors import AdjointError, BatchedError, CutGradientError, DtypeError, called_at, refused
 from adjoint.core.inplace_operators import InPlaceOperators
+from adjoint.core.keys import check_key
 from adjoint.core.language import language
 from adjoint.core.layout import UNKNOWN
 from adjoint.core.operators import Operators
@@ -57,11 +58,8 @@ class Tensor(InPlaceOperators, Operators, Value):
         """By identity; `==` compares elements. Python would look for a number by its value: refused inside a transform."""
         if type(self._extra) is Number:
             return self._trace.below(self)
-        if context.bindings.get() is not None and _is_number_inside(self):
-            raise CutGradientError(
-                "a number inside a transform cannot be a key of a dict or an element of a set: this Tensor would be looked for, and "
-                f"not what is equal to it. Compare with `==` or `in` a list; int(x) or x.item() is a key, without a gradient.{called_at()}"
-            )
+        if context.bindings.get() is not None:
+            check_key(self)
         return object.__hash__(self)
 
     # ------------------------------------------------------------ what it is
@@ -141,7 +139,10 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     def item(self, *index: int) -> Any:
         """One element as a Python number; no gradient flows through it."""
-        return self.asnumpy().item(*index)
+        try:
+            return self.asnumpy().item(*index)
+        except BatchedError as error:
+            raise refused(error) from None
 
     def tolist(self) -> Any:
         """The values as nested Python lists; no gradient flows through them."""
@@ -166,9 +167,11 @@ class Tensor(InPlaceOperators, Operators, Value):
             if not copy:
                 views.note_array(self, array)
             return array
-        raise CutGradientError(
-            f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
-            f"gradient. Use adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"
+        raise refused(
+            CutGradientError(
+                f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
+                f"gradient. Use adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"
+            )
         )
 
     def _number(self, kind: Callable[[Any], Any], explicit: bool) -> Any:
@@ -177,9 +180,11 @@ class Tensor(InPlaceOperators, Operators, Value):
                 f"{kind.__name__}() needs a Tensor of one element, this one has shape {self.shape}{called_at()}"
             )
         if self.tracked and not explicit and self._trace.level > BACKWARD:
-            raise CutGradientError(
-                f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
-                f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled), or x.item() if no gradient is wanted.{called_at()}"
+            raise refused(
+                CutGradientError(
+                    f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
+                    f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled), or x.item() if no gradient is wanted.{called_at()}"
+                )
             )
         return kind(self.item())
 
@@ -238,9 +243,9 @@ class Tensor(InPlaceOperators, Operators, Value):
     def __str__(self) -> str:
         try:
             return str(self.asnumpy())
-        except AdjointError:
+        except AdjointError as error:
             if not has_ended(self):  # the text would hold no number, and go unnoticed
-                raise
+                raise refused(error) from None
             return repr(self)
 
     def __format__(self, spec: str) -> str:
@@ -342,11 +347,6 @@ class Tensor(InPlaceOperators, Operators, Value):
 dispatch.tensor_class = Tensor
 
 
-def _is_number_inside(x: Tensor) -> bool:
-    """Whether a Tensor may be what a program of NumPy's has a number for."""
-    return not (x._trace.shapeless or x._trace.closed or has_ended(x) or autograd.is_leaf(x)) and x.shape == ()
-
-
 def _converted(data: Any, dtype: Any) -> Any:
     """The array to hold, or the Tensor to stand for."""
     if isinstance(data, Value):
@@ -382,15 +382,6 @@ def _array_of_elements(x: Tensor) -> np.ndarray:
 def _dtype_name(dtype: np.dtype) -> str:
     name = dtype.name
     return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]
-
-
-def has_ended(x: Any) -> bool:
-    """Whether one of the transforms that track a Tensor is over."""
-    while isinstance(x, Tensor):
-        if getattr(x._trace, "ended", False):
-            return True
-        x = x._value
-    return False
 
 
 def _described(x: Tensor, error: AdjointError) -> str:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
+from adjoint.core.errors import BatchedError, CutGradientError
 from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.kinds import facets
@@ -71,8 +72,10 @@ def when() -> Any:
 
 _UNTRIED: Any = object()
 _tried: ContextVar[Any] = ContextVar("tried", default=_UNTRIED)
-#: What tracing itself raises: no `except` of the user's is meant for it, dynamic mode has no such errors.
-OURS = (ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, Again, Abandoned)
+#: What tracing and transforms raise where plain Python does not: no `except` of the user's is meant for it.
+OURS = (
+    ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, CutGradientError, BatchedError, Again, Abandoned,
+)  # fmt: skip
 
 
 class trying:

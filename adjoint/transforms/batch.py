@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make
-from adjoint.core.errors import DtypeError, EndedTransformError, called_at
+from adjoint.core.errors import BatchedError, EndedTransformError, called_at
 from adjoint.core.layout import layout_of, reordered, with_axis, without_axis
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import batch_front
@@ -39,7 +39,7 @@ class Batch(Trace):
         return shape[: x._extra] + shape[x._extra + 1 :]
 
     def below(self, x: Any) -> Any:
-        raise DtypeError(
+        raise BatchedError(
             "the values of a Tensor under vmap are a whole batch, not one array: a Python `if`, float() or asnumpy() "
             f"cannot choose one. Use ops.where for a choice between elements.{called_at()}"
         )

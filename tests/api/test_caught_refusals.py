@@ -1,0 +1,176 @@
+"""What a transform refuses is not caught by the function itself, which would go another way than plain Python: it is an error."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import ops
+from adjoint.core.errors import AdjointError
+
+ASKED = {
+    "float": lambda x: float(x) * 2,
+    "math": lambda x: math.sin(x),
+    "complex": lambda x: complex(x).real,
+    "array": lambda x: np.asarray(x, float).sum(),
+    "store": lambda x: np.array([0.0, float(x)]).sum(),
+    "key": lambda x: {1.5: 2.0}.get(x, 3.0),
+    "if": lambda x: 2.0 if x > 1 else 3.0,
+    "int": lambda x: [5.0, 6.0, 7.0][int(x)],
+    "text": lambda x: float(len(str(x > 1))),
+    "range": lambda x: sum(range(int(x) + 2)) * 1.0,
+}
+
+
+def handled(ask, x):
+    try:
+        y = ask(x)
+    except (TypeError, ValueError):
+        y = 100.0
+    return y * x
+
+
+def bare(ask, x):
+    try:
+        y = ask(x)
+    except:  # noqa: E722
+        y = 100.0
+    return y * x
+
+
+def suppressed(ask, x):
+    y = 100.0
+    with contextlib.suppress(Exception):
+        y = ask(x)
+    return y * x
+
+
+def in_a_loop(ask, x):
+    s = 0.0 * x
+    for k in range(9):
+        try:
+            s = s + ask(x) * k
+        except Exception:
+            s = s + 100.0
+    return s
+
+
+CAUGHT = [handled, bare, suppressed, in_a_loop]
+MODES = {
+    "jit": lambda f, x: ad.jit(f)(x),
+    "grad": lambda f, x: ad.value_and_grad(f)(x)[0],
+    "jit of grad": lambda f, x: ad.jit(ad.value_and_grad(f))(x)[0],
+    "grad of jit": lambda f, x: ad.value_and_grad(ad.jit(f))(x)[0],
+    "jvp": lambda f, x: ad.jvp(f, x, 1.0)[0],
+    "vjp": lambda f, x: ad.vjp(f, x)[0],
+    "linearize": lambda f, x: ad.linearize(f, x)[0],
+    "second order": lambda f, x: ad.jvp(ad.value_and_grad(f), x, 1.0)[0][0],
+    "vmap": lambda f, x: ad.vmap(f)(np.array([x, x]))[1],
+    "jit of vmap": lambda f, x: ad.jit(ad.vmap(f))(np.array([x, x]))[1],
+    "vmap of jit": lambda f, x: ad.vmap(ad.jit(f))(np.array([x, x]))[1],
+    "per example": lambda f, x: ad.vmap(ad.value_and_grad(f))(np.array([x, x]))[0][1],
+}
+
+
+def agrees(run, f, x):
+    """Whether a mode gives what plain Python gives, or refuses at a line of this file."""
+    try:
+        return np.isclose(float(run(f, x)), f(x))
+    except AdjointError as error:
+        return "test_caught_refusals.py" in str(error)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("way", CAUGHT, ids=lambda f: f.__name__)
+def test_as_plain_python_or_refused(way, ask, mode):
+    assert all(agrees(MODES[mode], lambda x: way(ASKED[ask], x), x) for x in (1.5, 0.5))
+
+
+def test_the_error_says_that_it_was_caught():
+    with pytest.raises(
+        ad.CutGradientError, match=r"float\(x\) would cut(.|\n)*caught this(.|\n)*isinstance\(x, ad.Tensor\)"
+    ):
+        ad.grad(lambda x: handled(float, x))(1.0)
+    with pytest.raises(ad.BatchedError, match="caught this"):
+        ad.vmap(lambda x: bare(lambda y: 1.0 if y > 0 else 2.0, x))(np.ones(2))
+    assert issubclass(ad.BatchedError, ad.DtypeError)
+
+
+def test_what_is_asked_first_is_fine():
+    def sine(x):
+        return ops.sin(x) if isinstance(x, ad.Tensor) else math.sin(x)
+
+    assert ad.grad(sine)(0.5) == math.cos(0.5)
+
+
+def test_an_error_that_comes_out_is_forgotten():
+    for run in (lambda: ad.grad(float)(1.0), lambda: ad.vmap(lambda x: bool(x > 0))(np.ones(2))):
+        with pytest.raises(TypeError):
+            run()
+        assert ad.grad(lambda x: x * x)(3.0) == 6.0
+
+    def outer(x):  # here the user meets the error of a whole transform
+        try:
+            return ad.grad(float)(1.0)
+        except TypeError:
+            return x * 2
+
+    assert outer(1.0) == 2.0 and ad.grad(outer)(1.0) == 2.0
+
+    def stopped(x):
+        handled(float, x)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        ad.grad(stopped)(1.0)
+    assert ad.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def test_another_thread_is_not_concerned():
+    entered, leave, found = threading.Event(), threading.Event(), []
+
+    def waits(x):
+        y = handled(float, x)
+        entered.set()
+        assert leave.wait(10)
+        return y
+
+    def run():
+        with pytest.raises(ad.CutGradientError, match="caught this"):
+            ad.grad(waits)(1.0)
+        found.append(True)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert entered.wait(10)
+    assert ad.grad(lambda x: x * x)(3.0) == 6.0
+    leave.set()
+    thread.join()
+    assert found == [True]
+
+
+def test_outside_of_transforms_nothing_is_kept():
+    x = ad.Tensor([3.0])
+    with ad.GradientTape() as tape:
+        y = x * x
+        with contextlib.suppress(TypeError):
+            float(y[0])
+    assert tape.gradient(y, x) == 6.0
+    assert ad.grad(lambda x: x * x)(3.0) == 6.0
+
+
+def test_a_loop_that_python_runs_is_no_refusal():
+    def f(x):
+        s = 0.0
+        for k in range(12):
+            s = s + x * np.asarray(k, float) + x * float(k)
+        return s
+
+    for run in (ad.jit(ad.grad(f)), ad.grad(ad.jit(f)), ad.grad(f)):
+        assert run(2.0) == 132.0
