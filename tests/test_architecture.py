@@ -193,7 +193,7 @@ DOUBLE_CLASSES = {
 #: Names that two or more modules have.
 DOUBLE_MODULES = {
     # one family of ops at each level: the cards, the functions, the layers, NumPy's names
-    "activation", "conv", "creation", "fft", "linalg", "loss", "margin", "movement",
+    "activation", "conv", "creation", "fft", "joining", "linalg", "loss", "margin", "movement",
     "padding", "pool", "products", "random", "reduction", "selection", "trigonometric", "ufuncs",
     # one thing as the front end sees it, and as the graph or the core does
     "effects", "errors", "language", "numbers",

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.api.inputs import name_of
 from adjoint.core import tree, views
 from adjoint.core.dispatch import Value, lift
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.layout import scaled
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
@@ -111,6 +111,20 @@ class Signature:
         return any(
             path.startswith(f"[0][{self.names.index(name)}]") or path.startswith(f"[1][{name!r}]") for name in names
         )
+
+    def batch_size(self, made: CallArguments, batched: list[bool]) -> int:
+        """The size of the first axis that the batched arguments have in common."""
+        found = {
+            self.describe(path): spec_of(x).shape[:1]
+            for path, x, yes in zip(made.paths(), made.numbers, batched, strict=True)
+            if yes
+        }
+        if len(set(found.values())) != 1 or () in found.values():
+            shown = ", ".join(f"{name} {size[0] if size else 'no axis'}" for name, size in found.items()) or "no array"
+            raise ShapeError(
+                f"jit: the dynamic arguments must share the size of their first axis; found {shown}{called_at()}"
+            )
+        return next(iter(found.values()))[0]
 
     def describe(self, path: str) -> str:
         """The argument's name for a path like [0][1]['w']."""

@@ -31,7 +31,7 @@ from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import write_back
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import wrap
-from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at, warn_user
+from adjoint.core.errors import ArgumentError, boundary, called_at, warn_user
 from adjoint.core.parameter import resolve
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
@@ -193,7 +193,7 @@ class Jitted(Methods, Traced):
         key, size = made.key(), None
         if self._dynamic:
             batched = [self._signature.belongs(path, self._dynamic) for path in made.paths()]
-            size = self._batch_size(made, batched)
+            size = self._signature.batch_size(made, batched)
             if size > 1:  # a batch of one broadcasts, an empty one may be refused: those are programs of their own
                 open_key = replace(
                     key, specs=tuple(opened(s) if yes else s for s, yes in zip(key.specs, batched, strict=True))
@@ -220,20 +220,6 @@ class Jitted(Methods, Traced):
             self._change = self._change or change
         known[:] = [entry for entry in known if not entry.is_over()][1 - KEPT :]
         return None
-
-    def _batch_size(self, made: CallArguments, batched: list[bool]) -> int:
-        """The size that the named arguments have in common."""
-        found = {
-            self._signature.describe(path): spec_of(x).shape[:1]
-            for path, x, yes in zip(made.paths(), made.numbers, batched, strict=True)
-            if yes
-        }
-        if len(set(found.values())) != 1 or () in found.values():
-            shown = ", ".join(f"{name} {size[0] if size else 'no axis'}" for name, size in found.items()) or "no array"
-            raise ShapeError(
-                f"jit: the dynamic arguments must share the size of their first axis; found {shown}{called_at()}"
-            )
-        return next(iter(found.values()))[0]
 
     def _giving_up(self, made: CallArguments, graph: Graph, inputs: list[Any]) -> list[Any]:
         """Run with the donated arguments' memory free to be overwritten."""

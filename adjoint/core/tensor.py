@@ -18,6 +18,7 @@ from adjoint.core.language import language
 from adjoint.core.layout import UNKNOWN
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
+from adjoint.core.tensor_text import with_values, without_values
 
 
 class Tensor(InPlaceOperators, Operators, Value):
@@ -233,12 +234,8 @@ class Tensor(InPlaceOperators, Operators, Value):
         try:
             array = self.asnumpy()
         except AdjointError as error:
-            return _described(self, error)
-        style: Any = {"float_kind": lambda v: f"{v: .8e}"}
-        body = np.array2string(array, separator=", ", formatter=style if array.dtype.kind == "f" else None)
-        body = str(array) if array.ndim == 0 else body
-        gap = "\n" if array.ndim > 1 else " "
-        return f"Tensor(shape={list(array.shape)}, dtype={_dtype_name(array.dtype)}, value={gap}{body})"
+            return without_values(self, error)
+        return with_values(array)
 
     def __str__(self) -> str:
         try:
@@ -377,20 +374,6 @@ def _array_of_elements(x: Tensor) -> np.ndarray:
     array = np.empty(x.shape, object) if lies is None or lies is UNKNOWN else np.empty_like(lies, object)
     array[...] = result.reshape(x.shape)
     return array
-
-
-def _dtype_name(dtype: np.dtype) -> str:
-    name = dtype.name
-    return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]
-
-
-def _described(x: Tensor, error: AdjointError) -> str:
-    """A Tensor whose values cannot be shown."""
-    over = ", of a transform that has ended" if has_ended(x) else ""
-    try:
-        return f"Tensor(shape={list(x.shape)}, dtype={_dtype_name(x.dtype)}, value=?{over})"
-    except AdjointError:  # it has not even a shape
-        return f"Tensor(<{str(error).splitlines()[0].split(': ')[0]}>)"
 
 
 def accumulated(x: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.spec import Shape, is_inexact
 from adjoint.ops.arithmetic import Add, Div, MaskedMul, Mul, Neg, Pow, Sub
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op, card
 from adjoint.ops.casting import Cast
 from adjoint.ops.compare import Equal, NotEqual, Where
@@ -20,7 +21,7 @@ from adjoint.ops.complex_parts import Conj, Real
 from adjoint.ops.facts import Rewriter
 from adjoint.ops.index import ScatterAdd
 from adjoint.ops.laws import ALGEBRA, Law, made_by, number, truth
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
 from adjoint.ops.slicing import Flip, PutItem
 from adjoint.ops.stacking import Stack, Unstack

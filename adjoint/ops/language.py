@@ -17,6 +17,7 @@ from adjoint.ops.arithmetic import add, div, masked_mul, mod, mul, neg, sign, su
 from adjoint.ops.arithmetic import floor_div as floor_divide
 from adjoint.ops.arithmetic import pow_ as pow
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, BitwiseOr, BitwiseXor, LeftShift, RightShift
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.casting import Cast
 from adjoint.ops.casting import stop as stop_gradient
@@ -35,7 +36,7 @@ from adjoint.ops.compare import (
 from adjoint.ops.complex_parts import conj_ as conj
 from adjoint.ops.complex_parts import real
 from adjoint.ops.contract import matmul_ as matmul
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Sum
 from adjoint.ops.transcendental import log, sqrt

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op
-from adjoint.ops.movement import BroadcastTo
 
 Law = Callable[..., Any]
 

@@ -16,11 +16,12 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
 from adjoint.core.spec import Shape, Spec, dtype_of, normalize_axis, number_of, promote, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.facts import IndexMap
 from adjoint.ops.families import Linear
 from adjoint.ops.language import broadcast_to, cast, zeros_like
-from adjoint.ops.movement import BroadcastTo, View, without
+from adjoint.ops.movement import View, without
 from adjoint.ops.publish import public
 
 BasicIndex = tuple  # of int, None, and slices written as (start, stop, step)

@@ -14,12 +14,13 @@ import numpy as np
 from adjoint.core.spec import is_half, is_inexact
 from adjoint.ops.arithmetic import Abs, Add, Div, FloorDiv, MaskedMul, Mod, Mul, Neg, Pow, Sub
 from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, RightShift
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op, card
 from adjoint.ops.casting import Cast
 from adjoint.ops.compare import Greater, GreaterEqual, Less, LessEqual, Maximum, Where
 from adjoint.ops.facts import Rewriter
 from adjoint.ops.laws import STRENGTH, Law, constant, made_by, number
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose
+from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Max, Mean, Min, Sum
 from adjoint.ops.slicing import GetItem
 from adjoint.ops.transcendental import Exp, Sigmoid, Softplus, Sqrt

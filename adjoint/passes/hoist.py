@@ -13,7 +13,7 @@ from typing import Any
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.graph.rewrite import rebuild
-from adjoint.ops.movement import BroadcastTo
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.passes.cost import work
 
 #: A cheap step whose result is this much larger than its inputs, and large at all, would only hold memory.

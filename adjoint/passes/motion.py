@@ -18,11 +18,12 @@ from adjoint.core.spec import Shape, is_inexact
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.rewrite import Make, rebuild
 from adjoint.ops.algebra_laws import reshape_again, transpose_again
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op, card
 from adjoint.ops.contract import MatMul
 from adjoint.ops.families import Reduction
 from adjoint.ops.laws import made_by, number
-from adjoint.ops.movement import BroadcastTo, Reshape, Transpose, inverse_permutation
+from adjoint.ops.movement import Reshape, Transpose, inverse_permutation
 from adjoint.passes.algebra import accepted
 from adjoint.passes.uses import all_uses
 

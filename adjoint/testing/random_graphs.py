@@ -22,6 +22,7 @@ from adjoint.ops import arithmetic as a
 from adjoint.ops import compare as c
 from adjoint.ops import movement as m
 from adjoint.ops import reduce as r
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.casting import Cast
 from adjoint.ops.contract import MatMul
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
@@ -184,7 +185,7 @@ class GraphWriter(KernelSteps):
         x = self.node()
         shape = tuple(self.choice((1, 3, 8)) if n == 1 else n for n in x.shape)
         shape = (*(self.choice((1, 2, 5)) for _ in range(self.random.randrange(2))), *shape)
-        return self.build(m.BroadcastTo(shape), x) if prod(shape) <= self.limit else None
+        return self.build(BroadcastTo(shape), x) if prod(shape) <= self.limit else None
 
     def index(self, shape: tuple[int, ...], *, new_axes: bool = True) -> tuple:
         """A static index: integers, slices of any step, new axes, an ellipsis."""

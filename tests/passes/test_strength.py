@@ -12,8 +12,8 @@ from adjoint.graph.node import Builder, Graph
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import replay
 from adjoint.ops.arithmetic import Mul, masked_mul
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.laws import STRENGTH
-from adjoint.ops.movement import BroadcastTo
 from adjoint.ops.strength_laws import finite, nonnegative
 from adjoint.passes.pipeline import optimise
 from adjoint.passes.strength import strength

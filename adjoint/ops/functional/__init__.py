@@ -1,6 +1,7 @@
 """The public functions, MindSpore's names first, composed of the cards. One file a family."""
 
 from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
+from adjoint.ops.broadcasting import broadcast_arrays, broadcast_to, expand
 from adjoint.ops.casting import astype, cast, stop_gradient
 from adjoint.ops.contract import matmul
 from adjoint.ops.conv import (
@@ -281,9 +282,6 @@ from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
 from adjoint.ops.movement import (
-    broadcast_arrays,
-    broadcast_to,
-    expand,
     expand_dims,
     flatten,
     moveaxis,

@@ -16,6 +16,7 @@ from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
 from adjoint.ops.along_axis import cumsum
+from adjoint.ops.broadcasting import broadcast_to
 from adjoint.ops.compare import greater, less, where
 from adjoint.ops.functional.elementwise import isinf, logical_and
 from adjoint.ops.functional.loss import reduced
@@ -25,7 +26,7 @@ from adjoint.ops.index import take_along_axis
 from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape
-from adjoint.ops.movement import broadcast_to, expand_dims, moveaxis
+from adjoint.ops.movement import expand_dims, moveaxis
 from adjoint.ops.stacking import array, stack
 
 

@@ -14,12 +14,13 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import ndim
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.compare import where
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
 from adjoint.ops.indexing import setitem
-from adjoint.ops.movement import BroadcastTo, Reshape, expand_dims, moveaxis
+from adjoint.ops.movement import Reshape, expand_dims, moveaxis
 from adjoint.ops.padding import Pad
 from adjoint.ops.publish import public
 

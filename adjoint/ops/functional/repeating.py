@@ -10,10 +10,11 @@ from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import normalize_axis, shape_of
 from adjoint.ops.broadcast import ndim
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.indexing import take
 from adjoint.ops.joining import concat
-from adjoint.ops.movement import BroadcastTo, Reshape, reshape
+from adjoint.ops.movement import Reshape, reshape
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import slice_axis
 

@@ -10,12 +10,13 @@ import numpy as np
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError
 from adjoint.core.spec import normalize_axis, shape_of
+from adjoint.ops.broadcasting import broadcast_to
 from adjoint.ops.compare import less, less_equal, minimum, where
 from adjoint.ops.index import index_array, take_along_axis
 from adjoint.ops.indexing import getitem, index_put_add, setitem, take
 from adjoint.ops.language import bitwise_and
 from adjoint.ops.masks import unknown_shape
-from adjoint.ops.movement import broadcast_to, reshape
+from adjoint.ops.movement import reshape
 from adjoint.ops.publish import public
 
 

@@ -14,7 +14,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
 from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
-from adjoint.ops.numpylike.movement import concatenate
+from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.result_orders import k_order
 from adjoint.ops.numpylike.selection import searchsorted
 from adjoint.ops.spectral import pinv

@@ -29,7 +29,7 @@ from adjoint.ops.language import (
     stop_gradient,
 )
 from adjoint.ops.numpylike.common import axes_in_order, cast, stored, tensor
-from adjoint.ops.numpylike.movement import concatenate
+from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.reduction import (
     any,
     count_of,

@@ -348,6 +348,7 @@ FURTHER = {
     "convolution": ("conv", "unfolding"),
     "elementwise": ("casting", "special"),
     "joining": ("functional.repeating", "padding"),
+    "movement": ("broadcasting",),
     "pooling": ("pool", "sum_pool"),
 }
 

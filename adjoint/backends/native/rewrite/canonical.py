@@ -13,11 +13,12 @@ from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.rewrite import Make, rebuild
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
 from adjoint.ops.einstein_sum import Einsum
 from adjoint.ops.families import Elementwise, Reduction
-from adjoint.ops.movement import BroadcastTo, Reshape
+from adjoint.ops.movement import Reshape
 from adjoint.ops.reduce import Sum
 
 

@@ -15,9 +15,10 @@ from adjoint.backends.native.node_facts import is_elementwise, is_view, uniform
 from adjoint.backends.native.rewrite.insert_slice import MAX_PIECES, InsertSlice, is_insertion, pieces
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Node
+from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.joining import Concat
-from adjoint.ops.movement import BroadcastTo, Reshape
+from adjoint.ops.movement import Reshape
 from adjoint.ops.padding import Pad
 from adjoint.ops.slicing import PutItem, SetItem, written_out
 from adjoint.ops.stacking import Stack
