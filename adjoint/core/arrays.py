@@ -33,9 +33,9 @@ def kept(x: Any) -> Any:
     if not isinstance(x, np.ndarray):
         return x
     check_kind(x)
-    if is_frozen(x):
+    if is_frozen(x) and x.dtype.isnative:
         return x
-    copy = np.array(x)
+    copy = np.array(x) if x.dtype.isnative else x.astype(x.dtype.newbyteorder("="))
     copy.setflags(False)  # type: ignore[call-arg]  # by position it is twice as fast
     return copy
 

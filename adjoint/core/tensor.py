@@ -360,9 +360,9 @@ def _converted(data: Any, dtype: Any) -> Any:
     array = np.array(data, dtype=dtype)
     if dtype is None and array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
-    if array.dtype == object or array.dtype.kind in "SUMm" or array.dtype.names is not None:
+    if array.dtype.kind not in "biufc" and not is_half(array.dtype):
         raise DtypeError(f"Tensor() cannot hold {type(data).__name__} data {data!r:.80}: use numbers{called_at()}")
-    return array
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _array_of_elements(x: Tensor) -> np.ndarray:

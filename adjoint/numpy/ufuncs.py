@@ -8,13 +8,13 @@ import numpy as _np
 
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentTypeError
-from adjoint.ops.numpylike.common import tensor
+from adjoint.ops.numpylike.common import operand, tensor
 from adjoint.ops.numpylike.protocol import numpy_ufunc
 
 
 def _with_a_tensor(inputs: tuple) -> tuple:
     """Arrays as Tensors. Python numbers stay, and give way to their dtypes; if there is nothing else, they are arrays."""
-    inputs = tuple(x if type(x) in (bool, int, float, complex) else tensor(x) for x in inputs)
+    inputs = tuple(map(operand, inputs))
     return inputs if any(isinstance(x, Value) for x in inputs) else tuple(map(tensor, inputs))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
+from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import Spec, dtype_of, float32, is_half, is_inexact
 from adjoint.ops.broadcast import batch_front, cast_like
 from adjoint.ops.card import card, register
@@ -25,6 +26,16 @@ class Cast(Linear):
     dtype: np.dtype
 
     elementwise, total, emits = True, True, "fib"
+
+    def __post_init__(self):
+        """Objects, text and dates would end a gradient unseen. The byte order is the machine's."""
+        if self.dtype.kind not in "biufc" and not is_half(self.dtype):
+            raise DtypeError(
+                f"cast: a Tensor holds numbers, and {self.dtype} are none. An object array of traced numbers is "
+                f"np.asarray(x){called_at()}"
+            )
+        if not self.dtype.isnative:
+            object.__setattr__(self, "dtype", self.dtype.newbyteorder("="))
 
     @property
     def differentiable(self):  # type: ignore[override]

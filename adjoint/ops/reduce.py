@@ -13,11 +13,12 @@ from math import prod
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import Spec, elements, int64, is_inexact, normalize_axis, shape_of
+from adjoint.core.spec import Spec, elements, float64, int64, is_inexact, normalize_axis, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.arithmetic import Div, Mul
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
+from adjoint.ops.casting import Cast
 from adjoint.ops.families import Linear, NotDifferentiable, Reduction
 from adjoint.ops.movement import Reshape
 from adjoint.ops.publish import public
@@ -112,12 +113,14 @@ class Mean(Reduction, Linear):
 
     def eval(self, xp, x):
         x = xp.asarray(x)
-        return x.sum(axis=self.axes, keepdims=self.keepdims) / prod(x.shape[a] for a in self.axes)
+        wide = xp.float64 if x.dtype.kind in "biu" else None  # a sum of integers could overflow
+        return x.sum(axis=self.axes, keepdims=self.keepdims, dtype=wide) / prod(x.shape[a] for a in self.axes)
 
     def expand(self, b, x):
         count = prod(x.shape[a] for a in self.axes)
-        if not count or not is_inexact(x.dtype):
+        if not count:
             return None
+        x = x if is_inexact(x.dtype) else b(card(Cast, float64), x)
         total = b(card(Sum, self.axes), x)
         total = b(card(Reshape, self.reduced(x.shape)), total) if self.keepdims else total
         return b(card(Div), total, b.const(float(count)))

@@ -11,11 +11,11 @@ import numpy as np
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
-from adjoint.core.spec import Spec, normalize_axis, promote, shape_of, spec_of
+from adjoint.core.spec import Spec, normalize_axis, number_of, promote, shape_of, spec_of
 from adjoint.ops.broadcast import batch_all, batch_front, cast_like, ndim
 from adjoint.ops.card import Op, card, register
 from adjoint.ops.joining import Joined
-from adjoint.ops.language import reshape, zeros_like
+from adjoint.ops.language import cast, reshape, zeros_like
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import part_along, show_parts
 
@@ -148,8 +148,15 @@ def array(data: Any) -> Any:
                 raise DtypeError(
                     f"an array of objects must hold numbers and Tensors, not a {type(x).__name__}{called_at()}"
                 )
-        return reshape(stack([array(x) for x in data.ravel()]), data.shape) if data.size else np.zeros(data.shape)
+        return reshape(stack([_settled(x) for x in data.ravel()]), data.shape) if data.size else np.zeros(data.shape)
     if isinstance(data, (list, tuple)):
         parts = [array(x) for x in data]
         return stack(parts) if any(isinstance(p, Value) for p in parts) else np.asarray(parts)
     return data
+
+
+def _settled(x: Any) -> Any:
+    """An element of an array that NumPy made: of a Python number it makes one with a dtype that stays."""
+    if not isinstance(x, Value):
+        return np.asarray(x)
+    return x if number_of(x) is None else cast(x, x.dtype)

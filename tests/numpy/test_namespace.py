@@ -150,6 +150,7 @@ CASES: list[Case] = [
     c("common_type", F32, INTS), c("copy", A), c("astype", A, np.complex128), c("zeros_like", A), c("ones_like", INTS),
     c("full_like", A, 2.5), c("full_like", A, X[0], shape=(2,)), c("zeros_like", A, np.int32, shape=4),
     c("apply_along_axis", lambda v: v[:2] * v[-1], 1, T), c("apply_along_axis", lambda v: (v**2).sum(), 0, A),
+    c("apply_over_axes", np.sum, T, [0, -1]), c("apply_over_axes", np.max, A, 1), c("poly", V),
     c("linspace", X[0], Y[0], 7), c("linspace", V, W, 4, endpoint=False, axis=1), c("linspace", 0, 5, 3, dtype=int),
     c("linspace", 0, 1, 5, retstep=True), c("logspace", 0.0, X[0], 4), c("geomspace", X[0], 30.0, 4), c("geomspace", -1.0, -8.0, 4),
 ]  # fmt: skip

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core import views
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
-from adjoint.core.spec import shape_of
+from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
@@ -139,7 +139,12 @@ def diag_embed(input: Any, offset: int = 0) -> Any:
     above, below = builtins.max(offset, 0), builtins.max(-offset, 0)
     lead = [(0, 0)] * (ndim(input) - 1)
     row = card(Pad, (*lead, (above, below)))(input)  # the element of each column, at its place in the row
-    return where(np.eye(n, n, offset, dtype=bool), expand_dims(row, -2), 0)
+    return where(np.eye(n, n, offset, dtype=bool), expand_dims(row, -2), _nothing(input))
+
+
+def _nothing(x: Any) -> Any:
+    """The 0 that leaves the dtype as it is."""
+    return False if dtype_of(x).kind == "b" else 0
 
 
 @public(method=True)
@@ -151,7 +156,7 @@ def tril(input: Any, diagonal: int = 0) -> Any:
     [[1. 0.]
      [1. 1.]]
     """
-    return where(np.tri(*_matrix_shape("tril", input), diagonal, dtype=bool), input, 0)
+    return where(np.tri(*_matrix_shape("tril", input), diagonal, dtype=bool), input, _nothing(input))
 
 
 @public(method=True)
@@ -163,7 +168,7 @@ def triu(input: Any, diagonal: int = 0) -> Any:
     [[1. 1.]
      [0. 1.]]
     """
-    return where(np.tri(*_matrix_shape("triu", input), diagonal - 1, dtype=bool), 0, input)
+    return where(np.tri(*_matrix_shape("triu", input), diagonal - 1, dtype=bool), _nothing(input), input)
 
 
 def _matrix_shape(what: str, x: Any) -> tuple[int, int]:

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of, promote, spec_of
+from adjoint.core.spec import dtype_of, is_inexact, promote, spec_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import complex_parts as _complex
@@ -108,7 +109,8 @@ def hypot(input: Any, other: Any) -> Any:
     size = stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
     size = _c.where(F.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
     a, b = _a.div(input, size), _a.div(other, size)
-    return size * safe_sqrt(a * a + b * b)
+    endless = F.bitwise_or(isinf(input), isinf(other))  # beside a NaN too
+    return _c.where(endless, np.inf, size * safe_sqrt(a * a + b * b))
 
 
 def safe_sqrt(input: Any) -> Any:
@@ -189,9 +191,26 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
     """
     if min is None and max is None:
         raise ArgumentError(f"clamp: give min, max or both{called_at()}")
-    if min is not None:
-        input = _c.where(_c.less(input, min), min, input)
-    return input if max is None else _c.where(_c.greater(input, max), max, input)
+    low, high = _fitting(input, min, False), _fitting(input, max, True)
+    if low is not None:
+        input = _c.where(_or_nan(_c.less(input, low), low), low, input)
+    return input if high is None else _c.where(_or_nan(_c.greater(input, high), high), high, input)
+
+
+def _fitting(x: Any, bound: Any, upper: bool) -> Any:
+    """A bound that integers can hold: a Python integer beyond them on its own side bounds nothing."""
+    dtype = dtype_of(x)
+    if type(bound) is not int or dtype.kind not in "iu":
+        return bound
+    limits = np.iinfo(dtype)
+    return builtins.min(bound, limits.max) if upper else builtins.max(bound, limits.min)
+
+
+def _or_nan(beyond: Any, bound: Any) -> Any:
+    """Where a bound holds: a NaN bounds everything, as in NumPy. One that is known to be a number is not asked."""
+    if not isinstance(bound, Value) and not np.isnan(bound).any():
+        return beyond
+    return F.bitwise_or(beyond, _c.isnan(bound)) if is_inexact(dtype_of(bound)) else beyond
 
 
 clip = clamp

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
+from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops import transcendental as _t
@@ -186,10 +187,12 @@ def _ordered(x: Any, axis: Axis, keepdims: bool, places: Callable[[int], tuple[f
     rest = tuple(a for a in range(len(shape)) if a not in axes)
     kept = tuple(shape[a] for a in rest)
     flat = reshape(permute(x, rest + axes), (*kept, _count(x, axes)))
-    ordered = sort(flat, -1)[0]
     last, n = len(kept), shape_of(flat)[-1]
-    peak = slice_axis(ordered, last, n - 1, n)  # NaN is sorted to the end
     out = tuple(1 if a in axes else n for a, n in enumerate(shape)) if keep(keepdims) else kept
+    if not n:
+        return [wrap(np.full(out, np.nan, dtype_of(x))) for _ in places(n)]
+    ordered = sort(flat, -1)[0]
+    peak = slice_axis(ordered, last, n - 1, n)  # NaN is sorted to the end
     results = []
     for place in places(n):
         low, part = int(place), float(place) - int(place)

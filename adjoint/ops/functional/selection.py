@@ -9,12 +9,12 @@ import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError
-from adjoint.core.spec import normalize_axis, shape_of
+from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops.broadcasting import broadcast_to
-from adjoint.ops.compare import less, less_equal, minimum, where
+from adjoint.ops.compare import isnan, less, less_equal, minimum, where
 from adjoint.ops.index import index_array, take_along_axis
 from adjoint.ops.indexing import getitem, index_put_add, setitem, take
-from adjoint.ops.language import bitwise_and
+from adjoint.ops.language import bitwise_and, bitwise_not, bitwise_or
 from adjoint.ops.masks import unknown_shape
 from adjoint.ops.movement import reshape
 from adjoint.ops.publish import public
@@ -156,7 +156,7 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
         return wrap(np.searchsorted(_values(sorted_sequence), _values(values), "right" if right else "left"))
     size = shape_of(sorted_sequence)[-1]
     at = take if len(shape_of(sorted_sequence)) == 1 else take_along_axis
-    below = less_equal if right else less
+    below = comes_up_to if right else comes_before
     position: Any = np.zeros(shape_of(values), int)
     for k in reversed(range(size.bit_length())):  # a binary search of all values at once
         ahead = position + 2**k
@@ -164,6 +164,18 @@ def searchsorted(sorted_sequence: Any, values: Any, right: bool = False) -> Any:
         further = bitwise_and(below(at(sorted_sequence, probe, -1), values), less_equal(ahead, size))
         position = where(further, ahead, position)
     return wrap(position)
+
+
+def comes_before(x: Any, y: Any) -> Any:
+    """Whether x stands before y in order; NaN comes last."""
+    if not is_inexact(dtype_of(x)) or not is_inexact(dtype_of(y)):
+        return less(x, y)
+    return bitwise_or(less(x, y), bitwise_and(isnan(y), bitwise_not(isnan(x))))
+
+
+def comes_up_to(x: Any, y: Any) -> Any:
+    """Whether x stands before y in order or is equal to it; NaN comes last."""
+    return bitwise_or(less_equal(x, y), isnan(y)) if is_inexact(dtype_of(y)) else less_equal(x, y)
 
 
 @public(method=True)

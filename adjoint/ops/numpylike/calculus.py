@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
-from adjoint.core.spec import is_inexact, normalize_axis
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, called_at
+from adjoint.core.spec import is_inexact, normalize_axis, number_of
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
-from adjoint.ops.numpylike.common import cast, promoted, refuse, tensor
+from adjoint.ops.numpylike.common import cast, not_complex, promoted, refuse, tensor
 from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.result_orders import k_order
 from adjoint.ops.numpylike.selection import searchsorted
@@ -54,14 +54,25 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """As numpy.ediff1d."""
     x = _f.reshape(tensor(ary), -1)
-    begin, end = ([] if e is None else [cast(_f.reshape(tensor(e), -1), x.dtype)] for e in (to_begin, to_end))
+    begin, end = ([] if e is None else [_like_steps(e, x)] for e in (to_begin, to_end))
     return concatenate([*begin, _steps(x, 0), *end])
+
+
+def _like_steps(e: Any, x: Any) -> Any:
+    """What ediff1d puts before or behind the differences."""
+    e = _f.reshape(tensor(e), -1)
+    if not np.can_cast(e.dtype, x.dtype, "same_kind"):
+        raise DtypeError(f"ediff1d: {e.dtype} beside differences of {x.dtype}: cast one of them{called_at()}")
+    return cast(e, x.dtype)
 
 
 @k_order
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """As numpy.gradient."""
-    y = _inexact(tensor(f))
+    y = tensor(f)
+    if y.dtype.kind == "b":
+        raise DtypeError(f"gradient: truth values have no differences; cast them first{called_at()}")
+    y = _inexact(y)
     axes = range(y.ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = [normalize_axis("gradient", a, y.ndim) for a in axes]
     spacings = list(varargs) if len(varargs) != 1 else [varargs[0]] * len(axes)
@@ -77,8 +88,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
             raise ShapeError(
                 f"gradient: axis {a} of shape {y.shape} needs at least {edge_order + 1} elements{called_at()}"
             )
-        spacing = np.asarray(spacing, y.dtype) if isinstance(spacing, (int, float)) else spacing
-        found.append(_slope(y, a, tensor(spacing), edge_order))
+        step = tensor(spacing) if number_of(spacing) is None else cast(tensor(spacing), y.dtype)
+        found.append(_slope(y, a, step, edge_order))
     return found[0] if len(found) == 1 else tuple(found)
 
 
@@ -122,7 +133,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
     """As numpy.interp, differentiable in x, xp and fp; at a node the slope is that of the interval to its right."""
-    x, xp = cast(tensor(x), np.float64), cast(tensor(xp), np.float64)
+    x, xp = (cast(not_complex("interp", tensor(v)), np.float64) for v in (x, xp))
     fp = cast(tensor(fp), np.complex128 if tensor(fp).dtype.kind == "c" else np.float64)
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(f"interp: xp {xp.shape} and fp {fp.shape} must be lines of the same length{called_at()}")
@@ -210,6 +221,18 @@ def polyval(p: Any, x: Any) -> Any:
     for c in coefficients:
         y = y * x + c
     return tensor(y)
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """As numpy.poly of a line of roots; the characteristic polynomial of a matrix is refused."""
+    roots = not_complex("poly", tensor(seq_of_zeros))
+    if roots.ndim > 1:
+        raise ShapeError(f"poly: a line of roots is needed, not shape {roots.shape}{called_at()}")
+    roots = roots if roots.dtype.kind == "f" and roots.dtype != np.float16 else F.cast(roots, np.float64)
+    y = tensor(np.ones(1, roots.dtype))
+    for k in range(roots.size):
+        y = concatenate([y, zeros_like(y[:1])]) - concatenate([zeros_like(y[:1]), y * _f.reshape(roots, -1)[k]])
+    return y
 
 
 def polyadd(a1: Any, a2: Any) -> Any:

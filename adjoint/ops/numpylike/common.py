@@ -11,8 +11,16 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, CutGradientError, ShapeError, called_at
-from adjoint.core.spec import normalize_axis
+from adjoint.core.errors import (
+    AdjointError,
+    ArgumentError,
+    ArgumentTypeError,
+    CutGradientError,
+    DtypeError,
+    ShapeError,
+    called_at,
+)
+from adjoint.core.spec import normalize_axis, number_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import language as F
 from adjoint.ops.language import reshape
@@ -27,12 +35,22 @@ def tensor(a: Any) -> Any:
     dtype('float64')
     """
     if isinstance(a, Value):
-        return a
+        return settled(a)
     if isinstance(a, (list, tuple)) and next(values_in(a), None) is not None:
         return stack([tensor(x) for x in a], 0)
     if isinstance(a, np.ndarray) and a.dtype == object and a.size:
         return reshape(stack([tensor(x) for x in a.ravel()], 0), a.shape)
     return wrap(kept(a) if isinstance(a, np.ndarray) else np.array(a))
+
+
+def settled(y: Any) -> Any:
+    """What NumPy makes of Python numbers is an array of its own, with a dtype that stays."""
+    return y if number_of(y) is None else F.cast(y, y.dtype)
+
+
+def operand(x: Any) -> Any:
+    """A Tensor, but Python numbers as they are: where NumPy lets them take the dtype of the others."""
+    return x if number_of(x) is not None else tensor(x)
 
 
 def tensors(arrays: Any) -> list[Any]:
@@ -156,5 +174,12 @@ def promoted(arrays: Iterable[Any]) -> np.dtype:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """`x` in this dtype; itself if it has it, or if none is named."""
-    return x if dtype is None or x.dtype == np.dtype(dtype) else F.cast(x, dtype)
+    """`x` in this dtype; itself if it has it, if none is named, or if `object` is: NumPy's for what holds traced elements."""
+    return x if dtype is None or np.dtype(dtype) in (x.dtype, object) else F.cast(x, dtype)
+
+
+def not_complex(what: str, x: Any) -> Any:
+    """`x`, unless it is complex: its numbers have no order."""
+    if x.dtype.kind == "c":
+        raise DtypeError(f"{what}: complex numbers have no order. Take real and imaginary parts{called_at()}")
+    return x

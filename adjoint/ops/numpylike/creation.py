@@ -12,11 +12,11 @@ from adjoint.core import views
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.layout import PAIR, UNKNOWN, layout_of, same, tidy
-from adjoint.core.spec import is_inexact
+from adjoint.core.spec import is_inexact, promote, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
 from adjoint.ops.language import broadcast_to, reshape, sgn, stop_gradient, where
-from adjoint.ops.numpylike.common import array_of, cast, is_traced, refuse, tensor, values_in
+from adjoint.ops.numpylike.common import array_of, cast, is_traced, operand, refuse, tensor, values_in
 from adjoint.ops.numpylike.result_orders import some_order
 
 
@@ -171,8 +171,8 @@ def linspace(
     device: Any = None,
 ) -> Any:  # fmt: skip
     """As numpy.linspace, differentiable in both ends."""
-    weak = [v if type(v) in (int, float, complex) else tensor(v).dtype for v in (start, stop)]
-    first, last = (cast(tensor(v), np.result_type(*weak, 1.0)) for v in (start, stop))
+    common = promote([*(spec_of(operand(v)) for v in (start, stop)), spec_of(1.0)])
+    first, last = (cast(tensor(v), common) for v in (start, stop))
     num = int(num)
     if num < 0:
         raise ArgumentError(f"linspace: num={num} must not be negative{called_at()}")
@@ -193,7 +193,7 @@ def logspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
     """As numpy.logspace, differentiable in both ends and the base."""
-    base = base if isinstance(base, (int, float)) else tensor(base)
+    base = operand(base)
     return cast(base ** linspace(start, stop, num, endpoint, axis=axis), dtype)
 
 

@@ -14,7 +14,7 @@ from adjoint.core.layout import UNKNOWN, layout_of, scaled
 from adjoint.ops import functional as _f
 from adjoint.ops.functional import products as _p
 from adjoint.ops.language import conj, expand_last, expand_row, matmul, squeeze_axis, squeeze_last
-from adjoint.ops.numpylike.common import refuse, stored, tensor
+from adjoint.ops.numpylike.common import cast, refuse, stored, tensor
 
 
 def dot(a: Any, b: Any, out: Any = None) -> Any:
@@ -84,16 +84,24 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     x, y = (_f.moveaxis(tensor(v), axis, -1) for v in (x1, x2))
     if x.shape[-1] != y.shape[-1]:
         raise ShapeError(f"vecdot: vectors of {x.shape[-1]} and {y.shape[-1]} elements{called_at()}")
-    return _f.sum((conj(x) if x.dtype.kind == "c" else x) * y, -1)
+    products = (conj(x) if x.dtype.kind == "c" else x) * y
+    return cast(_f.sum(products, -1), products.dtype)
 
 
 def matvec(x1: Any, x2: Any, /) -> Any:
     """As numpy.matvec."""
-    return squeeze_last(matmul(tensor(x1), expand_last(tensor(x2))))
+    return squeeze_last(matmul(_matrix("matvec", x1), expand_last(tensor(x2))))
 
 
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """As numpy.vecmat: the vector is conjugated."""
     x = tensor(x1)
-    row = matmul(expand_row(conj(x) if x.dtype.kind == "c" else x), tensor(x2))
+    row = matmul(expand_row(conj(x) if x.dtype.kind == "c" else x), _matrix("vecmat", x2))
     return squeeze_axis(row, row.ndim - 2)
+
+
+def _matrix(what: str, x: Any) -> Any:
+    x = tensor(x)
+    if x.ndim < 2:
+        raise ShapeError(f"{what}: shape {x.shape} where a matrix, or a stack of them, is needed{called_at()}")
+    return x

@@ -14,11 +14,10 @@ import numpy as np
 
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.errors import AdjointError, ArgumentTypeError, CutGradientError, called_at
+from adjoint.core.errors import AdjointError, ArgumentTypeError, CutGradientError, DtypeError, called_at
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
-from adjoint.ops import language as F
 from adjoint.ops.indexing import index_put_add
 from adjoint.ops.language import reshape, where
 from adjoint.ops.numpylike import api as numpy_api
@@ -33,6 +32,7 @@ from adjoint.ops.numpylike.common import (
     one_axis,
     refuse,
     replaced,
+    settled,
     stored,
     tensor,
     values_in,
@@ -63,11 +63,6 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
     if not all(_is_known(x) for x in (*inputs, *options.get("out", ()))):
         return NotImplemented
     return settled(_METHODS[method](ufunc, inputs, options))
-
-
-def settled(y: Any) -> Any:
-    """What NumPy makes of Python numbers is an array of its own, with a dtype that stays."""
-    return y if number_of(y) is None else F.cast(y, y.dtype)
 
 
 def _is_known(x: Any) -> bool:
@@ -102,8 +97,8 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
     function = meaning(ufunc)
     if function is None:
         raise CutGradientError(
-            f"the ufunc {ufunc.__name__} has no derivative in adjoint, and its input is being differentiated. Compose it "
-            f"of others, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+            f"the ufunc {ufunc.__name__} has no derivative in adjoint, and its input is being differentiated, batched or "
+            f"compiled. Compose it of others, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
         )
     return function
 
@@ -121,7 +116,7 @@ def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     function = _function(ufunc)
     dtype = options.pop("dtype", None)
     if dtype is not None:
-        inputs = tuple(x if type(x) in (bool, int, float, complex) else cast(tensor(x), dtype) for x in inputs)
+        inputs = tuple(_given(ufunc, x, dtype, casting) for x in inputs)
     extra = {k: v for k, v in options.items() if k not in _LAYOUT | {"casting"}}
     if ufunc is not np.vecdot:
         refuse(f"numpy.{ufunc.__name__}", **extra)
@@ -134,6 +129,18 @@ def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
             )
         y = where(tensor(mask), y, outs[0])
     return _outputs(y, outs, casting)
+
+
+def _given(ufunc: np.ufunc, x: Any, dtype: Any, casting: str) -> Any:
+    """An input in the dtype that the caller chose; Python numbers take it by themselves."""
+    if number_of(x) is not None:
+        return x
+    x = tensor(x)
+    if not np.can_cast(x.dtype, dtype, casting):  # type: ignore[arg-type]
+        raise DtypeError(
+            f"numpy.{ufunc.__name__}: dtype={np.dtype(dtype)} cannot hold {x.dtype} by the rule {casting!r}{called_at()}"
+        )
+    return cast(x, dtype)
 
 
 def _if_given(options: dict, **more: Any) -> dict:
@@ -289,11 +296,12 @@ def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:
     try:
         if function.__module__ == "numpy.linalg":
             raise TypeError("its kernel is LAPACK's")
-        y = function(*replaced(args, np.asarray), **replaced(kwargs, np.asarray))
+        computed = getattr(function, "_implementation", function)  # past the dispatch: poly's looks at the elements
+        y = computed(*replaced(args, np.asarray), **replaced(kwargs, np.asarray))
     except (AdjointError, TypeError, ValueError, AttributeError) as error:
         raise CutGradientError(
-            f"{name} has no derivative in adjoint, and an argument is being differentiated ({error}). Use another function "
-            f"of numpy or adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+            f"{name} has no derivative in adjoint, and an argument is being differentiated, batched or compiled ({error}). "
+            f"Use another function of numpy or adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
         ) from None
     return tree.map(lambda v: tensor(v) if isinstance(v, np.ndarray) and next(values_in(v), None) is not None else v, y)
 

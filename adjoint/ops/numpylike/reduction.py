@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import is_inexact
 from adjoint.ops import along_axis
@@ -36,6 +37,18 @@ def _widened(x: Any, dtype: Any) -> Any:
     return cast(x, dtype if dtype is not None else np.zeros(1, x.dtype).sum().dtype if x.dtype.kind in "biu" else None)
 
 
+def _start(initial: Any, y: Any) -> Any:
+    """`initial`, in the dtype of the result."""
+    if isinstance(initial, Value):
+        return cast(tensor(initial), y.dtype)
+    return np.array(int(initial) if y.dtype.kind in "iu" and np.ndim(initial) == 0 else initial, y.dtype)
+
+
+def _real_numbers(x: Any, dtype: Any) -> Any:
+    """What a mean is taken of: integers as float64, since their sum could overflow."""
+    return cast(x, np.float64 if dtype is None and x.dtype.kind in "biu" else dtype)
+
+
 def sum(
     a: Any,
     axis: Any = None,
@@ -46,8 +59,8 @@ def sum(
     where: Any = True,
 ) -> Any:
     """As numpy.sum."""
-    y = _reduced(_r.Sum, masked(_widened(tensor(a), dtype), where, 0), axis, keepdims)
-    return stored(out, y if initial is None else y + initial)
+    y = cast(_reduced(_r.Sum, masked(_widened(tensor(a), dtype), where, 0), axis, keepdims), dtype)
+    return stored(out, y if initial is None else y + _start(initial, y))
 
 
 def prod(
@@ -62,7 +75,8 @@ def prod(
     """As numpy.prod; the derivative is exact where factors are 0."""
     x = masked(_widened(tensor(a), dtype), where, 1)
     y = x if axis == () else _f.prod(x, axes_in_order("prod", x, axis), keepdims=bool(keepdims)) if x.ndim else x
-    return stored(out, views.own(y, a) if initial is None else y * initial)
+    y = cast(y, dtype)
+    return stored(out, views.own(y, a) if initial is None else y * _start(initial, y))
 
 
 def count_of(x: Any, axis: Any, where: Any) -> Any:
@@ -85,7 +99,7 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = True
 ) -> Any:
     """As numpy.mean."""
-    x = cast(tensor(a), dtype)
+    x = _real_numbers(tensor(a), dtype)
     total = _reduced(_r.Sum, masked(x, where, 0), axis, keepdims)
     return stored(out, _divided(total, count_of(x, axis, where)))
 
@@ -95,7 +109,7 @@ def var(
     where: Any = True, mean: Any = None, correction: Any = None,
 ) -> Any:  # fmt: skip
     """As numpy.var."""
-    x = cast(tensor(a), dtype)
+    x = _real_numbers(tensor(a), dtype)
     count = count_of(x, axis, where)
     x = masked(x, where, 0)  # NaN among what does not count would spoil the derivative of the rest
     if mean is None:
@@ -120,6 +134,8 @@ def std(
 
 def _extreme(kind: Any, pick: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
     x = tensor(a)
+    if initial is not None:
+        initial = _start(initial, x)
     if where is not True and where is not None:
         if initial is None:
             raise ArgumentError(
@@ -180,14 +196,14 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
 def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """As numpy.cumsum."""
     x, axis = one_axis("cumsum", _widened(tensor(a), dtype), axis)
-    return stored(out, card(along_axis.CumSum, axis, False)(x))
+    return stored(out, cast(card(along_axis.CumSum, axis, False)(x), dtype))
 
 
 @k_order
 def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     """As numpy.cumprod; the derivative is exact where factors are 0."""
     x, axis = one_axis("cumprod", _widened(tensor(a), dtype), axis)
-    return stored(out, _f.cumprod(x, axis))
+    return stored(out, cast(_f.cumprod(x, axis), dtype))
 
 
 def _cumulative(running: Any, first: Any, x: Any, axis: Any, dtype: Any, include_initial: bool) -> Any:

@@ -16,6 +16,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.along_axis import ArgPartition
 from adjoint.ops.card import card
+from adjoint.ops.functional.selection import comes_before, comes_up_to
 from adjoint.ops.indexing import getitem, setitem
 from adjoint.ops.language import (
     bitwise_and,
@@ -33,7 +34,9 @@ from adjoint.ops.numpylike.common import (
     array_of_known,
     cast,
     is_known,
+    not_complex,
     one_axis,
+    operand,
     promoted,
     refuse,
     stored,
@@ -49,12 +52,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ArgumentError(f"where: give both x and y, or neither{called_at()}")
-    return _c.where(tensor(condition), _weak(x), _weak(y))
-
-
-def _weak(a: Any) -> Any:
-    """Python numbers stay what they are, and give way to the dtype of an array beside them."""
-    return a if type(a) in (bool, int, float, complex) else tensor(a)
+    return _c.where(tensor(condition), operand(x), operand(y))
 
 
 def clip(
@@ -69,7 +67,7 @@ def clip(
     x = tensor(a)
     if low is None and high is None:
         return stored(out, x)
-    return stored(out, _f.clip(x, *(None if b is None else _weak(b) for b in (low, high))))
+    return stored(out, _f.clip(x, *(None if b is None else operand(b) for b in (low, high))))
 
 
 @c_order
@@ -77,9 +75,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     """As numpy.select."""
     if len(condlist) != len(choicelist) or not condlist:
         raise ArgumentError(f"select: {len(condlist)} conditions for {len(choicelist)} choices{called_at()}")
-    chosen = _weak(default)
+    chosen = operand(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        chosen = _c.where(tensor(condition), _weak(choice), chosen)
+        chosen = _c.where(tensor(condition), operand(choice), chosen)
     return chosen
 
 
@@ -194,7 +192,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         line = _f.take(line, tensor(sorter), 0)
     if not line.tracked and not v.tracked:
         return wrap(np.searchsorted(array_of(line), array_of(v), side))  # type: ignore[call-overload]
-    before = less if side == "left" else less_equal
+    before = comes_before if side == "left" else comes_up_to
     low = F.cast(zeros_like(v), np.int64)
     high = low + line.shape[0]
     for _ in range(line.shape[0].bit_length()):  # bisection: the same steps for every element of a batch
@@ -209,18 +207,20 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     """As numpy.digitize."""
+    x = not_complex("digitize", tensor(x))
+    side = "left" if right else "right"
     if not is_known(bins):  # in either order: what comes last decides
         edges = tensor(bins)
-        up, down = searchsorted(edges, x, "left" if right else "right"), _f.flip(edges, 0)
-        back = edges.shape[0] - searchsorted(down, x, "right" if right else "left")
+        up, down = searchsorted(edges, x, side), _f.flip(edges, 0)
+        back = edges.shape[0] - searchsorted(down, x, side)
         return _c.where(less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
     edges = array_of(bins)
     steps = np.diff(edges)
     if (steps >= 0).all():
-        return searchsorted(edges, x, "left" if right else "right")
+        return searchsorted(edges, x, side)
     if not (steps <= 0).all():
         raise ArgumentError(f"digitize: bins must be in order{called_at()}")
-    return len(edges) - searchsorted(edges[::-1], x, "right" if right else "left")
+    return len(edges) - searchsorted(edges[::-1], x, side)
 
 
 @k_order
@@ -269,7 +269,9 @@ def unique(
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """As numpy.bincount, differentiable in the weights."""
-    return _f.bincount(tensor(x), None if weights is None else cast(tensor(weights), np.float64), minlength)
+    if weights is not None:
+        weights = cast(not_complex("bincount", tensor(weights)), np.float64)
+    return _f.bincount(tensor(x), weights, minlength)
 
 
 # ---------------------------------------------------------------- in place

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
-from adjoint.core.spec import is_inexact
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, called_at
+from adjoint.core.spec import is_inexact, number_of
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import reduce as _r
@@ -28,7 +28,7 @@ from adjoint.ops.language import (
     reshape,
     stop_gradient,
 )
-from adjoint.ops.numpylike.common import axes_in_order, cast, stored, tensor
+from adjoint.ops.numpylike.common import axes_in_order, cast, not_complex, operand, stored, tensor
 from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.reduction import (
     any,
@@ -137,14 +137,21 @@ def _place(q: Any, count: Any, method: str) -> Any:
     )
 
 
-def _quantiles(x: Any, q: Any, axis: Any, keepdims: Any, method: str, ignore_nan: bool) -> Any:
-    """Elements at the places `q` of the sorted axes, by linear interpolation; differentiable in x and q."""
+def _quantiles(x: Any, q: Any, weak: bool, axis: Any, keepdims: Any, method: str, ignore_nan: bool) -> Any:
+    """Elements at the places `q` of the sorted axes, by linear interpolation; differentiable in x and q.
+
+    A `weak` q, a Python number, leaves the dtype of x as it is.
+    """
     if not is_inexact(x.dtype):
         x = F.cast(x, np.float64)
     axes = axes_in_order("quantile", x, axis)
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     kept = tuple(x.shape[k] for k in rest)
     n = int(np.prod([x.shape[k] for k in axes], dtype=np.int64))
+    dtype = x.dtype if weak else np.result_type(x.dtype, q.dtype)
+    if not n:
+        y = tensor(np.full((*q.shape, *kept), np.nan, dtype))
+        return _kept(y, x.shape, axes, q.ndim) if keepdims else y
     line = reshape(permute(x, rest + axes), (*kept, n))
     ordered = _f.sort(line, -1)[0]  # NaN comes last
     missing = _isnan(line)
@@ -154,8 +161,7 @@ def _quantiles(x: Any, q: Any, axis: Any, keepdims: Any, method: str, ignore_nan
     place = _place(reshape(q, (q.size,)), count, method)
     place = _f.clip(place, 0, F.cast(_maximum(count - 1, 0), np.float64) if ignore_nan else n - 1)
     low = stop_gradient(_f.floor(place))
-    # One number q is weak, as in NumPy; an array of them has a dtype of its own.
-    part = cast(place - low, np.result_type(ordered.dtype, q.dtype) if q.ndim else ordered.dtype)
+    part = cast(place - low, dtype)
     low = broadcast_to(F.cast(low, np.int64), (*kept, q.size))
     below = _f.take_along_axis(ordered, low, -1)
     above = _f.take_along_axis(ordered, _minimum(low + 1, n - 1), -1)
@@ -171,15 +177,24 @@ def _kept(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], lead: int) -> A
     return reshape(y, (*y.shape[:lead], *(1 if k in axes else n for k, n in enumerate(shape))))
 
 
+#: Methods that choose one of the elements.
+_OF_ELEMENTS = {"lower", "higher", "nearest", "inverted_cdf", "closest_observation"}
+
+
 def _quantile_checked(
     what: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, nan: bool
 ) -> Any:
     if weights is not None:
         raise ArgumentTypeError(f"{what}: the argument weights= is not supported for Tensors{called_at()}")
+    weak = number_of(q) is not None
     q = cast(tensor(q), None if is_inexact(tensor(q).dtype) else np.float64)
     if not q.tracked and not ((q.asnumpy() >= 0) & (q.asnumpy() <= 1)).all():
         raise ArgumentError(f"{what}: q must lie in [0, 1] (or [0, 100] for percentiles){called_at()}")
-    return stored(out, _quantiles(tensor(a), q, axis, keepdims, method, nan))
+    x = not_complex(what, tensor(a))
+    if x.dtype.kind == "b" and method not in _OF_ELEMENTS and "median" not in what:
+        raise DtypeError(f"{what}: between truth values there is nothing to interpolate; cast them first{called_at()}")
+    y = _quantiles(x, q, weak, axis, keepdims, method, nan)
+    return stored(out, cast(y, x.dtype) if method in _OF_ELEMENTS else y)
 
 
 @some_order
@@ -197,7 +212,7 @@ def percentile(
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As numpy.percentile; without weights."""
-    return _quantile_checked("percentile", a, tensor(q) / 100.0, axis, out, method, keepdims, weights, False)
+    return _quantile_checked("percentile", a, operand(q) / 100.0, axis, out, method, keepdims, weights, False)
 
 
 @some_order
@@ -221,7 +236,7 @@ def nanpercentile(
     keepdims: Any = False, *, weights: Any = None,
 ) -> Any:  # fmt: skip
     """As numpy.nanpercentile; without weights."""
-    return _quantile_checked("nanpercentile", a, tensor(q) / 100.0, axis, out, method, keepdims, weights, True)
+    return _quantile_checked("nanpercentile", a, operand(q) / 100.0, axis, out, method, keepdims, weights, True)
 
 
 @some_order

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.spec import is_inexact
+from adjoint.core.errors import DtypeError, called_at
+from adjoint.core.spec import dtype_of, is_half, is_inexact, number_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import functional
@@ -42,17 +44,12 @@ def _sign(x: Any) -> Any:
     return sgn(x)
 
 
-def _inexact(x: Any) -> Any:
-    x = tensor(x)
-    return x if is_inexact(x.dtype) else F.cast(x, np.float64)
-
-
-def _fabs(x: Any) -> Any:
-    return F.abs(_inexact(x))
-
-
-def _rint(x: Any) -> Any:
-    return _c.round_(_inexact(x))
+def _reciprocal(x: Any) -> Any:
+    if not is_inexact(dtype_of(x)):
+        raise DtypeError(
+            f"numpy.reciprocal: of integers it is 0 but for 1 and -1, and not defined at 0. Write 1.0 / x{called_at()}"
+        )
+    return _f.reciprocal(x)
 
 
 def _logaddexp2(x: Any, y: Any) -> Any:
@@ -73,7 +70,7 @@ def signbit(x: Any) -> Any:
 
 
 def _copysign(x: Any, y: Any) -> Any:
-    return _c.where(signbit(y), -1, 1) * _fabs(x)
+    return _c.where(signbit(y), -1, 1) * F.abs(x)
 
 
 def heaviside(x: Any, at_zero: Any) -> Any:
@@ -115,7 +112,7 @@ def _frexp(x: Any) -> tuple[Any, Any]:
 
 #: Ufuncs that are composed of several cards.
 COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
-    np.positive: _positive, np.rint: _rint, np.sign: _sign, np.fabs: _fabs, np.square: _f.square, np.reciprocal: _f.reciprocal,
+    np.positive: _positive, np.rint: _c.round_, np.sign: _sign, np.fabs: F.abs, np.square: _f.square, np.reciprocal: _reciprocal,
     np.fmod: _f.fmod, np.hypot: _f.hypot, np.exp2: _f.exp2, np.logaddexp2: _logaddexp2, np.deg2rad: _radians,
     np.radians: _radians, np.rad2deg: _degrees, np.degrees: _degrees, np.signbit: signbit, np.copysign: _copysign,
     np.heaviside: heaviside, np.float_power: _float_power, np.fmax: _fmax, np.fmin: _fmin, np.modf: _modf,
@@ -197,6 +194,59 @@ SPECIAL: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
+# ---------------------------------------------------------------- dtypes
+
+_PYTHON = {"i": int, "f": float, "c": complex}
+
+
+def _dtypes(ufunc: np.ufunc, inputs: tuple) -> tuple[np.dtype, ...]:
+    """The dtypes that NumPy computes in, for the inputs and then the results; what it refuses is refused.
+
+    Python numbers give way to arrays, and integers to half precision.
+    """
+    kinds: list[Any] = [dtype_of(x) for x in inputs]
+    half = next((d for d in kinds if is_half(d)), None)
+    for i, x in enumerate(inputs):
+        if number_of(x) is not None:
+            kinds[i] = _PYTHON.get(kinds[i].kind, kinds[i])
+        elif half is not None and kinds[i].kind in "biu" and ufunc is not np.ldexp:
+            kinds[i] = half
+    if not any(isinstance(d, np.dtype) for d in kinds):
+        kinds = [dtype_of(x) for x in inputs]
+    try:
+        return ufunc.resolve_dtypes((*kinds, *(None,) * ufunc.nout))  # type: ignore[arg-type]
+    except TypeError:
+        named = " and ".join(str(dtype_of(x)) for x in inputs)
+        raise DtypeError(
+            f"numpy.{ufunc.__name__}: not defined for {named}; cast the input first{called_at()}"
+        ) from None
+
+
+def _in_dtype(x: Any, dtype: np.dtype) -> Any:
+    """An input as the composed function takes it: Python numbers stay, and half precision is rounded at the end alone."""
+    if number_of(x) is not None:
+        return x
+    return cast(tensor(x), np.float32 if is_half(dtype) else dtype)
+
+
+def _conformed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that is composed of cards, with the dtypes of the ufunc it stands for."""
+
+    def computed(*inputs: Any, **options: Any) -> Any:
+        dtypes = _dtypes(ufunc, inputs)
+        results = dtypes[ufunc.nin :]
+        if all(d.kind == "b" for d in results) and ufunc.signature is None:
+            return function(*inputs, **options)
+        y = function(*map(_in_dtype, inputs, dtypes), **options)
+        if isinstance(y, tuple):
+            return tuple(cast(tensor(v), d) for v, d in zip(y, results, strict=True))
+        return cast(tensor(y), results[0])
+
+    return computed
+
+
+@functools.cache
 def meaning(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function on Tensors that a ufunc stands for; None if there is none."""
-    return UFUNCS.get(ufunc) or COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)
+    composed = COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)
+    return UFUNCS.get(ufunc) or (composed and _conformed(ufunc, composed))

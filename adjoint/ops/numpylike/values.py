@@ -16,7 +16,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.functional import parts
 from adjoint.ops.language import bitwise_and, bitwise_or, equal, not_equal
-from adjoint.ops.numpylike.common import array_of, cast, is_known, stored, tensor
+from adjoint.ops.numpylike.common import array_of, cast, is_known, not_complex, stored, tensor
 from adjoint.ops.numpylike.result_orders import k_order
 
 
@@ -40,7 +40,15 @@ def angle(z: Any, deg: bool = False) -> Any:
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """As numpy.round. The derivative is zero."""
     x = tensor(a)
-    return stored(out, _f.round(x, int(decimals)) if is_inexact(x.dtype) or decimals < 0 else views.own(x, x))
+    if x.dtype.kind == "b":
+        if decimals:
+            raise DtypeError(f"round: truth values have no decimals{called_at()}")
+        x = cast(x, np.float16)
+    if is_inexact(x.dtype):
+        return stored(out, _f.round(x, int(decimals)))
+    if decimals >= 0:
+        return stored(out, views.own(x, x))
+    return stored(out, cast(cast(_f.round(x, int(decimals)), np.int64), x.dtype))
 
 
 around = round
@@ -58,6 +66,8 @@ def sinc(x: Any) -> Any:
 
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     """As numpy.nan_to_num. The derivative is zero where a number was exchanged."""
+    if not copy and isinstance(x, Tensor) and is_inexact(x.dtype):  # NumPy writes into the array itself
+        return stored(x, nan_to_num(x, True, nan, posinf, neginf))
     x = tensor(x)
     if not is_inexact(x.dtype):
         return views.own(x, x) if copy else x
@@ -102,6 +112,18 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
     results = _f.reshape(results, (*rest, *results.shape[1:]))
     inner = results.ndim - len(rest)
     return _f.moveaxis(results, tuple(range(len(rest), results.ndim)), tuple(range(axis, axis + inner)))
+
+
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    """As numpy.apply_over_axes."""
+    x = tensor(a)
+    n = x.ndim
+    for axis in axes if isinstance(axes, (tuple, list)) else (axes,):
+        y = tensor(func(x, axis % n))
+        x = y if y.ndim == x.ndim else _f.expand_dims(y, axis % n)
+        if x.ndim != n:
+            raise ArgumentError(f"apply_over_axes: the function gave an array of {y.ndim} axes from {n}{called_at()}")
+    return x
 
 
 # ---------------------------------------------------------------- comparison
@@ -161,12 +183,12 @@ def iscomplex(x: Any) -> Any:
 
 def isposinf(x: Any, out: Any = None) -> Any:
     """As numpy.isposinf."""
-    return stored(out, equal(tensor(x), np.inf))
+    return stored(out, equal(not_complex("isposinf", tensor(x)), np.inf))
 
 
 def isneginf(x: Any, out: Any = None) -> Any:
     """As numpy.isneginf."""
-    return stored(out, equal(tensor(x), -np.inf))
+    return stored(out, equal(not_complex("isneginf", tensor(x)), -np.inf))
 
 
 # ---------------------------------------------------------------- questions
