@@ -241,7 +241,7 @@ class _Function:
     def _call(self, line: str, name: str, given: str) -> None:
         called = _symbol(given) if name == PARALLEL else name
         self.checker.owners.setdefault(called, self.where)
-        if self.checker.known[called]:
+        if self.checker.known.get(called):  # of the module itself: what lies outside takes addresses as they are
             line = _POINTER.sub(lambda m: ", ptr ".join([m[0], *self.bounds(m[1])]), line)
         self.out.append(line)
 
