@@ -15,6 +15,7 @@ from adjoint.frontend.copies import Merge, Objects, note_copies
 from adjoint.frontend.errors import ControlFlowError, contains_itself, only_defined_in
 from adjoint.frontend.logic import both, compared, either, tested, truth
 from adjoint.frontend.numbers import unidentified
+from adjoint.frontend.passed_values import does_not_pass, label, locate, stand_in, unfit
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import (
@@ -29,7 +30,7 @@ from adjoint.frontend.state import (
     Snapshot,
 )
 from adjoint.graph import flow
-from adjoint.graph.numbers import is_large, is_special, marked
+from adjoint.graph.numbers import marked
 from adjoint.graph.trace import traced
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import logical_not
@@ -267,18 +268,18 @@ class Branches:
         side, other = self.order[1], self.order[0]
         self.second = self._values(side, when)
         if side in self.raising:
-            self.second = [_stand_in(a) for a in self.first]
+            self.second = [stand_in(a) for a in self.first]
         elif other in self.raising and any((other, i) not in self.stand_ins for i in range(len(self.places))):
-            self.stand_ins |= {(other, i): _stand_in(b) for i, b in enumerate(self.second)}
+            self.stand_ins |= {(other, i): stand_in(b) for i, b in enumerate(self.second)}
             raise Again
         out = []
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
             if not _agree(a, b):
                 if a is not UNDEFINED and self._free(place, b, a, side):
-                    b = self.second[i] = _stand_in(a)
+                    b = self.second[i] = stand_in(a)
                     self.unused.add((side, i))
                 elif b is not UNDEFINED and self._free(place, a, b, other) and (other, i) not in self.stand_ins:
-                    self.stand_ins[other, i] = _stand_in(b)
+                    self.stand_ins[other, i] = stand_in(b)
                     self.unused.add((other, i))
                     raise Again
                 else:
@@ -292,12 +293,8 @@ class Branches:
     def _refuse_unfit(self, place: Place, left: list[Any], right: list[Any]) -> None:
         """Integers of more than 64 bits, and numbers of classes of their own, cannot be chosen by a graph."""
         for x, y in zip(left, right, strict=True):
-            unfit = next((v for v in (x, y) if is_large(v) or is_special(v)), None)
-            if unfit is not None and not state.same(x, y):
-                raise ControlFlowError(
-                    f"{_label(place)} may be {state.described(unfit)} in {self.where}, which a graph cannot hold as it is: use a "
-                    f"float, or an integer of 64 bits"
-                )
+            if (wrong := unfit(x, y)) and not state.same(x, y):
+                raise does_not_pass(label(place), wrong[0], self.where)
 
     def _free(self, place: Place, value: Any, other: Any, side: str) -> bool:
         """Whether the value that a place has after a block is never used."""
@@ -314,18 +311,12 @@ class Branches:
 
     def _locate(self, index: int) -> tuple[Place, str]:
         """The place and the path in it of a value that passed through the graph."""
-        for place, value in zip(self.places, self.first, strict=True):
-            if value is UNDEFINED:
-                continue
-            for path, leaf in state.tree.paths(value, _label(place)):
-                if state.is_dynamic(leaf):
-                    if index == 0:
-                        return place, path
-                    index -= 1
-        raise IndexError(index)
+        return locate(
+            self.places, [label(p) for p in self.places], self.first, index, lambda i, j, x: state.is_dynamic(x)
+        )
 
     def _disagreement(self, place: Place, a: Any, b: Any) -> Exception:
-        name, site = _label(place), self.site
+        name, site = label(place), self.site
         leaked = leaks.leak(place.owner) if isinstance(place, (HeldContents, HeldAttribute)) else None
         if leaked is not None:
             return leaked
@@ -352,10 +343,6 @@ class Branches:
         return ControlFlowError(f"{what} ({self.site.place}). {how}")
 
 
-def _label(place: Place) -> str:
-    return "the returned value" if place.name == RESULT else place.name
-
-
 def _spec(x: Any) -> Any:
     return spec_of(x) if isinstance(x, state.ARRAYS) else state.described(x)
 
@@ -377,11 +364,6 @@ def _leaves_agree(a: Any, b: Any) -> bool:
         return state.same(a, b)
     s, t = spec_of(a), spec_of(b)
     return s.shape == t.shape and (s.weak or t.weak or s.dtype == t.dtype)
-
-
-def _stand_in(value: Any) -> Any:
-    flat = Flat.of(value)
-    return flat.rebuild([state.stand_in(x) for x in flat.leaves])
 
 
 def guarded(condition: Any, block: Block, frame: FrameVariables, site: Site) -> None:

@@ -16,6 +16,7 @@ from adjoint.frontend.errors import ControlFlowError, only_defined_in
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.items import LoopItems
 from adjoint.frontend.logic import not_, truth
+from adjoint.frontend.passed_values import does_not_pass, locate, stand_in, unfit
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import (
@@ -34,7 +35,7 @@ from adjoint.frontend.state import (
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
 from adjoint.graph.number_types import kinds_of
-from adjoint.graph.numbers import MANY, is_integer, is_large, is_number, is_special, marked
+from adjoint.graph.numbers import MANY, is_integer, is_number, marked
 from adjoint.ops.functional import logical_and, unstack
 
 #: How large the integers of a loop may become whose growth has no bound; the largest that suits the loop is taken.
@@ -125,7 +126,9 @@ class GraphLoop:
             except UnboundedError as error:
                 self._limit(init, error)
             except flow.MismatchError as error:
-                name = self._locate(error.index - self._first)
+                names = [p.name for p in self.places]
+                at = error.index - self._first
+                _, name = locate(self.places, names, self.start, at, self._is_carried)
                 raise self._changes(name, error.left, error.right) from None
         self._enter(outputs)
         self._extend(outputs[len(init) :])
@@ -360,26 +363,17 @@ class GraphLoop:
                 if isinstance(x, NUMBERS) and y is was and (i, -1 - j) not in self.fixed:
                     self.fixed.add((i, j))
                     raise Again
-                self._refuse_unfit(place, x, y)
+                if wrong := unfit(x, y):
+                    raise does_not_pass(f"`{place.name}`", wrong[0], f"the {self._where}")
                 out.append(y)
         return out
-
-    def _refuse_unfit(self, place: Place, *values: Any) -> None:
-        """Integers of more than 64 bits, and numbers of classes of their own, cannot be carried by a graph."""
-        for x in values:
-            if is_large(x) or is_special(x):
-                raise ControlFlowError(
-                    f"`{place.name}` may be {state.described(x)} in the {self._where}, which a graph cannot hold as it is: use a "
-                    f"float, or an integer of 64 bits"
-                )
 
     def _define(self, i: int, place: Place, now: Any) -> None:
         """A variable that first gets its value in the loop: allowed where that value is sure to be there, or not used."""
         sure = self.items is not None and not state.is_graph_value(self.items.count)
         if not (sure or place.name == RESULT or place.name in self.site.optional):
             raise only_defined_in(f"the {self._where}", place.name, "the loop, for it may have no iterations")
-        flat = Flat.of(now)
-        self.stand_ins[i] = flat.rebuild([state.stand_in(x) for x in flat.leaves])
+        self.stand_ins[i] = stand_in(now)
         raise Again
 
     def _unfix(self, i: int, j: int, x: Any, place: Place, now: Any) -> None:
@@ -395,17 +389,6 @@ class GraphLoop:
     @property
     def _where(self) -> str:
         return f"body of the `{self.site.kind}` at {self.site.place}"
-
-    def _locate(self, index: int) -> str:
-        for i, (place, value) in enumerate(zip(self.places, self.start, strict=True)):
-            if value is UNDEFINED:
-                continue
-            for j, (path, leaf) in enumerate(state.tree.paths(value, place.name)):
-                if self._is_carried(i, j, leaf):
-                    if index == 0:
-                        return path
-                    index -= 1
-        raise IndexError(index)
 
     def _changes(self, name: str, before: Any, after: Any, grows: bool = False) -> ControlFlowError:
         what = "the returned value" if name == RESULT else f"`{name}`"
