@@ -25,7 +25,7 @@ from adjoint.core.errors import ArgumentError, called_at, warn_user
 from adjoint.core.random_counters import InGraph, batches, source
 from adjoint.core.spec import Spec
 from adjoint.frontend import SourceError, convert, leaks
-from adjoint.frontend.calls import call
+from adjoint.frontend.calls import call, unread_hint
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Guard, Held, compiled
 from adjoint.frontend.reads import PlaceInput, Reads, recorder
@@ -161,9 +161,11 @@ class Traced:
         try:
             return leaks.run(context.readable(self._target()), args, kwargs)
         except NeedsNumberError as error:
-            if not reads.unread:
-                raise
-            raise UnreadableError(f"{reads.unread[-1]}\n    {error}") from None
+            if reads.unread:
+                raise UnreadableError(f"{reads.unread[-1]}\n    {error}") from None
+            if hint := unread_hint(error):
+                raise type(error)(f"{error}\n    {hint}") from None
+            raise
         except RecursionError as error:
             raise RecursionError(
                 f"jit: {name_of(self._fn)} calls itself, or others, too deeply to be traced ({error}): write the recursion as "

@@ -18,10 +18,12 @@ from adjoint.frontend import numbers, reading, state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
+from adjoint.frontend.source import OURS
 from adjoint.graph.numbers import as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_and
 
@@ -140,6 +142,29 @@ def traceable(fn: FunctionType) -> Callable[..., Any]:
         if code.co_filename.startswith(INSTALLED):
             return fn
         raise
+
+
+_COMPREHENSIONS = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"}
+
+
+def unread_hint(error: BaseException) -> str:
+    """What helps where code that stays Python's asked for a number: that of operators, properties, generators; empty elsewhere."""
+    at, code = error.__traceback__, None
+    while at is not None:
+        code = at.tb_frame.f_code if is_users(at.tb_frame.f_code.co_filename) else code
+        at = at.tb_next
+    if code is None:
+        return ""
+    if code.co_name in _COMPREHENSIONS:
+        return "The conditions of a comprehension are Python's: write a `for` loop, or choose with ops.where."
+    if code.co_flags & _SUSPENDS:
+        return f"`{code.co_name}` is a generator, whose `if` and loops are Python's: write its loop where the items are used."
+    if RUNTIME in code.co_freevars or OURS in code.co_consts or RUNTIME in code.co_consts:
+        return ""
+    return (
+        f"`{code.co_name}` is called by Python itself or by a library (an operator, a `with`, a `for`), so that its `if` and loops are "
+        f"Python's: call it by its name, or choose with ops.where."
+    )
 
 
 def _function_too(argument: Any) -> Any:

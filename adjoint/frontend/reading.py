@@ -13,12 +13,13 @@ from contextvars import ContextVar
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any
 
+from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tree import leaves
 from adjoint.frontend import aliases
-from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import (
     CONTAINERS,
@@ -112,7 +113,7 @@ def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     if reads is None:
         return getattr(owner, name)
     try:
-        value = getattr(owner, name)
+        value = _found(owner, name)
     except AttributeError:
         if reads.is_outside(owner):
             reads.see(reads.attribute(owner, name, text), MISSING)
@@ -130,11 +131,38 @@ def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
     return _from_outside(_attribute(reads, owner, name, value, text, deep), f"`{text or name}`")
 
 
-def _of_bases(reads: Reads, owner: super, name: str) -> None:
-    """An attribute that `super()` finds: those of the classes up to the one that has it."""
+def _found(owner: Any, name: str) -> Any:
+    """`owner.name`; the function of a property is read as any other that is called."""
+    kind: Any = type(owner)
+    bound = owner
+    if isinstance(owner, super):
+        getter = next((vars(cls)[name] for cls in _bases(owner) if name in vars(cls)), None)
+        bound = owner.__self__  # type: ignore[attr-defined]
+    else:
+        getter = getattr(kind, name, None)
+    fget = getter.fget if type(getter) is property else None
+    usual = kind is super or kind.__getattribute__ is object.__getattribute__
+    if type(fget) is not FunctionType or not usual or hasattr(type(bound), "__getattr__"):
+        return getattr(owner, name)
+    if not is_users(fget.__code__.co_filename):
+        return getattr(owner, name)
+    try:
+        read = context.readable(fget)
+    except UnsupportedSyntaxError:
+        return getattr(owner, name)  # it stays Python's
+    return read(bound)
+
+
+def _bases(owner: super) -> tuple[type, ...]:
+    """The classes in which `super()` looks."""
     this, kind = owner.__thisclass__, owner.__self_class__  # type: ignore[attr-defined]
     around = () if kind is None else kind.__mro__
-    for cls in around[around.index(this) + 1 :] if this in around else ():
+    return around[around.index(this) + 1 :] if this in around else ()
+
+
+def _of_bases(reads: Reads, owner: super, name: str) -> None:
+    """An attribute that `super()` finds: those of the classes up to the one that has it."""
+    for cls in _bases(owner):
         if cls.__module__ != "builtins" and not cls.__module__.startswith("adjoint."):
             reads.see(reads.attribute(cls, name), getattr(cls, name, MISSING), lift_it=False)
         if name in vars(cls):

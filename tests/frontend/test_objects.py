@@ -130,3 +130,121 @@ def test_an_index_that_nothing_needs_is_not_looked_up() -> None:
         with pytest.raises(IndexError):
             f(v, outside)
     assert float(ad.jit(unused)(v, outside)) == 3.0
+
+
+class Branching:
+    """Properties whose functions branch and loop."""
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.asked = x, 0
+
+    @property
+    def size(self) -> Any:
+        self.asked += 1
+        if self.x > 0:
+            return self.x * 2
+        y = self.x
+        for _ in range(9):
+            if y > 3:
+                break
+            y = y + 0.7
+        return y * 3
+
+    @property
+    def double(self) -> Any:
+        return self.size * 2
+
+    @double.setter
+    def double(self, value: Any) -> None:
+        self.x = value / 4
+
+    @property
+    def absent(self) -> Any:
+        raise AttributeError("absent")
+
+
+class Further(Branching):
+    @property
+    def size(self) -> Any:
+        found = super().size
+        return found if found > 1 else -found
+
+
+class Fallback(Branching):
+    def __getattr__(self, name: str) -> Any:
+        return 5.0
+
+
+OUTSIDE = Further(2.0)
+
+
+def set_in_a_loop(x: Any) -> Any:
+    o, s = Further(x), 0.0
+    for _ in range(9):
+        s = s + o.double
+        if s > 5:
+            o.double = o.x
+    return s * o.asked
+
+
+PROPERTIES = {
+    "own": lambda x: Branching(x).size + Branching(x * 2).double,
+    "inherited": lambda x: Further(x).double,
+    "counted": lambda x: (lambda o: o.size + o.size * o.asked)(Branching(x)),
+    "loop": set_in_a_loop,
+    "absent": lambda x: getattr(Branching(x), "absent", x) + (1.0 if hasattr(Branching(x), "absent") else x),
+    "outside": lambda x: x * OUTSIDE.double,
+}
+
+
+@pytest.mark.parametrize("f", PROPERTIES.values(), ids=PROPERTIES)
+def test_functions_of_properties_are_read(f: Any) -> None:
+    compiled = ad.jit(f)
+    for x in (1.3, -0.7, 0.2):
+        OUTSIDE.asked = 0
+        assert np.isclose(compiled(x), f(x)) and np.isclose(ad.grad(compiled)(x), ad.grad(f)(x))
+    assert np.allclose(ad.jit(ad.vmap(f))(np.array([1.3, -0.7])), [f(1.3), f(-0.7)])
+
+
+def test_an_error_in_a_property_goes_to_getattr() -> None:
+    f = lambda x: x * Fallback(x).absent
+    assert ad.jit(f)(2.0) == f(2.0) == 10.0
+
+
+class Summed:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __add__(self, other: Any) -> Any:
+        return self.x + other if self.x > other else other
+
+    def __iter__(self) -> Any:
+        if self.x > 0:
+            yield self.x
+        yield 1.0
+
+    def __enter__(self) -> Any:
+        return self.x if self.x > 0 else -self.x
+
+    def __exit__(self, *error: Any) -> None:
+        pass
+
+
+def entered(x: Any) -> Any:
+    with Summed(x) as y:
+        return y
+
+
+HINTS = {
+    "operator": (lambda x: Summed(x) + 0.0, r"`__add__` is called by Python itself.*call it by its name"),
+    "with": (entered, r"`__enter__` is called by Python itself"),
+    "generator": (lambda x: sum(Summed(x)), r"`__iter__` is a generator.*write its loop where the items are used"),
+    "expression": (lambda x: sum(x * k for k in range(5) if x > k), "conditions of a comprehension are Python's"),
+}
+
+
+@pytest.mark.parametrize("f, hint", HINTS.values(), ids=HINTS)
+def test_code_that_stays_pythons_is_named(f: Any, hint: str) -> None:
+    with pytest.raises(NeedsNumberError, match=rf"test_objects.py:\d+(.|\n)*{hint}"):
+        ad.jit(f)(1.0)
+    assert np.isclose(ad.jit(lambda x: Summed(x).__add__(0.5))(1.0), 1.5)
