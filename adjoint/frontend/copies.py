@@ -165,12 +165,14 @@ class _Refusal:
             raise ControlFlowError(f"a Tensor is written to in place, but {self.reason}{called_at()}")
 
 
-def refuse_exchanged(names: list[str], entered: list[Any], after: list[Any], shared: set[str], where: str) -> None:
+def refuse_exchanged(
+    names: list[str], entered: list[Any], after: list[Any], written: list[int], shared: set[str], where: str
+) -> None:
     """`a, b = b, a; a[0] = v` writes to both in turn; in a graph, not to what else has the names of the first ones."""
     came = {id(x): i for i, v in enumerate(entered) for x in parts(v)}
     for i, name in enumerate(names):
         for x in parts(after[i]):
-            if (k := came.get(id(x), i)) != i and {name, names[k]} & shared:
+            if (k := came.get(id(x), i)) != i and {i, k} & {*written} and {name, names[k]} & shared:
                 raise ControlFlowError(
                     f"`{name}` and `{names[k]}` are exchanged and changed in place in the {where}, and may have other names: "
                     f"make copies of them before the loop"

@@ -234,7 +234,7 @@ class GraphLoop:
             written = [i for i, heap in copies.items() if any(heap.changed())]
             self._keep_identities(entered, written)
             if written:
-                refuse_exchanged([p.name for p in self.places], entered, self.held, self.shared, self._where)
+                refuse_exchanged([p.name for p in self.places], entered, self.held, written, self.shared, self._where)
             self._keep_unassigned(entered)
             self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]

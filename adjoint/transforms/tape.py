@@ -21,47 +21,13 @@ from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
+from adjoint.transforms.records import Held, Leaf, Record, ResultRecord, restore
 
-_next_order = count().__next__
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
 _place = context.place
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
-
-
-class Record:
-    """One recorded call: `op` on the values `xs` gave `y`. `op is None` marks an input of the tape."""
-
-    __slots__ = ("hooks", "op", "order", "parents", "xs", "y")
-
-    def __init__(self, op: Any, parents: Sequence[Record | None], xs: Sequence[Any], y: Any) -> None:
-        self.op = op
-        self.parents = parents
-        self.xs = xs
-        self.y = y
-        self.order = _next_order()
-        self.hooks: list[Callable[[Any], Any]] | None = None  # called with the cotangent, once it is known
-
-
-class Leaf(Record):
-    """An input of a tape, with what backward() has accumulated for it."""
-
-    __slots__ = ("grad",)
-
-    def __init__(self, value: Any) -> None:
-        super().__init__(None, (), (), value)
-        self.grad: Any = None
-
-
-class ResultRecord(Record):
-    """One of several results of a call: the parent is the call itself."""
-
-    __slots__ = ("call", "index")
-
-    def __init__(self, call: Record, index: int) -> None:
-        super().__init__(None, (call,), (), call.y[index])
-        self.call, self.index = call, index
 
 
 class Tape(Trace):
@@ -172,6 +138,8 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
         while heap:
             key = -heappop(heap)
             record, g = records.pop(key), grads.pop(key)
+            if type(record.xs) is Held:
+                restore(record)
             if type(g) is Scattered:
                 g = g.dense()
             if record.hooks:

@@ -218,3 +218,16 @@ def test_what_has_one_name_is_written(text: str) -> None:
         assert float(ad.jit(f)(x)) == pytest.approx(float(f(x)))
         for g in (ad.jit(ad.grad(f)), ad.grad(ad.jit(f))):
             assert float(g(x)) == pytest.approx(float(ad.grad(f)(x)))
+
+
+def test_numbers_are_exchanged_beside_an_array_that_is_written_to():
+    def program(a, c, v):
+        v, k = v + 0.0, 0.0
+        while k < 12 + 0.01 * v[1]:
+            k = k + 1.0
+            c, a = a, ad.ops.tanh(v[1] + 0.1 * c)
+            v[0] = c * a
+        return a + 2 * c + v.sum()
+
+    given = np.float64(0.3), np.float64(0.7), np.array([0.2, 0.5])
+    assert np.allclose(ad.jit(program)(*given), program(*given), rtol=1e-12)

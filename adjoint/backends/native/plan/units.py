@@ -189,7 +189,7 @@ class Plan:
                 made[node] = len(units) - 1
             elif node.op.same_bytes and not is_view(node):
                 made[node] = made.get(same_memory(node), -1)
-            after[node] = made.get(node, after[node])
+            after[node] = max(made.get(node, -1), after[node])
         return units
 
     def _join(self, units: list[Unit], node: Node, space: tuple[int, ...], least: int, ready: Any) -> int:
