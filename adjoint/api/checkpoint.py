@@ -18,10 +18,11 @@ Result = TypeVar("Result")
 def checkpoint(fn: Callable[..., Result]) -> Callable[..., Result]:
     """The function, whose intermediate results are not kept for the backward pass but computed again there.
 
-    Values and gradients are the same, bit for bit; memory is traded for one more evaluation of `fn`. Works under every
-    transform, to any order, nested, in dynamic and static mode. In dynamic mode the ops are computed again as they were recorded:
-    `fn` itself is called once, and samples the same random numbers. What a function with a derivative rule of its own
-    (`custom_vjp`) gives is kept.
+    Values and gradients are the same; memory is traded for one more evaluation of `fn`. Works under every transform, to any
+    order, nested, in dynamic and static mode. In dynamic mode the ops are computed again as they were recorded, which gives the same
+    bits: `fn` itself is called once, and samples the same random numbers. What a function with a derivative rule of its own
+    (`custom_vjp`) gives is kept. In static mode sums may be rounded differently, and what is computed inside must leave `fn` as
+    its result.
 
     >>> import adjoint as ad
     >>> layer = ad.checkpoint(lambda x, w: ad.ops.tanh(x @ w))
@@ -30,6 +31,8 @@ def checkpoint(fn: Callable[..., Result]) -> Callable[..., Result]:
     ...         x = layer(x, w)
     ...     return x.sum()
     >>> print(ad.grad(loss)(ad.ops.eye(2), ad.Tensor([1.0, 0.0])))
+    [[0.907977  2.4036093]
+     [0.        0.       ]]
     """
     check_function("checkpoint", fn)
 

@@ -9,16 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.checkpoint import recompute
 from adjoint.api.custom import custom_vjp
-from adjoint.api.grad import vjp
-from adjoint.api.inputs import binding
 from adjoint.core import context, tree
-from adjoint.core.arrays import kept
-from adjoint.core.dispatch import Value, is_float, is_tracked, wrap
-from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, called_at
+from adjoint.core.dispatch import is_float, is_tracked
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.random_counters import CounterRecord
-from adjoint.graph.trace import is_graph_value
 from adjoint.nn import layer_state
 from adjoint.ops import language as F
 
@@ -165,60 +161,6 @@ def in_precision(cell: Any, dtype: Any, compute: Any, inputs: tuple[Any, ...], k
         return compute(cast(inputs), cast(kwargs))
 
 
-# ---------------------------------------------------------------- recomputing
-
-
-def recomputed(cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """A call that keeps only its inputs, and is made again when its derivative is wanted, with the same random samples."""
-    params = list(cell.get_parameters())
-    leaves, rebuild = tree.flatten((inputs, kwargs))
-    leaves = [x if isinstance(x, Parameter) else x.copy() if isinstance(x, Value) else kept(x) for x in leaves]
-    spots = [i for i, x in enumerate(leaves) if is_float(x) and not isinstance(x, Parameter)]
-    draws = CounterRecord()
-
-    def run(again: bool, values: tuple[Any, ...]) -> Any:
-        filled = list(leaves)
-        for i, x in zip(spots, values, strict=False):
-            filled[i] = x
-        args, options = rebuild(filled)
-        with binding(dict(zip(params, values[len(spots) :], strict=True))), layer_state.repeatable(draws, again):
-            return compute(args, options)
-
-    def first(*values: Any) -> Any:
-        return run(False, values)
-
-    def rule(*args: Any) -> tuple[Any, ...]:
-        *values, out, dout = args
-        again, pull = vjp(lambda *xs: run(True, xs), *values)
-        _check_same(cell, out, again)
-        return pull(*dout) if isinstance(dout, (tuple, list)) else pull(dout)
-
-    first.__name__ = type(cell).__name__
-    return custom_vjp(first, rule)(*(leaves[i] for i in spots), *params)
-
-
-def _check_same(cell: Any, first: Any, again: Any) -> None:
-    """Raise if computing again gave another result: something that the Cell reads has changed in between."""
-    for x, y in zip(tree.leaves(first), tree.leaves(again), strict=True):
-        if not (is_float(x) and is_float(y)) or _is_hidden(x) or _is_hidden(y):
-            continue
-        a, b = (wrap(v).asnumpy().astype(np.float64) for v in (x, y))
-        if a.shape != b.shape or not np.allclose(a, b, rtol=1e-3, atol=1e-3, equal_nan=True):
-            raise AdjointError(
-                f"{type(cell).__name__}.recompute(): computing it again for the derivative gave another result. Something that "
-                f"it reads beside its inputs and Parameters has changed in between: pass that as an input{called_at()}"
-            )
-
-
-def _is_hidden(x: Any) -> bool:
-    """Whether a value holds no numbers of its own: it is a batch, or part of a graph."""
-    while isinstance(x, Value):
-        if not x._trace.transparent or is_graph_value(x):
-            return True
-        x = x._value
-    return False
-
-
 # ---------------------------------------------------------------- one around another
 
 
@@ -252,7 +194,7 @@ class Recompute(Around):
     def call(self, cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if layer_state.traced():
             return compute(inputs, kwargs)
-        return recomputed(cell, compute, inputs, kwargs)
+        return recompute(compute, inputs, kwargs)
 
 
 class Hooked(Around):

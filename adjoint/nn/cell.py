@@ -312,7 +312,7 @@ class Cell:
     def recompute(self, mode: bool = True) -> Cell:
         """Keep only the inputs of a call, and compute the rest again when its derivative is wanted: less memory, more time.
 
-        Random samples repeat themselves, and moving averages are updated once. A compiled graph chooses itself what it keeps.
+        As `ad.checkpoint` around each call, in dynamic and static mode.
 
         >>> import adjoint as ad
         >>> net = ad.nn.Tanh().recompute()

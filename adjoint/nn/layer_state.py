@@ -5,9 +5,6 @@ A moving average is an effect, so that in a compiled graph it takes place when t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,19 +14,8 @@ from adjoint import ops
 from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
-from adjoint.core.random_counters import CounterRecord
 from adjoint.graph.effects import Effect
 from adjoint.ops.functional.random import keep_mask as keep_mask
-
-#: Whether a part is being computed a second time: its moving averages stand already.
-_again: ContextVar[bool] = ContextVar("again", default=False)
-
-
-@contextmanager
-def repeatable(draws: CounterRecord, again: bool) -> Iterator[None]:
-    """Keep the draws, so that a second run repeats them; the second leaves moving averages alone."""
-    with draws.again() if again else draws.first(), context.setting(_again, again or _again.get()):
-        yield
 
 
 def traced() -> bool:
@@ -73,8 +59,7 @@ class Blend(Effect):
 
 def blend(parameter: Parameter, momentum: float, value: Any, count: int = 1) -> None:
     """Keep a moving average in a Parameter; nothing of it is differentiated."""
-    if not _again.get():
-        Blend(Target(parameter), momentum, count)(_when(), ops.stop_gradient(value))
+    Blend(Target(parameter), momentum, count)(_when(), ops.stop_gradient(value))
 
 
 def _when() -> Any:

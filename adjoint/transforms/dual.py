@@ -12,8 +12,8 @@ from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
-from adjoint.transforms.tape import Record, ResultRecord
 from adjoint.transforms.records import Held, restore
+from adjoint.transforms.tape import Record, ResultRecord
 
 
 class Dual(Trace):

@@ -22,7 +22,7 @@ class Record:
 
     __slots__ = ("hooks", "op", "order", "parents", "xs", "y")
 
-    def __init__(self, op: Any, parents: Sequence[Record | None], xs: Sequence[Any], y: Any) -> None:
+    def __init__(self, op: Any, parents: Sequence[Record | None], xs: Any, y: Any) -> None:
         self.op = op
         self.parents = parents
         self.xs = xs
@@ -131,16 +131,15 @@ def restore(record: Record) -> None:
     forgotten is computed on the way, and let go of again."""
     needed = _missing(record)
     around = set(record.xs.checkpoint.around())
+    left = Counter(parent for r in needed for _, parent in _forgotten(r))
     values: dict[Record, Any] = {}
-    left = Counter(p for r in needed for p, x in zip(r.parents, r.xs, strict=True) if x is _FORGOTTEN)
     for r in needed:
         xs = list(r.xs)
-        for i, parent in enumerate(r.parents):
-            if xs[i] is _FORGOTTEN:
-                xs[i] = values[parent] if parent in values else parent.y
-                left[parent] -= 1
-                if not left[parent]:
-                    values.pop(parent, None)
+        for i, parent in _forgotten(r):
+            xs[i] = values.get(parent, parent.y)
+            left[parent] -= 1
+            if not left[parent]:
+                values.pop(parent, None)
         y = r.op.show(*xs) if r.y is _FORGOTTEN else r.y
         if left[r]:
             values[r] = y
@@ -150,14 +149,18 @@ def restore(record: Record) -> None:
             r.xs = xs
 
 
+def _forgotten(record: Record) -> list[tuple[int, Record]]:
+    """The places of forgotten inputs, and the records that made them."""
+    return [(i, p) for i, (p, x) in enumerate(zip(record.parents, record.xs, strict=True)) if p and x is _FORGOTTEN]
+
+
 def _missing(record: Record) -> list[Record]:
     """The records to go through again, first to last, so that nothing that this one holds is forgotten."""
     found: set[Record] = set()
     stack = [record]
     while stack:
         r = stack.pop()
-        if r in found:
-            continue
-        found.add(r)
-        stack += [p for p, x in zip(r.parents, r.xs, strict=True) if x is _FORGOTTEN and p.y is _FORGOTTEN]
+        if r not in found:
+            found.add(r)
+            stack += [p for _, p in _forgotten(r) if p.y is _FORGOTTEN]
     return sorted(found, key=lambda r: r.order)

@@ -6,9 +6,8 @@ and the sweep visits only what the results depend on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from itertools import count
 from typing import Any
 
 import numpy as np

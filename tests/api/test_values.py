@@ -381,7 +381,7 @@ def test_recomputed_inputs_may_be_written_to():
     np.testing.assert_allclose(plain(ad.grad(loss)(X)), [6.0, 0.0, 18.0])
 
 
-def test_recomputing_another_value_is_an_error():
+def test_what_a_recomputed_network_reads_may_be_written_to():
     factor = np.ones(3)
 
     class Reads(nn.Cell):
@@ -395,5 +395,4 @@ def test_recomputing_another_value_is_an_error():
         factor[:] = 2.0
         return y
 
-    with pytest.raises(ad.core.errors.AdjointError, match="gave another result"):
-        ad.grad(loss)(X)
+    np.testing.assert_allclose(plain(ad.grad(loss)(X)), np.ones(3))

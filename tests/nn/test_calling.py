@@ -124,14 +124,13 @@ def test_to_float_refuses_other_kinds():
 # ---------------------------------------------------------------- recomputing
 
 
-def test_recomputing_repeats_draws_and_updates_averages_once():
+def test_recomputing_repeats_draws_and_calls_the_network_once():
     norm, masks = nn.BatchNorm1d(6, momentum=0.5, dtype=np.float64), []
     net, x = nn.SequentialCell(nn.Dropout(p=0.3), norm).set_train().recompute(), tensors(50, 6)
     net[0].register_forward_hook(lambda cell, inputs, output: masks.append(output.asnumpy() != 0))
     weight = tensors(50, 6, seed=1)
     grad = ad.grad(lambda x: (net(x) * weight).sum())(x)
-    first, second = masks
-    assert (first == second).all()
+    (first,) = masks
     assert 0.6 < first.mean() < 0.8
     kept = x.asnumpy() * first / 0.7
     np.testing.assert_allclose(norm.moving_mean, 0.5 * kept.mean(0))
