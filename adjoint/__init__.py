@@ -12,8 +12,8 @@ from adjoint import graph as graph
 from adjoint import ops as ops
 from adjoint.api import graphs as _graphs
 from adjoint.api.batching import vmap as vmap
-from adjoint.api.checkpoint import checkpoint as checkpoint
-from adjoint.api.checkpoint import recompute as recompute
+from adjoint.api.checkpointing import checkpoint as checkpoint
+from adjoint.api.checkpointing import recompute as recompute
 from adjoint.api.custom import bprop_getters as bprop_getters
 from adjoint.api.custom import custom_jvp as custom_jvp
 from adjoint.api.custom import custom_vjp as custom_vjp

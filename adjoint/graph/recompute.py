@@ -19,8 +19,8 @@ from adjoint.ops.ordering import after
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Recompute(Passing):
-    """`Recompute(inner)(*inputs)` gives what the graph gives, a tuple; to run, it becomes single steps again.
+class Recomputed(Passing):
+    """`Recomputed(inner)(*inputs)` gives what the graph gives, a tuple; to run, it becomes single steps again.
 
     The backward pass has steps of its own, from inputs that are taken after the cotangent: nothing but these is kept.
     """
@@ -35,22 +35,22 @@ class Recompute(Passing):
 
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        pull = Recompute(vjp_graph(self.inner, wanted, active))
+        pull = Recomputed(vjp_graph(self.inner, wanted, active))
         late = [after(x, gs[active[0]]) if shape_of(x) else x for x in xs]
         return tuple(spread(pull(*late, *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
         active, kept = tuple(i for i, t in enumerate(ts) if t is not ZERO), float_positions(ys)
-        push = Recompute(jvp_graph(self.inner, active, kept))
+        push = Recomputed(jvp_graph(self.inner, active, kept))
         return tuple(spread(push(*xs, *(ts[i] for i in active)), kept, len(ys)))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        batched = Recompute(vmap_graph(self.inner, tuple(d is not None for d in dims), size))
+        batched = Recomputed(vmap_graph(self.inner, tuple(d is not None for d in dims), size))
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
 
 
 def recomputed(fn: Callable[[], Sequence[Any]]) -> list[Any]:
     """The results of a function, traced as a part of the graph being built that is computed again for its derivative."""
     inner, outside, marks = traced(fn, (), "checkpoint", branch=True)
-    return [marked(y, mark) for y, mark in zip(Recompute(inner)(*outside), marks, strict=True)]
+    return [marked(y, mark) for y, mark in zip(Recomputed(inner)(*outside), marks, strict=True)]

@@ -13,7 +13,7 @@ from adjoint.core.spec import shape_of
 from adjoint.graph.derivatives import vmap_graph
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node, Pick
-from adjoint.graph.recompute import Recompute
+from adjoint.graph.recompute import Recomputed
 from adjoint.graph.steps import steps
 from adjoint.ops.broadcast import batch_front
 
@@ -97,7 +97,7 @@ def _inlined(graph: Graph, done: dict[Graph, Graph]) -> Graph:
     for node in graph.nodes:
         if node in found:
             continue
-        if isinstance(node.op, (Ruled, Recompute)):
+        if isinstance(node.op, (Ruled, Recomputed)):
             results[node] = _steps(builder, _inlined(node.op.inner, done), [found[i] for i in node.inputs])
         elif isinstance(node.op, Pick) and node.inputs[0] in results:
             found[node] = results[node.inputs[0]].outputs[node.op.index]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.checkpoint import recompute
+from adjoint.api.checkpointing import recompute
 from adjoint.api.custom import custom_vjp
 from adjoint.core import context, tree
 from adjoint.core.dispatch import is_float, is_tracked

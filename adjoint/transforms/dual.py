@@ -12,7 +12,7 @@ from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
-from adjoint.transforms.records import Held, restore
+from adjoint.transforms.records import ForgottenInputs, restore
 from adjoint.transforms.tape import Record, ResultRecord
 
 
@@ -75,7 +75,7 @@ def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]
                 t = tangents.get(record.call, ZERO)
                 tangents[record] = ZERO if t is ZERO else t[record.index]
             elif record.op is not None:
-                if type(record.xs) is Held:
+                if type(record.xs) is ForgottenInputs:
                     restore(record)
                 ts = [ZERO if p is None else tangents.get(p, ZERO) for p in record.parents]
                 active = any(t is not ZERO for t in ts)

@@ -51,7 +51,7 @@ class ResultRecord(Record):
         self.call, self.index = call, index
 
 
-class Held(list):
+class ForgottenInputs(list):
     """The inputs of a call inside a checkpoint: those that were made there are forgotten."""
 
     __slots__ = ("checkpoint", "forgot")
@@ -87,8 +87,8 @@ def forget(results: Iterable[Any], since: int) -> None:
     checkpoint = Checkpoint()
     gone = {r for r in inside if r not in roots and _is_repeatable(r)}
     for r in inside:
-        if type(r.xs) is not Held:
-            r.xs = Held(r.xs, checkpoint)
+        if type(r.xs) is not ForgottenInputs:
+            r.xs = ForgottenInputs(r.xs, checkpoint)
         elif (outermost := r.xs.checkpoint.around()[-1]) is not checkpoint:
             outermost.outer = checkpoint
         for i, parent in enumerate(r.parents):

@@ -20,7 +20,7 @@ from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
-from adjoint.transforms.records import Held, Leaf, Record, ResultRecord, restore
+from adjoint.transforms.records import ForgottenInputs, Leaf, Record, ResultRecord, restore
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
@@ -137,7 +137,7 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
         while heap:
             key = -heappop(heap)
             record, g = records.pop(key), grads.pop(key)
-            if type(record.xs) is Held:
+            if type(record.xs) is ForgottenInputs:
                 restore(record)
             if type(g) is Scattered:
                 g = g.dense()
