@@ -66,8 +66,7 @@ def test_the_signals_are_not_errors() -> None:
 
 #: Builtin errors that are raised as they are, because Python's own code waits for them or would raise them here.
 BUILTIN = {
-    ("frontend/rolled.py", "IndexError", 1),  # the end of a sequence
-    ("frontend/branches.py", "IndexError", 1),
+    ("frontend/passed_values.py", "IndexError", 1),  # the end of a sequence
     ("frontend/items.py", "ValueError", 1),  # range's own
     ("ops/numpylike/protocol.py", "TypeError", 1),  # caught in the same function
 }

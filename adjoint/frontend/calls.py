@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core.errors import PACKAGE
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import numbers, reading, state
+from adjoint.frontend import numbers, reading, reading_calls, state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
@@ -50,10 +50,10 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     if special is not None:
         return special(*args, **kwargs)
     if kind is functools.partial:
-        reading.bound(fn)
+        reading_calls.bound(fn)
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
     if kind is weakref.ref:
-        reading.alive(fn)
+        reading_calls.alive(fn)
         return fn()
     if kind is operator.attrgetter:
         return _each([_attribute_of(args[0], name) for name in fn.__reduce__()[1]])
@@ -63,13 +63,13 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         name, given, options = _method_called(fn)
         return call(reading.attr(args[0], name), *given, **options)
     if isinstance(fn, type):
-        return reading.made(_instance(fn, args, kwargs))
+        return reading_calls.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
-        reading.called(kind)
+        reading_calls.called(kind)
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
-    reading.handed((fn, *args))
-    return reading.made(fn(*args, **kwargs))
+    reading_calls.handed((fn, *args))
+    return reading_calls.made(fn(*args, **kwargs))
 
 
 def _each(found: list[Any]) -> Any:
@@ -97,15 +97,15 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     if is_users(fn.__code__.co_filename):
         recorded.sweep(fn, args)
     elif not fn.__code__.co_filename.startswith(PACKAGE):
-        reading.handed((fn, *args))
-        return lambda *xs, **options: reading.made(fn(*xs, **options))
+        reading_calls.handed((fn, *args))
+        return lambda *xs, **options: reading_calls.made(fn(*xs, **options))
     return fn
 
 
 def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`, with the user's `__init__` and `__post_init__` converted."""
     init, post = cls.__init__, getattr(cls, "__post_init__", None)  # type: ignore[misc]
-    reading.instantiated(cls)
+    reading_calls.instantiated(cls)
     new: Any = cls.__new__
     usual = type(cls).__call__ is type.__call__ and new is object.__new__ and type(init) is FunctionType
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
@@ -278,7 +278,7 @@ def _with_functions(python: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any, **options: Any) -> Any:
         if callable(options.get("key")):
             options["key"] = functools.partial(call, options["key"])
-        reading.handed(args)
+        reading_calls.handed(args)
         return python(*(functools.partial(call, a) if type(a) in _FUNCTIONS else a for a in args), **options)
 
     return called

@@ -9,7 +9,8 @@ from adjoint.frontend.leaks import mutate, stored
 from adjoint.frontend.logic import matched, not_
 from adjoint.frontend.loops import for_, while_
 from adjoint.frontend.numbers import attribute
-from adjoint.frontend.reading import attr, free, globals_, imported, printed, updated, variable
+from adjoint.frontend.reading import attr, free, globals_, imported, updated, variable
+from adjoint.frontend.reading_calls import printed
 from adjoint.frontend.region import OURS, managed, trying
 
 __all__ = [
