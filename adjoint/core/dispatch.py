@@ -100,13 +100,17 @@ def failure(op: Any, arrays: Any, error: Exception) -> Exception:
 
 
 def gathered(xs: tuple[Any, ...]) -> Any:
-    """The inputs with object arrays of Tensors made Tensors again; None if there are none."""
+    """The inputs with object arrays of Tensors made Tensors again, and arrays of half precision; None if there are none."""
     for x in xs:
-        if type(x) is np.ndarray and x.dtype.hasobject:
+        if isinstance(x, _ARRAYS) and (x.dtype.hasobject or is_half(x.dtype)):
             break
     else:
         return None
-    return tuple(language.array(x) if type(x) is np.ndarray and x.dtype.hasobject else x for x in xs)
+    return tuple(_gathered(x) if isinstance(x, _ARRAYS) else x for x in xs)
+
+
+def _gathered(x: Any) -> Any:
+    return language.array(x) if x.dtype.hasobject else wrap(x) if is_half(x.dtype) else x
 
 
 def located(error: AdjointError) -> AdjointError:
@@ -145,7 +149,14 @@ class Eager(Trace):
         tape = _open_tape()
         if tape is not None:
             return tape.record(op, xs)
-        return wrap(evaluate(op, [x._value if isinstance(x, Value) else x for x in xs]))
+        arrays = []
+        for x in xs:
+            if isinstance(x, Value):
+                x = x._value
+            elif type(x) is not float and isinstance(x, _ARRAYS) and is_half(x.dtype):
+                return HALF.apply(op, xs)
+            arrays.append(x)
+        return wrap(evaluate(op, arrays))
 
 
 class Half(Trace):

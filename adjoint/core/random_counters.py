@@ -106,11 +106,12 @@ def lanes() -> list[Any]:
 
 
 def shared(counter: Any) -> Any:
-    """A counter for all examples of a batch: the highest. No transform follows a counter."""
+    """A counter for all examples of the batches around it: the highest. No transform traces a counter, also one that has ended."""
+    in_batch = False
     while isinstance(counter, Value) and isinstance(counter._value, (Value, np.ndarray, np.generic)):
-        below = counter._value
-        counter = below if counter._trace.transparent else below.max()
-    return counter
+        in_batch = in_batch or not counter._trace.transparent
+        counter = counter._value
+    return counter.max() if in_batch else counter
 
 
 # ---------------------------------------------------------------- in a compiled graph

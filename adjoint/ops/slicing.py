@@ -276,6 +276,8 @@ def with_room(x: Any, value: Any) -> Any:
         check_kind(value)
     if old == new:
         return x
+    if new.kind not in _KINDS:
+        raise DtypeError(f"x[i] = v: a Tensor of {old} holds numbers, and {value!r:.60} is none{called_at()}")
     have, want = (_KINDS[d.kind] for d in (old, new))
     if want > have and (have or want > 1):
         what = {2: "floats", 3: "complex values"}[want]

@@ -131,3 +131,22 @@ def test_expressions(operators, data):
     numbers = PYTHON.filter(lambda x: not isinstance(x, float)) if operators is WHOLE else PYTHON
     leaf = st.one_of(numbers, leaves(kinds[name]).filter(lambda x: operators is not WHOLE or not isinstance(x, float)))
     check(data.draw(expressions(operators)), data.draw(st.lists(leaf, min_size=4, max_size=4)), operators)
+
+
+@pytest.mark.parametrize(
+    "half",
+    [np.float16(1.5), np.array(1.5, np.float16), np.float16([1.5, 2.0, 3.0])],
+    ids=lambda h: f"{type(h).__name__}{np.shape(h)}",
+)
+@pytest.mark.parametrize("dtype", ["int64", "int32", "int8", "bool", "float32"])
+def test_half_precision_that_is_no_tensor_yet(half, dtype):
+    """A NumPy array or number of half precision beside a Tensor: integers give way to it in every mode."""
+    x = np.arange(3).astype(dtype)
+    for f in (lambda v, h: v * h, lambda v, h: h + v, np.maximum, lambda v, h: ad.ops.where(v > 0, v, h)):
+        results = [
+            f(ad.Tensor(x), half), ad.jit(f)(x, half), ad.jit(lambda v, f=f: f(v, half))(x),
+            ad.vmap(lambda v, f=f: f(v, half))(x[None])[0],
+        ]  # fmt: skip
+        for y in results:
+            assert y.dtype == (np.float32 if dtype == "float32" else np.float16)
+            np.testing.assert_array_equal(y.asnumpy(), results[0].asnumpy())

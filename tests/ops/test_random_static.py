@@ -207,6 +207,22 @@ def test_each_example_draws_for_itself(name: str) -> None:
         np.testing.assert_allclose(columns, columns[:, :1].repeat(4, 1))
 
 
+def test_loops_with_samples_in_nested_batches() -> None:
+    """How many samples there were is known when the batches are over."""
+
+    def until(x):
+        y = x
+        while abs(y).sum() < 20.0:
+            y = y + abs(ops.randn(6))
+        return y
+
+    nested = np.ones((2, 3, 6))
+    for f in (in_a_loop, until):
+        for way in (ad.jit(ad.vmap(ad.vmap(f))), ad.vmap(ad.jit(ad.vmap(f))), ad.vmap(ad.vmap(ad.jit(f)))):
+            first, second = way(nested).asnumpy(), way(nested).asnumpy()
+            assert len(np.unique(first.reshape(6, -1), axis=0)) == 6 and (first != second).any()
+
+
 def test_draws_in_batches_inside_loops_branches_and_rules() -> None:
     def in_branch(x):
         if x.sum() > 0:

@@ -70,6 +70,18 @@ def test_integers_must_fit():
             run(lambda x: written(np.dtype("int8"), 300, "slice") + x)(1.0)
 
 
+@pytest.mark.parametrize("value", [None, "a", b"q", {}, [1, None], object(), np.datetime64("2020"), ...], ids=repr)
+def test_what_is_no_number_is_refused(value):
+    def write(x):
+        y = x * 1.0
+        y[0] = value
+        return y
+
+    for run in (write, ad.grad(write), ad.jit(write), lambda x: ad.vmap(write)(x[None])):
+        with pytest.raises(DtypeError, match="holds numbers"):
+            run(ad.Tensor([1.0, 2.0]))
+
+
 def test_in_loops():
     def fill(x, n):
         y = ops.zeros(20)
