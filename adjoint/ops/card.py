@@ -22,7 +22,7 @@ from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
 from adjoint.ops.facts import Facts
 from adjoint.ops.integer_ranges import Range
-from adjoint.ops.publish import Methods, function_of, publish
+from adjoint.ops.publish import Methods, Ufuncs, function_of, publish
 
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
@@ -154,7 +154,7 @@ def register(
     function: str,
     aliases: tuple[str, ...] = ...,
     method: Methods = ...,
-    ufunc: np.ufunc | None = ...,
+    ufunc: Ufuncs = ...,
     example: str = ...,
 ) -> Callable[[Card], Card]: ...
 
@@ -166,14 +166,14 @@ def register(
     function: str = "",
     aliases: tuple[str, ...] = (),
     method: Methods = False,
-    ufunc: np.ufunc | None = None,
+    ufunc: Ufuncs = None,
     example: str = "",
 ) -> Any:
     """Enter a final op in the registry, refusing an unfinished or a doubled one.
 
     With the name of a `function`, also make its public function `ops.name`, for a card without fields: `aliases` are further
     names, `method` says whether (or under which names) it is a method of Tensor, `ufunc` is the function of NumPy or SciPy
-    that means it on Tensors, and `example` is a line for its documentation, `call -> what it prints`.
+    that means it on Tensors (itself, the name of one of scipy.special, or several), and `example` is a line for its documentation, `call -> what it prints`.
 
     >>> @register
     ... class Cube(Op):

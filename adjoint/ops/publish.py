@@ -19,8 +19,12 @@ from adjoint.core.tensor import Tensor
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
 #: What ufuncs mean for Tensors: a card each. `ndarray * Tensor` looks here, so the way is short.
 UFUNCS: dict[np.ufunc, Callable[..., Any]] = {}
+#: The same for ufuncs of scipy.special, by name: SciPy is imported when it is used.
+SPECIAL: dict[str, Callable[..., Any]] = {}
 
 Methods = bool | tuple[str, ...]
+#: Ufuncs, or names of ufuncs of scipy.special.
+Ufuncs = np.ufunc | str | tuple[np.ufunc | str, ...] | None
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
@@ -57,17 +61,17 @@ def publish(
     function: Callable[..., Any],
     names: tuple[str, ...],
     method: Methods,
-    ufunc: np.ufunc | None,
+    ufunc: Ufuncs,
     meaning: Any,
     as_method: Callable[..., Any] | None = None,
 ) -> None:
-    """Enter a function under its names; with a method of Tensor, and as what a ufunc means, if they are given."""
+    """Enter a function under its names; with a method of Tensor, and as what ufuncs mean, if they are given."""
     methods = method if isinstance(method, tuple) else names[:1] * method
     ops = sys.modules["adjoint.ops"]
     taken = [f"ops.{n}" for n in names if n in FUNCTIONS or hasattr(ops, n)]
     taken += [f"Tensor.{n}" for n in methods if hasattr(Tensor, n)]
-    if ufunc is not None and ufunc in UFUNCS:
-        taken.append(f"the ufunc {ufunc.__name__}")
+    ufuncs = () if ufunc is None else ufunc if isinstance(ufunc, tuple) else (ufunc,)
+    taken += [f"the ufunc {getattr(u, '__name__', u)}" for u in ufuncs if u in UFUNCS or u in SPECIAL]
     if taken:
         raise ArgumentTypeError(f"{names[0]}: there is {taken[0]} already")
     for name in names:
@@ -75,8 +79,11 @@ def publish(
         setattr(ops, name, function)
     for name in methods:
         setattr(Tensor, name, as_method or function)
-    if ufunc is not None:
-        UFUNCS[ufunc] = meaning
+    for u in ufuncs:
+        if isinstance(u, str):
+            SPECIAL[u] = meaning
+        else:
+            UFUNCS[u] = meaning
 
 
 def public(
@@ -84,12 +91,13 @@ def public(
     aliases: tuple[str, ...] = (),
     method: Methods = False,
     as_method: Callable[[Any], Any] | None = None,
-    ufunc: np.ufunc | None = None,
+    ufunc: Ufuncs = None,
 ) -> Callable[[Function], Function]:
     """A decorator: the function is one of `ops`, by its name and its aliases.
 
     `method=True` makes it a method of Tensor too (or a tuple of names, several), `as_method` makes the method of the function
-    where they differ, and `ufunc` is NumPy's or SciPy's function that it is the meaning of.
+    where they differ, and `ufunc` is NumPy's or SciPy's function that it is the meaning of: itself, the name of one of
+    scipy.special, or several.
     """
 
     def enter(function: Function) -> Function:

@@ -19,7 +19,7 @@ class SpecialFunction(Elementwise):
     work, expensive = 40, True
 
 
-@register(function="erf", method=True, example="erf(Tensor([0.0])) -> [0.]")
+@register(function="erf", method=True, ufunc="erf", example="erf(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Erf(SpecialFunction):
     """The error function."""
@@ -37,7 +37,7 @@ class Erf(SpecialFunction):
         return (lambda: (2.0 / math.sqrt(math.pi)) * exp(-x * x),)
 
 
-@register(function="erfc", method=True, example="erfc(Tensor([0.0])) -> [1.]")
+@register(function="erfc", method=True, ufunc="erfc", example="erfc(Tensor([0.0])) -> [1.]")
 @dataclass(frozen=True)
 class Erfc(SpecialFunction):
     """1 - erf(x), exact for large x."""
@@ -55,7 +55,7 @@ class Erfc(SpecialFunction):
         return (lambda: (-2.0 / math.sqrt(math.pi)) * exp(-x * x),)
 
 
-@register(function="erfinv", method=True, example="erfinv(Tensor([0.0])) -> [0.]")
+@register(function="erfinv", method=True, ufunc="erfinv", example="erfinv(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Erfinv(SpecialFunction):
     """The inverse of erf, between -1 and 1."""
@@ -70,7 +70,9 @@ class Erfinv(SpecialFunction):
         return (lambda: (0.5 * math.sqrt(math.pi)) * exp(y * y),)
 
 
-@register(function="lgamma", aliases=("gammaln",), method=True, example="lgamma(Tensor([1.0])) -> [0.]")
+@register(
+    function="lgamma", aliases=("gammaln",), method=True, ufunc="gammaln", example="lgamma(Tensor([1.0])) -> [0.]"
+)
 @dataclass(frozen=True)
 class Lgamma(SpecialFunction):
     """The logarithm of the absolute value of the gamma function."""
@@ -108,7 +110,7 @@ class Polygamma(SpecialFunction):
             yield cls(order), (draw(2, 3, domain=cls.domain),)
 
 
-@public(method=True)
+@public(method=True, ufunc=("psi", "digamma"))
 def digamma(input: Any) -> Any:
     """The logarithmic derivative of the gamma function.
 

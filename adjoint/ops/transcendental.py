@@ -39,7 +39,7 @@ class Exp(ElementaryFunction):
         return (y,)
 
 
-@register(function="expm1", method=True, ufunc=np.expm1, example="expm1(Tensor([0.0])) -> [0.]")
+@register(function="expm1", method=True, ufunc=(np.expm1, "expm1"), example="expm1(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Expm1(ElementaryFunction):
     """e ** x - 1, exact near 0."""
@@ -73,7 +73,7 @@ class Log(ElementaryFunction):
         return (lambda: F.div(1.0, x),)
 
 
-@register(function="log1p", method=True, ufunc=np.log1p, example="log1p(Tensor([0.0])) -> [0.]")
+@register(function="log1p", method=True, ufunc=(np.log1p, "log1p"), example="log1p(Tensor([0.0])) -> [0.]")
 @dataclass(frozen=True)
 class Log1p(ElementaryFunction):
     """log(1 + x), exact near 0."""
@@ -141,7 +141,7 @@ class Sqrt(ElementaryFunction):
         return (lambda: 0.5 / y,)
 
 
-@register(function="cbrt", ufunc=np.cbrt, example="cbrt(Tensor([-8.0])) -> [-2.]")
+@register(function="cbrt", ufunc=(np.cbrt, "cbrt"), example="cbrt(Tensor([-8.0])) -> [-2.]")
 @dataclass(frozen=True)
 class Cbrt(ElementaryFunction):
     """Cube root, real for negative numbers too."""
@@ -175,7 +175,7 @@ class LogAddExp(ElementaryFunction):
         return lambda: sigmoid(x - y), lambda: sigmoid(y - x)
 
 
-@register
+@register(function="sigmoid", method=True, ufunc="expit", example="sigmoid(Tensor([0.0, -1000.0])) -> [0.5 0. ]")
 @dataclass(frozen=True)
 class Sigmoid(ElementaryFunction):
     """1 / (1 + exp(-x)) without overflow."""
@@ -210,7 +210,7 @@ class Softplus(ElementaryFunction):
         return (sigmoid(x),)
 
 
-@register
+@register(function="relu", example="relu(Tensor([-1.0, 2.0])) -> [0. 2.]")
 @dataclass(frozen=True)
 class Relu(ElementaryFunction):
     """max(x, 0). The derivative at 0 is 0."""

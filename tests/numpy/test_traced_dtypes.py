@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import adjoint as ad
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError, DtypeError
-from adjoint.ops.numpylike.ufuncs import COMPOSED, SPECIAL
+from adjoint.ops.numpylike.ufuncs import COMPOSED, COMPOSED_SPECIAL
+from adjoint.ops.publish import SPECIAL
 from tests.numpy.test_namespace import CASES, Case, found, label
 
 pytestmark = [
@@ -103,7 +104,8 @@ def numbers_of(dtype: str, shift: int) -> np.ndarray:
     return x > 1 if dtype == "bool" else (x * (1 if dtype[:3] in ("int", "uin") else 0.3)).astype(dtype)
 
 
-UFUNCS = [u for u in (*COMPOSED, *(getattr(scipy.special, n, None) for n in SPECIAL)) if isinstance(u, np.ufunc)]
+NAMED = [getattr(scipy.special, name, None) for name in (*COMPOSED_SPECIAL, *SPECIAL)]
+UFUNCS = [u for u in (*COMPOSED, *NAMED) if isinstance(u, np.ufunc)]
 UFUNCS = [u for u in UFUNCS if u.__name__ not in ("matvec", "vecmat")]
 
 

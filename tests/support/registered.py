@@ -9,13 +9,13 @@ from typing import Any
 import adjoint.ops
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import REGISTRY
-from adjoint.ops.publish import FUNCTIONS, UFUNCS
+from adjoint.ops.publish import FUNCTIONS, SPECIAL, UFUNCS
 
 
 @contextmanager
 def forgotten() -> Iterator[None]:
     """Cards, public functions, methods and ufuncs that are registered inside are forgotten afterwards."""
-    tables: tuple[dict[Any, Any], ...] = (REGISTRY, FUNCTIONS, UFUNCS)
+    tables: tuple[dict[Any, Any], ...] = (REGISTRY, FUNCTIONS, UFUNCS, SPECIAL)
     before = [set(table) for table in tables]
     attributes = [(owner, set(vars(owner))) for owner in (adjoint.ops, Tensor)]
     try:

@@ -19,16 +19,6 @@ from adjoint.ops.reduce import axes_of, sum, with_axes
 from adjoint.ops.special import erf
 
 
-def relu(input: Any) -> Any:
-    """max(x, 0). The derivative at 0 is 0.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.relu(Tensor([-1.0, 2.0])))
-    [0. 2.]
-    """
-    return _t.relu(input)
-
-
 def relu6(input: Any) -> Any:
     """min(max(x, 0), 6).
 
@@ -103,17 +93,6 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
         return 0.5 * input * (1.0 + _g.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
     raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
-
-
-@public(method=True)
-def sigmoid(input: Any) -> Any:
-    """1 / (1 + exp(-x)), without overflow.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.sigmoid(Tensor([0.0, -1000.0])))
-    [0.5 0. ]
-    """
-    return _t.sigmoid(input)
 
 
 def log_sigmoid(input: Any) -> Any:

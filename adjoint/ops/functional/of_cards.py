@@ -78,7 +78,9 @@ not_equal: Any
 pow: Any
 power: Any
 real: Any
+relu: Any
 remainder: Any
+sigmoid: Any
 sign: Any
 sin: Any
 sinh: Any

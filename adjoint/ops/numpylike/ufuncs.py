@@ -14,7 +14,6 @@ from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import dtype_of, is_half, is_inexact, number_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
-from adjoint.ops import functional
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import special as _s
@@ -31,7 +30,7 @@ from adjoint.ops.language import (
 )
 from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, cast, tensor
-from adjoint.ops.publish import UFUNCS
+from adjoint.ops.publish import SPECIAL, UFUNCS
 
 LN2 = math.log(2.0)
 
@@ -185,12 +184,11 @@ def _exp10(x: Any) -> Any:
     return _t.exp(x * math.log(10.0))
 
 
-SPECIAL: dict[str, Callable[..., Any]] = {
-    "erf": _s.erf, "erfc": _s.erfc, "erfinv": _s.erfinv, "gammaln": _s.lgamma, "psi": _f.digamma, "digamma": _f.digamma,
-    "gamma": _gamma, "betaln": _betaln, "beta": _beta, "expit": _t.sigmoid, "logit": _logit,
-    "log_expit": functional.log_sigmoid, "softplus": _t.softplus, "ndtr": _ndtr, "log_ndtr": _log_ndtr, "xlogy": _f.xlogy,
-    "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr, "kl_div": _kl_div, "exp2": _f.exp2, "exp10": _exp10,
-    "expm1": _t.expm1, "log1p": _t.log1p, "cbrt": _t.cbrt,
+#: Ufuncs of scipy.special, by name, that no public function of a card stands for.
+COMPOSED_SPECIAL: dict[str, Callable[..., Any]] = {
+    "gamma": _gamma, "betaln": _betaln, "beta": _beta, "logit": _logit, "log_expit": _f.log_sigmoid, "softplus": _t.softplus,
+    "ndtr": _ndtr, "log_ndtr": _log_ndtr, "xlogy": _f.xlogy, "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr,
+    "kl_div": _kl_div, "exp2": _f.exp2, "exp10": _exp10,
 }  # fmt: skip
 
 
@@ -248,5 +246,5 @@ def _conformed(ufunc: np.ufunc, function: Callable[..., Any]) -> Callable[..., A
 @functools.cache
 def meaning(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """The function on Tensors that a ufunc stands for; None if there is none."""
-    composed = COMPOSED.get(ufunc) or SPECIAL.get(ufunc.__name__)
+    composed = COMPOSED.get(ufunc) or COMPOSED_SPECIAL.get(ufunc.__name__) or SPECIAL.get(ufunc.__name__)
     return UFUNCS.get(ufunc) or (composed and _conformed(ufunc, composed))
