@@ -253,6 +253,7 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     for slot in shared.slots.heap:
         module.declare("void @free(ptr)")
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
+    shared.lay_out_arena()
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
     if shared.checks:
         outputs.append(Spec((), int64))

@@ -16,6 +16,7 @@ from adjoint.backends.native.emit.linear_recurrence import lane_loop
 from adjoint.backends.native.emit.llvm_ir import Code, in_register, literal
 from adjoint.backends.native.kernel_registry import KernelRule, kernel_of
 from adjoint.backends.native.node_facts import same_memory
+from adjoint.backends.native.plan.arena import Place
 from adjoint.backends.native.plan.units import has_code
 from adjoint.backends.native.plan.work_estimate import graph_work
 from adjoint.core.spec import Spec, bool_
@@ -76,7 +77,7 @@ def write_cond(emitter: GraphEmitter, node: Node, op: Cond) -> list[str]:
     chosen, *others = node.inputs
     test = _cast(code, emitter.value(chosen), chosen.spec, Spec((), bool_))
     inputs = [emitter.value(i) for i in others]
-    places = {k: emitter.shared.arena.take(_size(s)) for k, s in enumerate(node.spec) if s.shape}
+    places = {k: emitter.shared.arena.take(_size(s), node, f"result {k}") for k, s in enumerate(node.spec) if s.shape}
     targets = {k: emitter.shared.address(place) for k, place in places.items()}
     sides, after = [code.new_label("yes"), code.new_label("no")], code.new_label("join")
     code.branch(test, *sides)
@@ -132,7 +133,7 @@ class _LoopWriter:
         self.kinds = ["ptr" if k in self.arrays else in_register(node.spec[k].dtype) for k in range(self.carried)]
         self.iterations = self._iterations()
         known = self.iterations if isinstance(self.iterations, int) and loop.test is None else None
-        self.stacks = [IterationStack(emitter, s, known) for s in node.spec[self.carried :]]
+        self.stacks = [IterationStack(emitter, node, s, known) for s in node.spec[self.carried :]]
         self.capacity = emitter.shared.slots.alloca_zero("i64") if loop.test is not None and self.stacks else None
         if loop.test is None and known is None:
             make_room(emitter, node, self.stacks, self.iterations)
@@ -189,9 +190,9 @@ class _LoopWriter:
         """The state that the loop begins with, and a second place for each array of it."""
         emitter, spec = self.emitter, self.node.spec
         first, spare = {}, {}
-        self.places: dict[int, list[tuple[int, int]]] = {}
+        self.places: dict[int, list[Place]] = {}
         for k in self.arrays:
-            self.places[k] = [emitter.shared.arena.take(_size(spec[k])) for _ in range(2)]
+            self.places[k] = [emitter.shared.arena.take(_size(spec[k]), self.node, f"state {k}") for _ in range(2)]
             first[k], spare[k] = (emitter.shared.address(p) for p in self.places[k])
             self.code.copy(first[k], emitter.value(self.carry[k]), _size(spec[k]))
         start = [

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
-from adjoint.backends.native.plan.arena import Arena
+from adjoint.backends.native.plan.arena import Arena, Place
 from adjoint.backends.native.runtime import thread_pool
+from adjoint.graph.node import Node
+
+_ADDRESS = "getelementptr i8, ptr %arena, i64 "
+_NUMBER = re.compile(r"#(\d+)")
 
 
 class FunctionState:
@@ -22,6 +27,7 @@ class FunctionState:
         self.polls = Polls(self.code, self.slots)
         self.parallel = False
         self.checks = False  # whether an index may be out of range
+        self.stacks: list[tuple[Node, int]] = []  # loops with a stack that grows, and its bytes for an iteration
         self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
 
     def call(self, name: str, context: str, chunks: int) -> None:
@@ -33,7 +39,15 @@ class FunctionState:
         else:
             self.code.do(f"call void @{name}(ptr {context}, i64 0)")
 
-    def address(self, place: tuple[int, int]) -> str:
-        """The address of a place in the arena."""
-        size = f" ; {place[1]}" if self.module.checked else ""
-        return self.code.put(f"getelementptr i8, ptr %arena, i64 {place[0]}{size}")
+    def address(self, place: Place) -> str:
+        """The address of a place in the arena; its offset is put in when all places are known."""
+        size = f" ; {place.size}" if self.module.checked else ""
+        return self.code.put(f"{_ADDRESS}#{place.number}{size}")
+
+    def lay_out_arena(self) -> None:
+        """Lay out the arena, and put the offsets into the code."""
+        self.arena.lay_out()
+        places, lines = self.arena.places, self.code.lines
+        for k, line in enumerate(lines):
+            if _ADDRESS in line:
+                lines[k] = _NUMBER.sub(lambda m: str(places[int(m[1])].offset), line)

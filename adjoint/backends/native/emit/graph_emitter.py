@@ -16,6 +16,7 @@ from adjoint.backends.native.emit.polling import LARGE
 from adjoint.backends.native.emit.vector_access import fill
 from adjoint.backends.native.kernel_registry import kernel_of, plain, reads
 from adjoint.backends.native.node_facts import same_memory
+from adjoint.backends.native.plan.arena import Place
 from adjoint.backends.native.plan.coalesce_axes import loads_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul, with_epilogues
 from adjoint.backends.native.plan.loop_expressions import (
@@ -55,15 +56,15 @@ class GraphEmitter:
         self.results: dict[Node, list[str]] = {}  # of calls with several
         self.lengths: dict[tuple[Node, int], str] = {}  # iterations of loops, known at run time
         self.owned = owned  # inputs that may be overwritten
-        self.places: dict[Node, list[tuple[int, int]]] = {}
+        self.places: dict[Node, list[Place]] = {}
         self.picks = {(n.inputs[0], n.op.index): n for n in graph.nodes if isinstance(n.op, Pick)}
         self.targets: dict[Node, str] = {}
         for k, pointer in targets.items():
             self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
         self.last = self._last_uses()
         self.factors = right_factors(graph)
-        self._copies: dict[Node, dict[Any, tuple[int, int]]] = {}
-        self._temporary: list[tuple[int, int]] = []  # places that are free after the unit being written
+        self._copies: dict[Node, dict[Any, Place]] = {}
+        self._temporary: list[Place] = []  # places that are free after the unit being written
         self.now = 0  # the last unit of the group being written
 
     # ------------------------------------------------------------ values
@@ -90,11 +91,11 @@ class GraphEmitter:
         """Memory for an array: a result's own, or one in the arena."""
         if node in self.targets:
             return self.targets[node]
-        where = self.shared.arena.take(prod(node.shape) * node.spec.dtype.itemsize)
+        where = self.shared.arena.take(prod(node.shape) * node.spec.dtype.itemsize, node)
         self.places[node] = [where]
         return self.shared.address(where)
 
-    def keep(self, call: Node, index: int, where: tuple[int, int]) -> None:
+    def keep(self, call: Node, index: int, where: Place) -> None:
         """Memory that holds one of several results."""
         pick = self.picks.get((call, index))
         if pick is None:
@@ -104,7 +105,7 @@ class GraphEmitter:
 
     def scratch(self, size: int) -> str:
         """Memory until the end of the unit."""
-        where = self.shared.arena.take(size)
+        where = self.shared.arena.take(size, use="scratch")
         self._temporary.append(where)
         return self.shared.address(where)
 
@@ -115,7 +116,7 @@ class GraphEmitter:
         copies = self._copies.setdefault(same_memory(node), {})
         there = key in copies
         if not there:
-            copies[key] = self.shared.arena.take(size)
+            copies[key] = self.shared.arena.take(size, same_memory(node), "packed")
         return self.shared.address(copies[key]), there
 
     def dies_here(self, node: Node) -> bool:
@@ -150,6 +151,7 @@ class GraphEmitter:
             self.now += len(group)
             if self.shared.module.checked:
                 self.code.do(f"; {_described(group)}")
+            self.shared.arena.mark(group)
             self._before(group)
             self._write(group, lead)
             self._free_unused()
@@ -178,7 +180,7 @@ class GraphEmitter:
         self._free(w for n in stale for w in self._copies.pop(n).values())
         self._temporary = []
 
-    def _free(self, places: Iterable[tuple[int, int]]) -> None:
+    def _free(self, places: Iterable[Place]) -> None:
         for where in places:
             self.shared.arena.give(where)
 

@@ -15,15 +15,16 @@ FIRST = 1 << 20  # bytes that a stack may begin with
 class IterationStack:
     """Memory for one result of each iteration: as much as is needed if the number of them is known, else it grows."""
 
-    def __init__(self, emitter: GraphEmitter, spec: Spec, iterations: int | None) -> None:
+    def __init__(self, emitter: GraphEmitter, loop: Node, spec: Spec, iterations: int | None) -> None:
         self.emitter, self.dtype = emitter, spec.dtype
         self.size = prod(spec.shape[1:])  # elements of an iteration
         self.place = None
         if iterations is not None:
-            self.place = emitter.shared.arena.take(iterations * self.size * self.dtype.itemsize)
+            self.place = emitter.shared.arena.take(iterations * self.size * self.dtype.itemsize, loop, "stack")
             self.pointer = emitter.shared.address(self.place)
         else:
             self.slot = emitter.shared.slots.heap_slot()
+            emitter.shared.stacks.append((loop, self.size * self.dtype.itemsize))
 
     def begin(self) -> str:
         """Where the stack is now."""
