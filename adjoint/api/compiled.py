@@ -33,8 +33,18 @@ optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 @kept
 def executable(graph: Graph, backend: str) -> Any:
     """The compiled form of a graph, made once and let go with it."""
+    return backends.load(backend).compile(_ready(graph))
+
+
+def memory_of(graph: Graph, backend: str, donated: tuple[int, ...]) -> Any:
+    """What a call of a graph will take of memory; inputs that are donated may be overwritten."""
+    return backends.load(backend).memory(_ready(graph), donated)
+
+
+def _ready(graph: Graph) -> Graph:
+    """The graph as a backend takes it."""
     flat = without_rules(graph)  # they have done their work: what is left is to compute
-    return backends.load(backend).compile(flat if flat in optimised else optimise(flat)[0])
+    return flat if flat in optimised else optimise(flat)[0]
 
 
 @dataclass(frozen=True)

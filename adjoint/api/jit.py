@@ -25,6 +25,7 @@ from adjoint.api.donate import give_up, set_free
 from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
+from adjoint.api.jit_reports import Reports
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
@@ -42,7 +43,7 @@ from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import is_graph_value
 from adjoint.graph.walk import replay
-from adjoint.passes import PASSES, Report, optimise, schedule
+from adjoint.passes import PASSES, Report, optimise
 
 backends.load(backends.chosen())  # with `jit` itself, so that the first call need not wait for it
 
@@ -53,7 +54,7 @@ KEPT = 4  # graphs for one kind of call, for things around it that change to and
 _open_tape, _set_backend = context.open_tape.get, context.backend.get
 
 
-class Jitted(Methods, Traced):
+class Jitted(Methods, Reports, Traced):
     """A function that runs as a graph. Made by `jit`."""
 
     def __init__(
@@ -306,30 +307,6 @@ class Jitted(Methods, Traced):
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)
         return replace(entry, graph=graph), reports
-
-    # ------------------------------------------------------------ looking inside
-
-    def graph(self, *args: Any, **kwargs: Any) -> Graph:
-        """The optimised graph for these arguments."""
-        _, entry, size = self._prepared(args, kwargs)
-        return entry.at(size)
-
-    def explain(self, *args: Any, **kwargs: Any) -> str:
-        """What compiling for these arguments did: why, each pass with its time, the backend's units of work, and the graph.
-
-        The graph before and after one pass: `print(f.compilations[-1].reports[0].shown())`.
-        """
-        _, entry, size = self._prepared(args, kwargs)
-        made = next(c for c in reversed(self.compilations) if c.graph is entry.graph)
-        lines = [
-            f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
-            *self.notes,
-            *map(str, made.reports),
-            executable(entry.at(size), self.backend).explain(),
-            schedule(entry.graph).summary(),
-            str(entry.at(size)),
-        ]
-        return "\n".join(lines)
 
 
 class BoundJitted(Jitted):

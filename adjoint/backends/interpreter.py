@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from adjoint.backends.memory import MemoryReport, combined, interpreted
 from adjoint.graph.node import Graph
 from adjoint.graph.steps import Steps
 
@@ -9,3 +12,8 @@ from adjoint.graph.steps import Steps
 def compile(graph: Graph) -> Steps:
     """A function from arrays to the arrays of the results."""
     return Steps(graph)
+
+
+def memory(graph: Graph, _donated: Sequence[int] = ()) -> MemoryReport:
+    """An estimate of what a call will take of memory."""
+    return combined("interpreter", graph, [interpreted(graph)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
-from adjoint.backends.native.compiler import can_compile
+from adjoint.backends.native.plan.stages import can_compile
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick

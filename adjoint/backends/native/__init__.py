@@ -14,6 +14,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 row_fusion          nests that follow one another row by row, in one loop over rows
                 epilogue_fusion     nests that become the epilogue of a matrix product; matmul_operands says what a product reads
                 linear_steps        loops whose state is linear in the state before
+                stages              compiled parts of a graph, and what the interpreter does between them
                 arena               memory for what is not a result
                 work_estimate       how much a step or a graph does
     emit/       units -> text of LLVM IR
@@ -45,7 +46,8 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 container_call      from containers of Tensors into a kernel: container_unpack, container_build, call_guards
                 object_layout       what compiled code knows of CPython's and NumPy's objects
 
-`compiler` leads a graph through the rooms, and leaves to the interpreter what has no code. All rooms ask `node_facts` what a
+`compiler` leads a graph through the rooms, and leaves to the interpreter what has no code; `memory_plan` says beforehand what memory
+the code will take. All rooms ask `node_facts` what a
 node is, `dtypes` what compiled code can hold, and `kernel_registry` which ops have a kernel. Imports go one way: `kernels` write
 with what `emit` has, `emit` reads what `plan` made, `plan` knows the ops that `rewrite` adds, and `runtime` knows none of them.
 A test holds this.

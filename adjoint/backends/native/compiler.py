@@ -6,6 +6,7 @@ import functools
 import itertools
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 from threading import Thread
 from typing import Any
@@ -13,14 +14,17 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.interpreter import Steps
+from adjoint.backends.memory import MemoryReport, combined, interpreted
 from adjoint.backends.native.emit import control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
+from adjoint.backends.native.memory_plan import memory_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
-from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, has_code, nodes_of
+from adjoint.backends.native.plan.stages import Stages
+from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import (
     bounds_checks,
@@ -33,7 +37,7 @@ from adjoint.backends.native.runtime import (
 from adjoint.backends.native.runtime.module_split import split
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
-from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
+from adjoint.graph.node import Const, Graph, Node
 
 llvm_compile.host()  # LLVM is loaded with this module
 register({**control_flow.KERNELS, **table.KERNELS}, table.LATE)
@@ -51,9 +55,10 @@ class Program:
         start = time.perf_counter()
         common()
         self.graph = canonical(graph)
-        stages = self._stages()
+        self.stages = Stages(self.graph)
+        self.left_out = self.stages.left_out
         self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
-        for native, part, inputs, outputs in stages:
+        for native, part, inputs, outputs in self.stages.parts:
             self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
         ends = [list(self.graph.params), list(self.graph.outputs)]
         alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
@@ -65,7 +70,7 @@ class Program:
         """How it runs: what became machine code, and what did not."""
         compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
         lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
-        lines += [f"  {line}" for native, part, _, _ in self._stages() if native for line in units_shown(part)]
+        lines += [f"  {line}" for native, part, _, _ in self.stages.parts if native for line in units_shown(part)]
         if self.left_out:
             lines.append(f"in the interpreter: {', '.join(str(n.op) for n in self.left_out)}")
         return "\n".join(lines)
@@ -85,86 +90,6 @@ class Program:
         if donated not in self._overwriting:
             self._overwriting[donated] = overwriting(self.graph, donated)
         return self._overwriting[donated](inputs)
-
-    def _numbered(self, interpreted: set[Node]) -> dict[Node, int]:
-        """The stage of each node."""
-        stage: dict[Node, int] = {}
-        for node in self.graph.nodes:
-            if isinstance(node.op, (Param, Const)):
-                continue
-            least = max([stage[i] for i in node.inputs if i in stage], default=0)
-            if not isinstance(node.op, Pick):
-                odd = node in interpreted or not can_compile(node)
-                least += least % 2 != int(odd)
-            stage[node] = least
-        return stage
-
-    def _across(self, stage: dict[Node, int]) -> set[Node]:
-        """All calls that make or take arrays of unknown size, if one such array would have to leave its stage."""
-        users = [(n, i) for n in stage for i in n.inputs if i in stage and _unknown(i.spec)]
-        inside = all(stage[n] == stage[i] for n, i in users) and not any(_unknown(n.spec) for n in self.graph.outputs)
-        return set() if inside else {n for pair in users for n in pair} | {n for n in stage if _unknown(n.spec)}
-
-    def _stages(self) -> list[tuple[bool, Graph, list[Node], list[Node]]]:
-        """Nodes in stages, compiled (even) and interpreted (odd) ones by turns, each stage a graph of its own."""
-        stage = self._numbered(set())
-        if unknown := self._across(stage):
-            stage = self._numbered(unknown)
-        self.left_out = [n for n, k in stage.items() if k % 2 and not isinstance(n.op, Pick)]
-        found = []
-        for k in range(max(stage.values(), default=-1) + 1):
-            mine = [n for n in self.graph.nodes if stage.get(n) == k]
-            if not mine:
-                continue
-            inside = set(mine)
-            read = {i for n in mine for i in n.inputs if i not in inside and not isinstance(i.op, Const)}
-            inputs = [n for n in (*self.graph.params, *stage) if n in read]
-            later = {i for n in self.graph.nodes if stage.get(n, -1) > k for i in n.inputs} | set(self.graph.outputs)
-            wanted = [n for n in mine if n in later and not isinstance(n.spec, tuple)]
-            outputs = list(dict.fromkeys([n for n in self.graph.outputs if n in inside] + wanted))
-            effects = tuple(n for n in self.graph.effects if n in inside)
-            if not outputs and not effects:
-                continue
-            part = _cut(inputs, outputs, effects, self.graph.name)
-            found.append((k % 2 == 0, part, inputs, outputs))
-        return found
-
-
-def _unknown(spec: Any) -> bool:
-    """Whether a value has a size known only at run time."""
-    return any(min(s.shape, default=0) < 0 for s in (spec if isinstance(spec, tuple) else (spec,)))
-
-
-def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
-    """A part of a graph as a graph: what comes from before is an input."""
-    found: dict[Node, Node] = {n: Node(Param(k), (), n.spec, n.place) for k, n in enumerate(inputs)}
-    builder = Builder()
-    for node in _between(inputs, [*outputs, *effects]):
-        found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
-    return Graph(
-        tuple([found[n] for n in inputs]), tuple([found[n] for n in outputs]), name, tuple([found[n] for n in effects])
-    )
-
-
-def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
-    known = set(inputs)
-    done: dict[Node, None] = {}
-    stack = [(n, False) for n in reversed(outputs)]
-    while stack:
-        node, ready = stack.pop()
-        if node in done or node in known:
-            continue
-        if ready:
-            done[node] = None
-        else:
-            stack.append((node, True))
-            stack += [(i, False) for i in reversed(node.inputs) if i not in done]
-    return list(done)
-
-
-def can_compile(node: Node) -> bool:
-    """Whether a node can be part of a compiled kernel."""
-    return not node.op.effect and has_code(node)
 
 
 def units_shown(graph: Graph) -> list[str]:
@@ -222,8 +147,38 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
     return call_giving_up
 
 
-def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
-    """The compiled function, and which results are not among its own but written over which inputs."""
+def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
+    """What a call will take of memory. Code is written to know it, and neither compiled nor run."""
+    graph = canonical(graph)
+    stages = Stages(graph)
+    alone = (
+        len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ([*graph.params], [*graph.outputs])
+    )
+    parts, overwritten = [], 0
+    for native, part, _, outputs in stages.parts:
+        if not native:
+            parts.append(interpreted(part))
+            continue
+        written = _written(part, donated if alone else ())
+        parts.append(memory_of(written.shared, [outputs[k] for k in range(len(outputs)) if k not in written.same]))
+        overwritten = sum(_bytes(part.outputs[k].spec) for k in written.same)
+    return combined("native", graph, parts, overwritten)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The code of a kernel: inputs, results in memory of their own and where those are, and results that are written over inputs."""
+
+    module: Module
+    shared: FunctionState
+    inputs: list[Spec]
+    outputs: list[Spec]
+    targets: dict[str, int]
+    same: dict[int, int]
+
+
+def _written(graph: Graph, donated: Sequence[int]) -> Written:
+    """A graph as the text of a kernel."""
     module = Module(checked=checked_build.wanted())
     shared = FunctionState(module, vector_bits())
     code = shared.code
@@ -259,11 +214,18 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
+    return Written(module, shared, specs, outputs, targets, same)
+
+
+def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
+    """The compiled function, and which results are not among its own but written over which inputs."""
+    written = _written(graph, donated)
+    module, shared, specs, outputs = written.module, written.shared, written.inputs, written.outputs
     checker = None
     if module.checked:
         checker = bounds_checks.Checker([*map(_bytes, [*specs, *outputs]), shared.arena.size], module.sizes)
-    targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
-    texts = module_text(module, shared, n + len(outputs), targets, checker)
+    texts = module_text(module, shared, len(specs) + len(outputs), written.targets, checker)
     library = llvm_compile.compile_ir(
         texts, ["kernel"], _externals(module, shared), keep=module.keep, threads=thread_pool.default_threads()
     )
@@ -271,7 +233,9 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
     run = kernel_call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
-    return (_watched(run, graph) if shared.checks and not same else _unwatched(run) if shared.checks else run), same
+    if shared.checks:
+        run = _unwatched(run) if written.same else _watched(run, graph)
+    return run, written.same
 
 
 @functools.cache

@@ -74,7 +74,7 @@ def _with(product: Callable[..., Any], node: Any) -> Any:
 
 def small_places(patch: pytest.MonkeyPatch) -> None:
     take = arena.Arena.take
-    patch.setattr(arena.Arena, "take", lambda self, size: (take(self, size)[0], size - 1))
+    patch.setattr(arena.Arena, "take", lambda self, size, *more, **what: take(self, size - 1, *more, **what))
 
 
 def copy_more(patch: pytest.MonkeyPatch) -> None:
@@ -85,8 +85,8 @@ def copy_more(patch: pytest.MonkeyPatch) -> None:
 def too_little_room(patch: pytest.MonkeyPatch) -> None:
     make_room = iteration_stack.make_room
 
-    def less(emitter: Any, stacks: Any, iterations: str) -> None:
-        make_room(emitter, stacks, emitter.code.add(iterations, -100))
+    def less(emitter: Any, loop: Any, stacks: Any, iterations: str) -> None:
+        make_room(emitter, loop, stacks, emitter.code.add(iterations, -100))
 
     patch.setattr(iteration_stack, "make_room", less)
 

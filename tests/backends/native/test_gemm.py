@@ -218,6 +218,7 @@ def run(product: Product, arrays: Sequence[np.ndarray], write: Callable[[Finishe
     a, b, c, *captured = (compiler._buffer(emitter.code, k) for k in range(len(arrays)))
     epilogue = gemm.GemmEpilogue(write, [(x, None) for x in captured], [(0, F64)]) if write else None
     gemm.emit_gemm(emitter, product, a, b, c, epilogue=epilogue)
+    emitter.shared.lay_out_arena()
     text = compiler.module_text(emitter.shared.module, emitter.shared, len(arrays), {})
     library = llvm_compile.compile_ir(text, ["kernel"], compiler._externals(emitter.shared.module, emitter.shared))
     arena = np.zeros(emitter.shared.arena.size + 64, np.uint8)

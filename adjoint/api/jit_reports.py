@@ -1,0 +1,62 @@
+"""Looking inside a compiled function: its graph, what compiling did, and the memory of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adjoint.api.arguments import CallArguments, Signature
+from adjoint.api.compiled import Compilation, Entry, executable, memory_of
+from adjoint.backends.memory import MemoryReport
+from adjoint.graph.node import Graph
+from adjoint.passes import schedule
+
+
+class Reports:
+    """What a compiled function says of itself; the rest of it is in `Jitted`."""
+
+    _donate: frozenset[str]
+    _signature: Signature
+    compilations: list[Compilation]
+    notes: list[str]
+
+    @property
+    def backend(self) -> str:
+        raise NotImplementedError
+
+    def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallArguments, Entry, int | None]:
+        raise NotImplementedError
+
+    def graph(self, *args: Any, **kwargs: Any) -> Graph:
+        """The optimised graph for these arguments."""
+        _, entry, size = self._prepared(args, kwargs)
+        return entry.at(size)
+
+    def explain(self, *args: Any, **kwargs: Any) -> str:
+        """What compiling for these arguments did: why, each pass with its time, the backend's units of work, and the graph.
+
+        The graph before and after one pass: `print(f.compilations[-1].reports[0].shown())`.
+        """
+        _, entry, size = self._prepared(args, kwargs)
+        made = next(c for c in reversed(self.compilations) if c.graph is entry.graph)
+        lines = [
+            f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
+            *self.notes,
+            *map(str, made.reports),
+            executable(entry.at(size), self.backend).explain(),
+            schedule(entry.graph).summary(),
+            str(entry.at(size)),
+        ]
+        return "\n".join(lines)
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
+        """What a call with these arguments will take of memory, without running anything: see `MemoryReport`.
+
+        >>> import adjoint as ad
+        >>> f = ad.jit(lambda x: ad.ops.sum(ad.ops.exp(x) @ ad.ops.sin(x)))
+        >>> report = f.memory(ad.ops.ones((512, 512), ad.float32))
+        >>> report.argument_bytes, report.result_bytes, report.peak_bytes >= 3 * 512 * 512 * 4
+        (1048576, 4, True)
+        """
+        made, entry, size = self._prepared(args, kwargs)
+        donated = [k for k, path in enumerate(made.paths()) if self._signature.belongs(path, self._donate)]
+        return memory_of(entry.at(size), self.backend, tuple(donated))  # type: ignore[no-any-return]

@@ -1,0 +1,87 @@
+"""The memory of a call, known beforehand: the report against what the operating system says, and what it lists."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import ops
+
+MEASURED = Path(__file__).parent / "measured_memory.py"
+
+
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/clear_refs"), reason="reads the highest memory of a process from Linux"
+)
+@pytest.mark.parametrize(("backend", "tolerance"), [("native", 0.05), ("interpreter", 0.1)])
+def test_the_report_is_what_a_call_takes(backend: str, tolerance: float) -> None:
+    this = {**os.environ, "PYTHONPATH": str(Path(ad.__file__).parents[1]), "MALLOC_MMAP_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, str(MEASURED), backend], capture_output=True, text=True, timeout=200, env=this
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    for name, (said, measured) in json.loads(done.stdout).items():
+        assert measured > 30_000_000, name
+        assert abs(said - measured) <= tolerance * measured, (name, said / 2**20, measured / 2**20)
+
+
+def loss(ws: Any, x: Any) -> Any:
+    for w in ws:
+        x = ops.tanh(x @ w)  # layer
+    return ops.sum(x * x)
+
+
+WS, X = [np.full((64, 64), 0.01, np.float32)] * 6, np.ones((128, 64), np.float32)
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_what_lives_at_the_peak(backend: str) -> None:
+    report = ad.jit(ad.grad(loss), backend=backend).memory(WS, X)
+    assert report.result_bytes == 6 * 64 * 64 * 4
+    assert report.argument_bytes == report.result_bytes + X.nbytes
+    layers = [h for h in report.at_peak if h.shape == (128, 64) and h.what == "Tanh"]
+    line = next(k for k, text in enumerate(Path(__file__).read_text().splitlines(), 1) if text.endswith("# layer"))
+    assert len(layers) >= 5
+    assert {h.place for h in layers} == {(__file__, line)}
+    assert f"Tanh (128, 64)  {Path(__file__).name}:{line}" in str(report)
+    assert max(m.bytes for m in report.timeline) <= report.peak_bytes
+    assert sum(h.bytes for h in report.at_peak) >= max(m.bytes for m in report.timeline) * 0.95
+    assert report.peak_bytes == report.arena_bytes + report.result_bytes
+
+
+def test_nothing_runs() -> None:
+    report = ad.jit(lambda x: ops.sum(ops.exp(x) * x)).memory(np.broadcast_to(1.0, (1 << 13, 1 << 12)))
+    assert report.argument_bytes == 1 << 28
+    assert report.peak_bytes < 1 << 20  # one pass over memory
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_a_loop_of_unknown_length_is_reported_by_iteration(backend: str) -> None:
+    def f(x: Any, n: Any) -> Any:
+        k = 0.0
+        while k < n:
+            x = ops.sin(x) * 1.01
+            k = k + 1.0
+        return ops.sum(x)
+
+    report = ad.jit(ad.grad(f), backend=backend).memory(np.ones(1000), 3.0)
+    assert 8000 in [h.bytes for h in report.per_iteration]
+    assert all(h.place is not None and h.place[0] == __file__ for h in report.per_iteration)
+    assert "for each iteration" in str(report)
+
+
+def test_stages_in_the_interpreter_count(tmp_path: Path) -> None:
+    """`argsort` has no code: the graph runs in three stages."""
+    report = ad.jit(lambda x: ops.sum(ops.exp(ops.argsort(ops.sin(x), 0) * 1.0) @ x.T, 0)).memory(np.ones((300, 200)))
+    assert report.peak_bytes > 3 * 300 * 200 * 8
+    pytest.importorskip("matplotlib")
+    report.draw(tmp_path / "memory.png")
+    assert (tmp_path / "memory.png").stat().st_size > 1000
