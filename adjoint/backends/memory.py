@@ -18,7 +18,7 @@ SHOWN = 12  # lines of what lives at the peak
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldMemory:
     """Some bytes, what they hold, and the user's line (file, line) that made it."""
 
     what: str
@@ -56,9 +56,9 @@ class MemoryReport:
     argument_bytes: int
     constant_bytes: int
     scratch_bytes: int
-    at_peak: tuple[Held, ...]
+    at_peak: tuple[HeldMemory, ...]
     timeline: tuple[Moment, ...]
-    per_iteration: tuple[Held, ...] = ()
+    per_iteration: tuple[HeldMemory, ...] = ()
 
     @property
     def peak_bytes(self) -> int:
@@ -106,20 +106,20 @@ class Part:
     results: int
     keeps: bool
     scratch: int = 0
-    at_peak: list[Held] = field(default_factory=list)
+    at_peak: list[HeldMemory] = field(default_factory=list)
     timeline: list[Moment] = field(default_factory=list)
-    per_iteration: list[Held] = field(default_factory=list)
+    per_iteration: list[HeldMemory] = field(default_factory=list)
 
 
 def combined(backend: str, graph: Graph, parts: Sequence[Part], overwritten: int = 0) -> MemoryReport:
     """The report of stages that run one after another, each with its results kept; some results are written over arguments."""
     before, highest, timeline = 0, -1, []
-    peak: list[Held] = []
+    peak: list[HeldMemory] = []
     for part in parts:
         timeline += [Moment(m.what, m.bytes + before, m.place) for m in part.timeline]
         if before + part.arena + part.results > highest:
             highest = before + part.arena + part.results
-            peak = [*part.at_peak, *([Held("stages before", before)] if before else [])]
+            peak = [*part.at_peak, *([HeldMemory("stages before", before)] if before else [])]
         before += part.results + part.arena * part.keeps
     results = sum(bytes_of(n.spec) for n in dict.fromkeys(graph.outputs)) - overwritten
     return MemoryReport(
@@ -161,7 +161,7 @@ def interpreted(graph: Graph) -> Part:
         part.timeline.append(Moment(name_of(node), now, node.place))
         if now > highest:
             highest, part.at_peak = now, [held(n) for n in live]
-            part.at_peak += [Held(f"inside {name_of(node)}", inner, None, node.place)] if inner else []
+            part.at_peak += [HeldMemory(f"inside {name_of(node)}", inner, None, node.place)] if inner else []
         for dead in ends.get(k, ()):
             live.pop(dead, None)
     part.arena = max(highest - part.results, 0)
@@ -180,16 +180,16 @@ def _inner(node: Node, part: Part) -> int:
     for spec in node.spec[node.op.carried :]:
         each = prod(spec.shape[1:]) * spec.dtype.itemsize
         if spec.shape[0] < 0:
-            part.per_iteration.append(Held("stack of a loop", each, spec.shape[1:], node.place))
+            part.per_iteration.append(HeldMemory("stack of a loop", each, spec.shape[1:], node.place))
         else:
             most += 2 * each * spec.shape[0]  # slices, and then the stack of them
     return most
 
 
-def held(node: Node, what: str = "", size: int | None = None) -> Held:
+def held(node: Node, what: str = "", size: int | None = None) -> HeldMemory:
     """A node's value as an entry of the report."""
     shape = None if isinstance(node.spec, tuple) or what else node.shape
-    return Held(name_of(node) + what, bytes_of(node.spec) if size is None else size, shape, node.place)
+    return HeldMemory(name_of(node) + what, bytes_of(node.spec) if size is None else size, shape, node.place)
 
 
 def name_of(node: Node) -> str:
@@ -220,9 +220,9 @@ def _graphs(op: Any) -> Iterable[Graph]:
     return op.graphs().values()
 
 
-def _together(entries: Iterable[Held]) -> list[Held]:
+def _together(entries: Iterable[HeldMemory]) -> list[HeldMemory]:
     """Equal entries as one, the largest first."""
-    kinds: dict[tuple[Any, ...], list[Held]] = {}
+    kinds: dict[tuple[Any, ...], list[HeldMemory]] = {}
     for h in entries:
         kinds.setdefault((h.what, h.shape, h.place), []).append(h)
     found = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adjoint.backends.memory import Held, Moment, Part, bytes_of, held, name_of
+from adjoint.backends.memory import HeldMemory, Moment, Part, bytes_of, held, name_of
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.arena import Place, events
@@ -18,7 +18,7 @@ def memory_of(shared: FunctionState, results: Iterable[Node]) -> Part:
     arena = shared.arena
     made = list(dict.fromkeys(results))
     part = Part(arena.size, sum(bytes_of(n.spec) for n in made), keeps=True)
-    part.per_iteration = [Held("stack of a loop", size, None, loop.place) for loop, size in shared.stacks]
+    part.per_iteration = [HeldMemory("stack of a loop", size, None, loop.place) for loop, size in shared.stacks]
     changes = [(moment, taken, place) for moment, taken, place in events(arena.places, arena.now + 1)]
     waiting = {same_memory(n): n for n in made}
     live: dict[Place, None] = {}
@@ -63,7 +63,7 @@ def stored(group: Iterable[Unit]) -> list[Node]:
     return found
 
 
-def _held(place: Place) -> Held:
+def _held(place: Place) -> HeldMemory:
     if place.node is None:
-        return Held(place.use, place.size)
+        return HeldMemory(place.use, place.size)
     return held(place.node, f" ({place.use})" if place.use else "", place.size)
