@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.api.arguments import CallArguments, Signature
 from adjoint.api.compiled import Compilation, Entry, executable, memory_of
-from adjoint.backends.memory import MemoryReport
+from adjoint.backends.memory_report import MemoryReport
 from adjoint.graph.node import Graph
 from adjoint.passes import schedule
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.backends.memory import MemoryReport, combined, interpreted
+from adjoint.backends.memory_report import MemoryReport, combined, interpreted
 from adjoint.graph.node import Graph
 from adjoint.graph.steps import Steps
 

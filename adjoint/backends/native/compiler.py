@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.memory import MemoryReport, combined, interpreted
+from adjoint.backends.memory_report import MemoryReport, combined, interpreted
 from adjoint.backends.native.emit import control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter

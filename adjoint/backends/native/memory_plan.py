@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from adjoint.backends.memory import HeldMemory, Moment, Part, bytes_of, held, name_of
+from adjoint.backends.memory_report import HeldMemory, Moment, Part, bytes_of, held, name_of
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.arena import Place, events
