@@ -201,7 +201,8 @@ def cumsum(x: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """
     x = x if dtype is None else cast(x, dtype)
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumsum", axis, len(shape_of(x))))
-    return card(CumSum, axis, False)(x)
+    y = card(CumSum, axis, False)(x)
+    return y if dtype is None or y.dtype == np.dtype(dtype) else cast(y, dtype)  # sums of narrow integers are wide
 
 
 def flatten_all(x: Any) -> Any:

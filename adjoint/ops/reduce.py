@@ -100,8 +100,11 @@ def sum(
     >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
     [4. 6.]
     """
-    x = input if dtype is None else F.cast(input, dtype)
-    return card(Sum, axes_of("sum", x, axis), keep(keepdims, keep_dims))(x)
+    if dtype is None:
+        return card(Sum, axes_of("sum", input, axis), keep(keepdims, keep_dims))(input)
+    x = F.cast(input, dtype)
+    y = card(Sum, axes_of("sum", x, axis), keep(keepdims, keep_dims))(x)
+    return y if y.dtype == np.dtype(dtype) else F.cast(y, dtype)  # sums of narrow integers are wide
 
 
 @register

@@ -40,6 +40,37 @@ def test_a_method_agrees_with_numpy_or_is_refused(name: str, arguments: Any, how
     np.testing.assert_allclose(found.asnumpy(), expected)
 
 
+WIDE = (np.arange(6).reshape(2, 3) - 2) * 37
+CALLS: list[Any] = [
+    *(lambda x, m=m: getattr(x, m)() for m in (*METHODS, "cumsum", "cumprod", "round", "ravel", "argsort", "trace", "conj", "copy")),
+    *(lambda x, m=m, d=d: getattr(x, m)(dtype=d) for m in ("sum", "prod", "cumsum", "cumprod")
+      for d in ("int8", "int16", "uint8", "float32", "float64", "bool", "complex64")),
+    lambda x: x.clip(-40, 30), lambda x: x.clip(0), lambda x: x.clip(0.5, 3), lambda x: x.round(1), lambda x: x.dot(x.T), lambda x: x.round(-1),
+    lambda x: x.repeat(2), lambda x: x.repeat([1, 2], 0), lambda x: x.take([0, -1]), lambda x: x.diagonal(1), lambda x: x.real, lambda x: x.imag,
+    lambda x: x.astype("int8"), lambda x: x.astype("uint8"), lambda x: x.astype(bool), lambda x: x.astype("float32"), lambda x: x.astype(complex),
+    lambda x: -x, lambda x: ~x, lambda x: abs(x), lambda x: x**2, lambda x: x**-1, lambda x: x // 7, lambda x: x % 7,
+    lambda x: 7 // x, lambda x: 7 % x, lambda x: x / 7, lambda x: x << 1, lambda x: x >> 1, lambda x: x & 3, lambda x: divmod(x, 3), lambda x: x @ x.T,
+    lambda x: x + True, lambda x: x * 2.5, lambda x: x * 1j, lambda x: x + np.float32(1), lambda x: x - np.int64(1), lambda x: np.int8(3) * x,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore:Casting complex values")
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int8", "int32", "uint8", "bool", "complex128"])
+@pytest.mark.parametrize("call", CALLS, ids=range(len(CALLS)))
+def test_a_method_of_any_dtype_agrees_with_numpy_or_is_refused(call: Any, dtype: str) -> None:
+    table = WIDE.astype(dtype)
+    for how in (lambda x: call(ad.Tensor(x)), ad.jit(call), lambda x: ad.vmap(call)(x[None])):
+        try:
+            found = how(table)
+        except (TypeError, ValueError, OverflowError):
+            continue
+        expected = call(table)
+        for g, e in zip(*((v if isinstance(v, tuple) else (v,)) for v in (found, expected)), strict=True):
+            g = g.asnumpy().reshape(np.shape(e))
+            assert g.dtype == e.dtype
+            np.testing.assert_allclose(g, e, rtol=1e-5, atol=1e-7)
+
+
 @given(hnp.arrays(np.float64, hnp.array_shapes(min_dims=1, max_dims=3, max_side=3), elements=st.integers(-2, 2)))
 @settings(max_examples=30, deadline=None)
 def test_positions_of_a_method_index_as_in_numpy(x: np.ndarray) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, DtypeError, called_at
 from adjoint.core.spec import dtype_of, is_inexact, promote, spec_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
@@ -48,9 +48,14 @@ def round(input: Any, decimals: int = 0) -> Any:
     >>> print(ops.round(Tensor([0.5, 1.5, 2.6])))
     [0. 2. 3.]
     """
-    if not decimals:
+    dtype = dtype_of(input)
+    if not decimals or (decimals > 0 and dtype.kind in "iu"):
         return _c.round_(input)
+    if dtype.kind == "b":
+        raise DtypeError(f"round: truth values have no decimals{called_at()}")
     scale = 10.0 ** builtins.abs(decimals)
+    if dtype.kind in "iu":
+        return F.cast(F.cast(_c.round_(input / scale) * scale, np.int64), dtype)
     return _c.round_(input * scale) / scale if decimals > 0 else _c.round_(input / scale) * scale
 
 

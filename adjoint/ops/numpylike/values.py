@@ -40,15 +40,9 @@ def angle(z: Any, deg: bool = False) -> Any:
 def round(a: Any, decimals: int = 0, out: Any = None) -> Any:
     """As numpy.round. The derivative is zero."""
     x = tensor(a)
-    if x.dtype.kind == "b":
-        if decimals:
-            raise DtypeError(f"round: truth values have no decimals{called_at()}")
+    if x.dtype.kind == "b" and not decimals:
         x = cast(x, np.float16)
-    if is_inexact(x.dtype):
-        return stored(out, _f.round(x, int(decimals)))
-    if decimals >= 0:
-        return stored(out, views.own(x, x))
-    return stored(out, cast(cast(_f.round(x, int(decimals)), np.int64), x.dtype))
+    return stored(out, views.own(x, x) if x.dtype.kind in "iu" and decimals >= 0 else _f.round(x, int(decimals)))
 
 
 around = round
