@@ -206,6 +206,11 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     return reads.see(reads.attribute(owner, name, text), value, deep)
 
 
+def _is_key(index: Any) -> bool:
+    """Whether an index can be asked for again in each call: plain values, and tuples of them."""
+    return type(index) in (int, str, bool, float, type(None)) or (type(index) is tuple and all(map(_is_key, index)))
+
+
 def items(container: Any, index: Any, text: str = "") -> Any:
     """`container[index]` where the container comes from outside."""
     reads = recorder.get()
@@ -216,12 +221,12 @@ def items(container: Any, index: Any, text: str = "") -> Any:
     try:
         value = container[index]
     except LookupError:
-        if type(index) in (int, str, bool, float, tuple, type(None)):
+        if _is_key(index):
             reads.see(ItemOf(container, index, f"`{text}`"), MISSING)
         else:
             reads.see(Itself(container, f"`{text}`"), container)
         raise
-    if type(index) not in (int, str, bool, float, tuple, type(None)):
+    if not _is_key(index):
         reads.see(Itself(container, f"`{text}`"), container)
         return value
     note_network(value)

@@ -248,3 +248,47 @@ def test_code_that_stays_pythons_is_named(f: Any, hint: str) -> None:
     with pytest.raises(NeedsNumberError, match=rf"test_objects.py:\d+(.|\n)*{hint}"):
         ad.jit(f)(1.0)
     assert np.isclose(ad.jit(lambda x: Summed(x).__add__(0.5))(1.0), 1.5)
+
+
+class Table:
+    """An object of the user's with items of its own."""
+
+    def __init__(self) -> None:
+        self.data = np.arange(12.0).reshape(3, 4)
+
+    def __getitem__(self, index):
+        return self.data[index]
+
+
+TABLE = Table()
+
+
+@pytest.mark.parametrize(
+    "index",
+    [
+        (0, 1), 0, slice(1, None), (slice(1, None), 2), ([0, 1], [1, 2]), (np.array([0, 2]), 1), np.array([0, 2]), ..., (..., None),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_any_index_of_an_object_of_the_users(index) -> None:
+    """Also those that cannot be keys; what the object holds may change between the calls."""
+    compiled = ad.jit(lambda x: (x * TABLE[index]).sum())
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(2.0).asnumpy(), (2.0 * TABLE[index]).sum())
+        TABLE.data[0, 1] += 5.0
+        TABLE.data = TABLE.data + 1.0
+
+
+def test_numpys_builders_of_arrays() -> None:
+    """`np.r_[x, s]` is an item of an object, with traced values in its index."""
+    x = np.array([0.5, -1.0, 2.0])
+    for f in (
+        lambda s: np.r_[x, s],
+        lambda s: np.c_[x, x * s],
+        lambda s: np.r_[s, 2.0, 3.0],
+        lambda s: np.r_[s * x, x],
+    ):
+        np.testing.assert_allclose(np.asarray(ad.jit(f)(1.5)), f(1.5))
+        np.testing.assert_allclose(
+            ad.grad(lambda s, f=f: f(s).sum())(1.5), ad.jit(ad.grad(lambda s, f=f: f(s).sum()))(1.5)
+        )
