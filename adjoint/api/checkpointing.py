@@ -6,9 +6,11 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from adjoint.api.inputs import check_function
+from adjoint.api.inputs import check_function, whole
 from adjoint.core import context, tree
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import boundary
+from adjoint.core.random_counters import Made, source
 from adjoint.graph.recompute import recomputed
 from adjoint.transforms import records
 
@@ -63,11 +65,17 @@ def recompute(fn: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
 
 def _in_graph(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The function as a part of the graph being built."""
-    found: dict[str, Any] = {}
+    leaves: list[Any] = []
+    rebuild: Callable[[list[Any]], Any] = tuple
+    made = getattr(source.get(), "made", Made())
 
     def run() -> list[Any]:
-        leaves, found["rebuild"] = tree.flatten(fn(*args, **kwargs))
-        return leaves
+        nonlocal leaves, rebuild
+        leaves, rebuild = tree.flatten(whole(fn(*args, **kwargs)))
+        return [made.count, *(x for x in leaves if isinstance(x, Value))]
 
-    leaves = recomputed(run)
-    return found["rebuild"](leaves)
+    count, *values = recomputed(run)
+    if not isinstance(made.count, int):  # the graph alone knows how many samples were drawn
+        made.count = count
+    it = iter(values)
+    return rebuild([next(it) if isinstance(x, Value) else x for x in leaves])

@@ -201,6 +201,46 @@ def test_random_samples_repeat_and_the_function_is_called_once(static):
     assert len(calls) == 2 or static
 
 
+@pytest.mark.parametrize("static", [False, True])
+def test_samples_and_effects_in_loops(static, capsys):
+    net = nn.SequentialCell(nn.BatchNorm1d(9, momentum=0.5), nn.Dropout(p=0.2)).set_train().recompute()
+
+    def part(x):
+        for _ in range(12):
+            x = ops.dropout(x, p=0.3) * 1.1
+        print("part")
+        return x + ops.randn(5, 9)
+
+    found = []
+    for around in (lambda f: f, ad.checkpoint):
+        ad.set_seed(1)
+        f = ad.grad(lambda x, around=around: ops.sum(around(part)(x) ** 2 * ops.randn(5, 9)))
+        found.append(np.asarray((ad.jit(f) if static else f)(X)))
+    np.testing.assert_allclose(*found, rtol=1e-14)
+    assert capsys.readouterr().out == "part\n" * 2
+    f = ad.grad(lambda x: ops.sum(net(x) ** 2))
+    (ad.jit(f) if static else f)(X.astype(np.float32))
+    np.testing.assert_allclose(net[0].moving_mean, 0.5 * X.mean(0), rtol=1e-5)
+
+
+@pytest.mark.parametrize("transform", [ad.grad, lambda f: ad.jit(ad.grad(f)), lambda f: ad.grad(ad.jit(f))])
+def test_in_the_body_of_a_loop(transform):
+    def rolled(around):
+        def loss(w, x):
+            for _ in range(30):
+                x = around(layer)(x, w) * 0.7
+            while ops.sum(x * x) < 100.0:
+                x = around(layer)(x, w) * 1.5
+            return ops.sum(x)
+
+        return loss
+
+    expected, found = (
+        np.asarray(transform(rolled(around))(WEIGHTS[0] / 3, X)) for around in (lambda f: f, ad.checkpoint)
+    )
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)
+
+
 def test_a_rule_of_ones_own_inside():
     clipped = ad.custom_vjp(lambda x: x * x, lambda x, out, dout: (ops.clip(dout * x, -1, 1),))
 
@@ -215,11 +255,11 @@ def test_a_rule_of_ones_own_inside():
 def test_containers_numbers_and_other_results():
     @ad.checkpoint
     def part(x, options, scale=2.0):
-        return {"y": ops.sin(x) * options["k"] * scale, "n": 3, "index": ops.argmax(x), "none": None}
+        return {"y": ops.sin(x) * options["k"] * scale, "n": 3, "index": ops.argmax(x), "none": None, "name": "part"}
 
     for wrap in (lambda f: f, ad.jit):
         out = wrap(lambda x: part(x, {"k": 1.5}, scale=3.0))(X)
-        assert (out["n"], int(out["index"]), out["none"]) == (3, int(np.argmax(X)), None)
+        assert (out["n"], int(out["index"]), out["none"], out["name"]) == (3, int(np.argmax(X)), None, "part")
         grad = wrap(ad.grad(lambda x: ops.sum(part(x, {"k": 1.5}, scale=3.0)["y"])))(X)
         np.testing.assert_allclose(grad, 4.5 * np.cos(X), rtol=1e-15)
 
