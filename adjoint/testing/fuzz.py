@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.batching import vmap
+from adjoint.api.checkpointing import checkpoint
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad, value_and_grad
 from adjoint.api.jit import jit
@@ -108,6 +109,14 @@ def _batched_gradient(program: RandomProgram, compiled: Any, gradient: Any) -> P
     yield "jit(vmap(grad(f)))", found, [np.stack([np.asarray(g) for g in gs]) for gs in zip(*alone, strict=True)]
 
 
+def _checkpointed(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    """Computed again instead of kept, in both modes."""
+    part = checkpoint(program.fn)
+    yield "grad(checkpoint(f))", grad(part, EVERY)(*program.inputs), gradient
+    yield "jit(grad(checkpoint(f)))", static(grad(part, EVERY))(*program.inputs), gradient
+    yield "grad(jit(checkpoint(f)))", grad(static(part), EVERY)(*program.inputs), gradient
+
+
 def _second(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
     """The derivative of the gradient's component along a direction: reverse over reverse, forward over reverse."""
     along = tangents(program.inputs)
@@ -143,6 +152,7 @@ CHECKS: dict[str, Callable[[RandomProgram, Any, Any], Pairs]] = {
     "without passes": _without(*(name for name, _ in PASSES)),
     "batched value": _batched_value,
     "batched gradient": _batched_gradient,
+    "checkpointed": _checkpointed,
     "second derivative": _second,
     "differences": _differences,
 }
