@@ -21,7 +21,7 @@ from adjoint.api.inputs import name_of
 from adjoint.api.ruled_calls import note_reads
 from adjoint.api.written import Containers, written
 from adjoint.core import context, rules, views
-from adjoint.core.errors import ArgumentError, called_at, warn_user
+from adjoint.core.errors import AdjointError, ArgumentError, called_at, forget_refusal, refusal_behind, warn_user
 from adjoint.core.random_counters import InGraph, batches, source
 from adjoint.core.spec import Spec
 from adjoint.frontend import SourceError, convert, leaks
@@ -158,6 +158,7 @@ class Traced:
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:
         """The function on graph values."""
+        forget_refusal()
         try:
             return leaks.run(context.readable(self._target()), args, kwargs)
         except NeedsNumberError as error:
@@ -166,6 +167,10 @@ class Traced:
             if hint := unread_hint(error):
                 raise type(error)(f"{error}\n    {hint}") from None
             raise
+        except (IndexError, TypeError, ValueError) as error:
+            if isinstance(error, AdjointError) or (refusal := refusal_behind(error)) is None:
+                raise
+            raise refusal from error
         except RecursionError as error:
             raise RecursionError(
                 f"jit: {name_of(self._fn)} calls itself, or others, too deeply to be traced ({error}): write the recursion as "

@@ -28,6 +28,10 @@ class ShapeError(AdjointError, ValueError):
     """Inputs whose shapes do not fit the operation."""
 
 
+class UnknownShapeError(ShapeError):
+    """A result whose shape depends on values that are not known yet."""
+
+
 class DtypeError(AdjointError, TypeError):
     """Inputs whose dtypes do not fit the operation."""
 
@@ -139,26 +143,60 @@ def user_frames(traceback: TracebackType | None) -> TracebackType | None:
     return kept[0] if kept else None
 
 
+Refusal = tuple[type[AdjointError], str]
 #: By thread, what has been refused inside a transform and has not come out of it as an error.
-_refused: dict[int, AdjointError] = {}
+_refused: dict[int, Refusal] = {}
+#: By thread, what was refused last while a graph was built.
+_refused_in_trace: dict[int, Refusal] = {}
+_SAID_BY_NUMPY = (IndexError, TypeError, ValueError)
 
 
 def refused(error: AdjointError) -> AdjointError:
     """An error that a function has only under a transform: if the function catches it, the transform raises it in the end.
 
-    Code that is traced does not catch it in the first place.
+    Code that is traced does not catch it in the first place: see `refusal_behind`.
     """
-    if context.bindings.get() is not None and context.tracer.get() is None:
-        _refused[get_ident()] = error
+    if context.tracer.get() is not None:
+        _refused_in_trace[get_ident()] = type(error), str(error)
+    elif context.bindings.get() is not None:
+        _refused[get_ident()] = type(error), str(error)
     return error
+
+
+def last_refusal() -> Refusal | None:
+    """What was refused last while a graph was built."""
+    return _refused_in_trace.get(get_ident())
+
+
+def forget_refusal() -> None:
+    """What was refused has been mended."""
+    _refused_in_trace.pop(get_ident(), None)
+
+
+def refusal_behind(error: BaseException, before: Refusal | None = None) -> AdjointError | None:
+    """The refusal that an error stands for, if one came since `before`: NumPy swallows what `__index__` raises, and says its own."""
+    found = last_refusal()
+    if found is None or found is before or not isinstance(error, Exception):
+        return None
+    if isinstance(error, AdjointError):
+        return found[0](str(error)) if _comes_from(error, found[1]) else None
+    return found[0](found[1]) if isinstance(error, _SAID_BY_NUMPY) or _comes_from(error, found[1]) else None
+
+
+def _comes_from(error: BaseException, text: str) -> bool:
+    """Whether an error was raised in place of one that says this."""
+    inner: BaseException | None = error
+    while inner is not None and str(inner) != text:
+        inner = inner.__cause__ or inner.__context__
+    return inner is not None
 
 
 def _check_caught() -> None:
     """Raise what the function has caught: it went on in another way than with plain numbers."""
-    error = _refused.pop(get_ident(), None)
-    if error is not None:
-        raise type(error)(
-            f"{error}\n    An `except` of the function caught this, so that it went on in another way than with plain numbers. Leave "
+    found = _refused.pop(get_ident(), None)
+    if found is not None:
+        raise found[0](
+            f"{found[1]}\n    An `except` of the function caught this, so that it went on in another way than with plain numbers. Leave "
             f"the `try` out, or ask `isinstance(x, ad.Tensor)` first."
         )
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.core.errors import forget_refusal
 from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
@@ -153,5 +154,6 @@ def _attempt(loop: GraphLoop) -> bool:
         loop.run()
     except Exception:  # whatever it was: Python runs the loop, and raises what there is to raise
         loop.snapshot.restore()
+        forget_refusal()
         return False
     return True

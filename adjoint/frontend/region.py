@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.errors import BatchedError, CutGradientError
+from adjoint.core.errors import BatchedError, CutGradientError, UnknownShapeError, last_refusal, refusal_behind
 from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.kinds import facets
@@ -74,16 +74,18 @@ _UNTRIED: Any = object()
 _tried: ContextVar[Any] = ContextVar("tried", default=_UNTRIED)
 #: What tracing and transforms raise where plain Python does not: no `except` of the user's is meant for it.
 OURS = (
-    ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, CutGradientError, BatchedError, Again, Abandoned,
+    ControlFlowError, LeakError, UnsupportedSyntaxError, NeedsNumberError, CutGradientError, BatchedError, UnknownShapeError, Again,
+    Abandoned,
 )  # fmt: skip
 
 
 class trying:
     """The body of a `try` that has handlers, perhaps one for IndexErrors."""
 
-    __slots__ = ("index", "indexed", "token")
+    __slots__ = ("before", "index", "indexed", "token")
     token: Token
     indexed: Token
+    before: Any
 
     def __init__(self, index: bool) -> None:
         self.index = index
@@ -91,10 +93,13 @@ class trying:
     def __enter__(self) -> None:
         self.token = _tried.set(current.get())
         self.indexed = context.index_caught.set(context.index_caught.get() or self.index)
+        self.before = last_refusal()
 
     def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> None:
         context.index_caught.reset(self.indexed)
         _tried.reset(self.token)
+        if error is not None and not isinstance(error, OURS) and (refusal := refusal_behind(error, self.before)):
+            raise refusal from error
 
 
 class _Swallowing:

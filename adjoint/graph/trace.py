@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core import context, views
 from adjoint.core.arrays import constant
 from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
-from adjoint.core.errors import EndedTransformError, called_at, user_place
+from adjoint.core.errors import EndedTransformError, called_at, refused, user_place
 from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.nested import stopped
@@ -122,9 +122,11 @@ class Tracer(Trace):
         return make(copy, self, x._extra)
 
     def below(self, x: Any) -> Any:
-        raise NeedsNumberError(
-            f"Python needs a number here, but this is {x._value.spec} inside {self.what}, known only when the graph runs. "
-            f"Use ops on Tensors, or make the argument static.{called_at()}"
+        raise refused(
+            NeedsNumberError(
+                f"Python needs a number here, but this is {x._value.spec} inside {self.what}, known only when the graph runs. "
+                f"Use ops on Tensors, or make the argument static.{called_at()}"
+            )
         )
 
 

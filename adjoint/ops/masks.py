@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import Trace, Value, make
-from adjoint.core.errors import AdjointError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, ShapeError, UnknownShapeError, called_at, refused
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.casting import Cast, StopGradient
 from adjoint.ops.families import Elementwise
@@ -33,24 +33,24 @@ class Picked(Trace):
         self.level = context.new_level()
 
     def shape(self, x: Any) -> tuple[int, ...]:
-        raise ShapeError(unknown_shape("x[mask]"))
+        raise unknown_shape("x[mask]")
 
     def below(self, x: Any) -> Any:
-        raise ShapeError(unknown_shape("x[mask]"))
+        raise refused(unknown_shape("x[mask]"))
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if not isinstance(op, (Elementwise, Cast, StopGradient)):
-            raise ShapeError(unknown_shape(f"{op} of x[mask]"))
+            raise refused(unknown_shape(f"{op} of x[mask]"))
         return make(op(*[self._whole(x) for x in xs]), self)
 
     def _whole(self, x: Any) -> Any:
         """An operand for the whole array: picked by the same mask, or the same for every element picked."""
         if isinstance(x, Value) and isinstance(x._trace, Picked):
             if not self.mask.same(x._trace.mask):
-                raise ShapeError(unknown_shape("arithmetic of x[mask] with elements picked by another mask"))
+                raise refused(unknown_shape("arithmetic of x[mask] with elements picked by another mask"))
             return x._value
         if len(shape_of(x)) > self.mask.after:
-            raise ShapeError(unknown_shape(f"arithmetic of x[mask] with an array of shape {shape_of(x)}"))
+            raise refused(unknown_shape(f"arithmetic of x[mask] with an array of shape {shape_of(x)}"))
         return x
 
 
@@ -71,14 +71,14 @@ class Mask:
         """x with the value where the mask holds."""
         if isinstance(value, Value) and isinstance(value._trace, Picked):
             if not self.same(value._trace.mask):
-                raise ShapeError(unknown_shape("x[mask] = elements picked by another mask"))
+                raise refused(unknown_shape("x[mask] = elements picked by another mask"))
             new = value._value
         else:
             value = value if isinstance(value, Value) else array(value)
             rank = self.axis + 1 + self.after  # of what the mask picks
             shape = (1,) * (rank - len(shape_of(value))) + shape_of(value)
             if len(shape) > rank or shape[self.axis] != 1:
-                raise ShapeError(unknown_shape(f"x[mask] = an array of shape {shape_of(value)}"))
+                raise refused(unknown_shape(f"x[mask] = an array of shape {shape_of(value)}"))
             new = reshape(value, (*shape[: self.axis], *(1,) * self.ndim, *shape[self.axis + 1 :]))
         return cast(where(self.lined_up, new, x), dtype_of(x))
 
@@ -100,7 +100,7 @@ def traced_mask(x: Any, index: Any) -> Mask | None:
     place, ndim = [i is found[0] for i in items].index(True), len(shape_of(found[0]))
     others = [i for i in items if i is not found[0]]
     if len(found) > 1 or not ndim or any(not (i is Ellipsis or (type(i) is slice and i == WHOLE)) for i in others):
-        raise ShapeError(unknown_shape("an index of a mask and other things"))
+        raise refused(unknown_shape("an index of a mask and other things"))
     axis = place if Ellipsis not in items[:place] else rank - ndim - (len(items) - place - 1)
     if shape_of(x)[axis : axis + ndim] != shape_of(found[0]):
         raise ShapeError(
@@ -122,9 +122,9 @@ def _is_known(mask: Any) -> bool:
     return True
 
 
-def unknown_shape(what: str) -> str:
+def unknown_shape(what: str) -> UnknownShapeError:
     """Why something whose shape depends on values cannot be part of a graph or a batch, and what can."""
-    return (
+    return UnknownShapeError(
         f"{what}: its shape depends on values that are known only when the graph runs (or differ within a batch). Write "
         f"ops.where(mask, x, 0) and compute with the whole array, update with x[mask] = v or x[mask] *= v, or do this outside "
         f"of jit.{called_at()}"

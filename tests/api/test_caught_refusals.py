@@ -60,6 +60,49 @@ def in_a_loop(ask, x):
     return s
 
 
+def stored(n):
+    array = np.zeros(5)
+    array[n] = 2.0
+    return array @ np.arange(5.0)
+
+
+def added(n):
+    array = np.zeros(5)
+    array[n:] += 2.0
+    return array @ np.arange(5.0)
+
+
+def in_a_list(n):
+    items = [1.0, 2.0, 3.0, 4.0, 5.0]
+    items[n] = 7.0
+    return items[0] + 10 * items[1] + 100 * items[3]
+
+
+#: What NumPy and Python ask of an integer; NumPy swallows the refusal, and raises an IndexError or a TypeError of its own.
+OF_INTEGERS = {
+    "item": lambda n: np.arange(5.0)[n],
+    "stored": stored,
+    "added": added,
+    "in a list": in_a_list,
+    "slice": lambda n: sum([1.0, 2.0, 3.0, 4.0][n:]),
+    "ones": lambda n: np.ones(n).sum(),
+    "full": lambda n: np.full((2, n), 1.5).sum(),
+    "arange": lambda n: np.arange(n).sum() * 1.0,
+    "eye": lambda n: np.eye(n).sum(),
+    "linspace": lambda n: np.linspace(0.0, 1.0, n).sum(),
+    "repeat": lambda n: np.repeat(np.ones(2), n).sum(),
+    "roll": lambda n: np.roll(np.arange(5.0), n)[0],
+    "take": lambda n: np.take(np.arange(5.0), n),
+    "reshape": lambda n: np.arange(12.0).reshape(n, -1)[0].sum(),
+    "range": lambda n: range(9)[n] * 1.0,
+    "text": lambda n: float("12345"[n]),
+    "comb": lambda n: math.comb(9, n) * 1.0,
+    "bytes": lambda n: float(len(bytes(n))),
+    "divmod": lambda n: divmod(17, n)[0] * 1.0,
+    "mask": lambda n: (np.arange(5.0)[np.arange(5) >= n] * 1.0).sum(),
+}
+
+
 CAUGHT = [handled, bare, suppressed, in_a_loop]
 MODES = {
     "jit": lambda f, x: ad.jit(f)(x),
@@ -90,6 +133,52 @@ def agrees(run, f, x):
 @pytest.mark.parametrize("way", CAUGHT, ids=lambda f: f.__name__)
 def test_as_plain_python_or_refused(way, ask, mode):
     assert all(agrees(MODES[mode], lambda x: way(ASKED[ask], x), x) for x in (1.5, 0.5))
+
+
+@pytest.mark.parametrize("mode", [mode for mode in MODES if "jit" in mode])
+@pytest.mark.parametrize("ask", OF_INTEGERS)
+@pytest.mark.parametrize("way", CAUGHT, ids=lambda f: f.__name__)
+def test_of_integers_that_the_graph_knows(way, ask, mode):
+    def f(x):
+        n = 3 if x > 1 else 4
+        return way(lambda _: OF_INTEGERS[ask](n), x)
+
+    assert all(agrees(MODES[mode], f, x) for x in (1.5, 0.5))
+
+
+@pytest.mark.parametrize("iterations", [3, 9])
+@pytest.mark.parametrize("ask", OF_INTEGERS)
+def test_without_an_except_it_is_named(ask, iterations):
+    """What leaves the compiled function is the refusal, and not what NumPy makes of it."""
+
+    def f(x):
+        n, s = 3, 0.0
+        while x < iterations:
+            s = s + OF_INTEGERS[ask](n)
+            n = 4 if s > 5 else 3
+            x = x + 1.0
+        return s * x
+
+    assert agrees(MODES["jit"], f, 0.5)
+
+
+def test_errors_of_the_program_itself_are_caught():
+    def f(x):
+        n = 3 if x > 1 else 4
+        s = x
+        for k in range(12):
+            try:
+                s = s + np.arange(5.0)[n] + {3: 1.0, 10: 2.0}[k]  # the index is the graph's, the key is Python's
+            except KeyError:
+                s = s * 1.1
+            try:
+                s = s + [1.0, 2.0][k]
+            except IndexError:
+                s = s - 0.5
+        return s
+
+    for x in (1.5, 0.5):
+        assert np.isclose(ad.jit(f)(x), f(x))
 
 
 def test_the_error_says_that_it_was_caught():

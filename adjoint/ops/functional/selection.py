@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value, wrap
-from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, ShapeError
+from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, refused
 from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops.broadcasting import broadcast_to
 from adjoint.ops.compare import isnan, less, less_equal, minimum, where
@@ -203,4 +203,4 @@ def _values(x: Any, what: str = "") -> np.ndarray:
     except (CutGradientError, EndedTransformError):
         raise
     except AdjointError as error:  # a node of a graph, or a batch
-        raise ShapeError(unknown_shape(what)) if what else error from None
+        raise refused(unknown_shape(what)) if what else error from None

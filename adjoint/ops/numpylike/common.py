@@ -17,8 +17,8 @@ from adjoint.core.errors import (
     ArgumentTypeError,
     CutGradientError,
     DtypeError,
-    ShapeError,
     called_at,
+    refused,
 )
 from adjoint.core.spec import normalize_axis, number_of
 from adjoint.core.tensor import Tensor
@@ -110,7 +110,7 @@ def is_known(x: Any) -> bool:
 def array_of_known(what: str, x: Any) -> np.ndarray:
     """The numbers behind a value on which the shape of a result depends."""
     if not is_known(x):
-        raise ShapeError(unknown_shape(what))
+        raise refused(unknown_shape(what))
     return array_of(x)
 
 
