@@ -12,8 +12,7 @@ from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
 from adjoint.ops.card import Op
 from adjoint.ops.casting import Cast, stop
-from adjoint.ops.compare import where
-from adjoint.ops.language import reshape
+from adjoint.ops.language import reshape, where
 
 
 class Control(Op):

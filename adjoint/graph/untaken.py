@@ -19,7 +19,7 @@ from adjoint.graph.derivatives import vmap_graph
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.walk import replay
-from adjoint.ops.compare import where
+from adjoint.ops.language import where
 
 if TYPE_CHECKING:
     from adjoint.graph.control import Cond, Loop

@@ -1,17 +1,20 @@
-"""Cards of comparison and choice."""
+"""Comparison, rounding and choice."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from adjoint.core.absent import ZERO
-from adjoint.core.spec import bool_, promote
+from adjoint.core.errors import DtypeError, called_at
+from adjoint.core.spec import bool_, dtype_of, promote
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import match, push, spread
 from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, python
+from adjoint.ops.publish import public
 
 
 class Test(Discrete):
@@ -236,7 +239,7 @@ class Extremum(Elementwise):
 
 def _share(x, y, z):
     """1 where x is the chosen one, 1/2 where both are."""
-    return where(equal(x, y), 0.5, where(equal(x, z), 1.0, 0.0))
+    return where_(equal(x, y), 0.5, where_(equal(x, z), 1.0, 0.0))
 
 
 @register(function="maximum", method=True, ufunc=np.maximum, example="maximum(Tensor([1.0, 3.0]), 2) -> [2. 3.]")
@@ -303,4 +306,34 @@ class Where(Elementwise):
 less, less_equal, greater, greater_equal = Less(), LessEqual(), Greater(), GreaterEqual()
 equal, not_equal, isfinite, isnan = Equal(), NotEqual(), IsFinite(), IsNan()
 floor, ceil, trunc, round_ = Floor(), Ceil(), Trunc(), Round()
-maximum, minimum, where = Maximum(), Minimum(), Where()
+maximum, minimum, where_ = Maximum(), Minimum(), Where()
+
+
+@public(method=True)
+def where(condition: Any, input: Any, other: Any) -> Any:
+    """`input` where the condition holds, else `other`. The side not chosen gets a zero derivative.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.where(Tensor([True, False]), 1.0, Tensor([5.0, 6.0])))
+    [1. 6.]
+    """
+    return where_(condition, input, other)
+
+
+@public(method=True)
+def round(input: Any, decimals: int = 0) -> Any:
+    """The nearest number with this many decimals, halves to the even one. Its derivative is zero.
+
+    >>> from adjoint import ops, Tensor
+    >>> print(ops.round(Tensor([0.5, 1.5, 2.6])))
+    [0. 2. 3.]
+    """
+    dtype = dtype_of(input)
+    if not decimals or (decimals > 0 and dtype.kind in "iu"):
+        return round_(input)
+    if dtype.kind == "b":
+        raise DtypeError(f"round: truth values have no decimals{called_at()}")
+    scale = 10.0 ** abs(decimals)
+    if dtype.kind in "iu":
+        return F.cast(F.cast(round_(input / scale) * scale, np.int64), dtype)
+    return round_(input * scale) / scale if decimals > 0 else round_(input / scale) * scale

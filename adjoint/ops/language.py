@@ -31,8 +31,8 @@ from adjoint.ops.compare import (
     less_equal,
     not_equal,
     trunc,
-    where,
 )
+from adjoint.ops.compare import where_ as where
 from adjoint.ops.complex_parts import conj_ as conj
 from adjoint.ops.complex_parts import real
 from adjoint.ops.contract import matmul_ as matmul

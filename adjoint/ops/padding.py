@@ -13,9 +13,8 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import Spec, dtype_of, shape_of, spec_of
 from adjoint.ops.broadcast import batch_front, ndim
 from adjoint.ops.card import card, register
-from adjoint.ops.compare import where
 from adjoint.ops.indexing import take
-from adjoint.ops.language import cast
+from adjoint.ops.language import cast, where
 from adjoint.ops.movement import Movement
 from adjoint.ops.publish import public
 from adjoint.ops.slicing import GetItem

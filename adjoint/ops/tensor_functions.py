@@ -6,8 +6,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from adjoint.ops.compare import round
 from adjoint.ops.functional.decimal_rounding import round_decimal
-from adjoint.ops.functional.elementwise import round
 from adjoint.ops.indexing import getitem, place, setitem
 from adjoint.ops.language import (
     abs,

@@ -3,6 +3,7 @@
 from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
 from adjoint.ops.broadcasting import broadcast_arrays, broadcast_to, expand
 from adjoint.ops.casting import astype, cast, stop_gradient
+from adjoint.ops.compare import round, where
 from adjoint.ops.contract import matmul
 from adjoint.ops.conv import (
     conv1d,
@@ -84,12 +85,10 @@ from adjoint.ops.functional.elementwise import (  # fmt: skip
     logical_xor,
     polar,
     reciprocal,
-    round,
     rsqrt,
     safe_sqrt,
     sinc,
     square,
-    where,
     xlogy,
 )
 from adjoint.ops.functional.linalg import matrix_power

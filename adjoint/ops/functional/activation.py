@@ -10,10 +10,11 @@ from adjoint.core.spec import shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.casting import in_single
-from adjoint.ops.compare import greater, less, where
+from adjoint.ops.compare import greater, less
 from adjoint.ops.functional.elementwise import clamp
 from adjoint.ops.functional.reduction import exponentials
 from adjoint.ops.joining import split
+from adjoint.ops.language import where
 from adjoint.ops.publish import public
 from adjoint.ops.reduce import axes_of, sum, with_axes
 from adjoint.ops.special import erf

@@ -9,13 +9,13 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
-from adjoint.ops.compare import equal, greater, where
+from adjoint.ops.compare import equal, greater
 from adjoint.ops.contract import swap_last
 from adjoint.ops.functional.activation import softmax
 from adjoint.ops.functional.random import dropout
 from adjoint.ops.index import index_array
 from adjoint.ops.indexing import take
-from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, matmul, stop_gradient
+from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, matmul, stop_gradient, where
 from adjoint.ops.reduce import any
 
 

@@ -17,7 +17,7 @@ from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
 from adjoint.ops.along_axis import cumsum
 from adjoint.ops.broadcasting import broadcast_to
-from adjoint.ops.compare import greater, less, where
+from adjoint.ops.compare import greater, less
 from adjoint.ops.functional.elementwise import isinf, logical_and
 from adjoint.ops.functional.loss import reduced
 from adjoint.ops.functional.of_cards import maximum, not_equal
@@ -25,7 +25,7 @@ from adjoint.ops.functional.reduction import logsumexp
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import concat
-from adjoint.ops.language import cast, reshape
+from adjoint.ops.language import cast, reshape, where
 from adjoint.ops.movement import expand_dims, moveaxis
 from adjoint.ops.stacking import array, stack
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.ops.compare import round_, where
-from adjoint.ops.language import abs, bitwise_and, equal, greater, less, stop_gradient
+from adjoint.ops.compare import round_
+from adjoint.ops.language import abs, bitwise_and, equal, greater, less, stop_gradient, where
 
 
 def round_decimal(x: Any, digits: int) -> Any:

@@ -16,10 +16,10 @@ from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.broadcast import ndim
 from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
-from adjoint.ops.compare import where
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.index import Gather
 from adjoint.ops.indexing import setitem
+from adjoint.ops.language import where
 from adjoint.ops.movement import Reshape, expand_dims, moveaxis
 from adjoint.ops.padding import Pad
 from adjoint.ops.publish import public

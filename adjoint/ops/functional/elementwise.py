@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, DtypeError, called_at
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import dtype_of, is_inexact, promote, spec_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
@@ -27,36 +27,6 @@ def _together(*xs: Any) -> tuple[Any, ...]:
         return xs
     dtype = promote(map(spec_of, xs))
     return tuple(np.asarray(x, dtype) if isinstance(x, (int, float, builtins.complex)) else x for x in xs)
-
-
-@public(method=True)
-def where(condition: Any, input: Any, other: Any) -> Any:
-    """`input` where the condition holds, else `other`. The side not chosen gets a zero derivative.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.where(Tensor([True, False]), 1.0, Tensor([5.0, 6.0])))
-    [1. 6.]
-    """
-    return _c.where(condition, input, other)
-
-
-@public(method=True)
-def round(input: Any, decimals: int = 0) -> Any:
-    """The nearest number with this many decimals, halves to the even one. Its derivative is zero.
-
-    >>> from adjoint import ops, Tensor
-    >>> print(ops.round(Tensor([0.5, 1.5, 2.6])))
-    [0. 2. 3.]
-    """
-    dtype = dtype_of(input)
-    if not decimals or (decimals > 0 and dtype.kind in "iu"):
-        return _c.round_(input)
-    if dtype.kind == "b":
-        raise DtypeError(f"round: truth values have no decimals{called_at()}")
-    scale = 10.0 ** builtins.abs(decimals)
-    if dtype.kind in "iu":
-        return F.cast(F.cast(_c.round_(input / scale) * scale, np.int64), dtype)
-    return _c.round_(input * scale) / scale if decimals > 0 else _c.round_(input / scale) * scale
 
 
 def exp2(input: Any) -> Any:
@@ -112,10 +82,10 @@ def hypot(input: Any, other: Any) -> Any:
     """
     input, other = _together(input, other)
     size = stop(_c.maximum(_a.abs_(input), _a.abs_(other)))
-    size = _c.where(F.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
+    size = _c.where_(F.bitwise_and(_c.greater(size, 0), _c.isfinite(size)), size, 1)
     a, b = _a.div(input, size), _a.div(other, size)
     endless = F.bitwise_or(isinf(input), isinf(other))  # beside a NaN too
-    return _c.where(endless, np.inf, size * safe_sqrt(a * a + b * b))
+    return _c.where_(endless, np.inf, size * safe_sqrt(a * a + b * b))
 
 
 def safe_sqrt(input: Any) -> Any:
@@ -126,7 +96,7 @@ def safe_sqrt(input: Any) -> Any:
     0.0
     """
     zero = _c.equal(input, 0)
-    return _c.where(zero, 0, _t.sqrt(_c.where(zero, 1, input)))
+    return _c.where_(zero, 0, _t.sqrt(_c.where_(zero, 1, input)))
 
 
 @public(method=True)
@@ -140,7 +110,7 @@ def xlogy(input: Any, other: Any) -> Any:
     input, other = _together(input, other)
     endless = F.bitwise_or(_c.less_equal(other, 0), _c.equal(other, np.inf))
     hole = F.bitwise_and(_c.equal(input, 0), endless)
-    return _c.where(hole, 0, input * _t.log(_c.where(hole, 1, other)))
+    return _c.where_(hole, 0, input * _t.log(_c.where_(hole, 1, other)))
 
 
 @public(method=True)
@@ -153,13 +123,13 @@ def sinc(input: Any) -> Any:
     """
     x = math.pi * input
     small = _c.less(_a.abs_(x), 0.5)
-    safe = _c.where(small, 1.0, x)
-    near = _c.where(small, x, 0)
+    safe = _c.where_(small, 1.0, x)
+    near = _c.where_(small, x, 0)
     s = near * near
     series: Any = 0.0
     for k in range(8, -1, -1):  # 1 - s/3! + s**2/5! - ..., exact to rounding below 1/2, and so are its derivatives
         series = series * s + (-1) ** k / math.factorial(2 * k + 1)
-    return _c.where(small, series, _a.div(_g.sin(safe), safe))
+    return _c.where_(small, series, _a.div(_g.sin(safe), safe))
 
 
 @public(method=True)
@@ -172,7 +142,7 @@ def fmod(input: Any, other: Any) -> Any:
     """
     input, other = _together(input, other)
     size = _a.abs_(other)
-    return _c.where(_c.less(input, 0), -_a.mod(-input, size), _a.mod(input, size))
+    return _c.where_(_c.less(input, 0), -_a.mod(-input, size), _a.mod(input, size))
 
 
 @public(method=True)
@@ -198,8 +168,8 @@ def clamp(input: Any, min: Any = None, max: Any = None) -> Any:
         raise ArgumentError(f"clamp: give min, max or both{called_at()}")
     low, high = _fitting(input, min, False), _fitting(input, max, True)
     if low is not None:
-        input = _c.where(_or_nan(_c.less(input, low), low), low, input)
-    return input if high is None else _c.where(_or_nan(_c.greater(input, high), high), high, input)
+        input = _c.where_(_or_nan(_c.less(input, low), low), low, input)
+    return input if high is None else _c.where_(_or_nan(_c.greater(input, high), high), high, input)
 
 
 def _fitting(x: Any, bound: Any, upper: bool) -> Any:

@@ -13,13 +13,13 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at, user_frame
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops.arithmetic import abs_
-from adjoint.ops.compare import equal, greater, less, where
+from adjoint.ops.compare import equal, greater, less
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
 from adjoint.ops.functional.elementwise import clamp, xlogy
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.indexing import take
-from adjoint.ops.language import reshape, stop_gradient
+from adjoint.ops.language import reshape, stop_gradient, where
 from adjoint.ops.reduce import mean, sum
 from adjoint.ops.stacking import array
 

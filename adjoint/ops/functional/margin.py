@@ -7,13 +7,14 @@ from typing import Any
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops import transcendental as _t
-from adjoint.ops.compare import equal, where
+from adjoint.ops.compare import equal
 from adjoint.ops.functional.activation import softplus
 from adjoint.ops.functional.creation import one_hot
 from adjoint.ops.functional.loss import binary_cross_entropy_with_logits, reduced, same_shape
 from adjoint.ops.functional.norms import vector_norm
 from adjoint.ops.functional.of_cards import maximum, minimum
 from adjoint.ops.indexing import take
+from adjoint.ops.language import where
 from adjoint.ops.movement import expand_dims
 from adjoint.ops.reduce import mean, sum
 from adjoint.ops.transcendental import relu

@@ -17,11 +17,11 @@ from adjoint.ops import transcendental as _t
 from adjoint.ops.along_axis import flatten_all, sort
 from adjoint.ops.card import card
 from adjoint.ops.casting import in_single
-from adjoint.ops.compare import equal, isfinite, isnan, where
+from adjoint.ops.compare import equal, isfinite, isnan
 from adjoint.ops.functional.creation import ones_like_shape
 from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.joining import concat
-from adjoint.ops.language import cast, conj, permute, real, reshape, stop_gradient
+from adjoint.ops.language import cast, conj, permute, real, reshape, stop_gradient, where
 from adjoint.ops.publish import public
 from adjoint.ops.reduce import Axis, Max, Sum, axes_of, keep, max, mean, min, sum, with_axes
 from adjoint.ops.slicing import slice_axis

@@ -11,10 +11,10 @@ from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, refused
 from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops.broadcasting import broadcast_to
-from adjoint.ops.compare import isnan, less, less_equal, minimum, where
+from adjoint.ops.compare import isnan, less, less_equal, minimum
 from adjoint.ops.index import index_array, take_along_axis
 from adjoint.ops.indexing import getitem, index_put_add, setitem, take
-from adjoint.ops.language import bitwise_and, bitwise_not, bitwise_or
+from adjoint.ops.language import bitwise_and, bitwise_not, bitwise_or, where
 from adjoint.ops.masks import unknown_shape
 from adjoint.ops.movement import reshape
 from adjoint.ops.publish import public

@@ -153,9 +153,9 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         k = _f.clip(searchsorted(xp, x, "right") - 1, 0, n - 2)
         x0, x1, y0, y1 = (_f.take(line, i, 0) for line in (xp, fp) for i in (k, k + 1))
         width = x1 - x0
-        inside = y0 + (x - x0) * ((y1 - y0) / _c.where(equal(width, 0), 1, width))
-        inside = _c.where(equal(x, x1), y1, inside)  # exact at the last node
-    return _c.where(less(x, xp[0]), low, _c.where(greater(x, xp[-1]), high, inside))
+        inside = y0 + (x - x0) * ((y1 - y0) / _c.where_(equal(width, 0), 1, width))
+        inside = _c.where_(equal(x, x1), y1, inside)  # exact at the last node
+    return _c.where_(less(x, xp[0]), low, _c.where_(greater(x, xp[-1]), high, inside))
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -203,9 +203,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
         boundary_ambiguous = rest == 0
     wrapped = (step + half) % period - half
     if boundary_ambiguous:
-        wrapped = _c.where(bitwise_and(equal(wrapped, -half), greater(step, 0)), half, wrapped)
+        wrapped = _c.where_(bitwise_and(equal(wrapped, -half), greater(step, 0)), half, wrapped)
     jump = wrapped - step
-    jump = _c.where(less(F.abs(step), half if discont is None else discont), 0, jump)
+    jump = _c.where_(less(F.abs(step), half if discont is None else discont), 0, jump)
     return concatenate([_cut(x, axis, 0, 1), _cut(x, axis, 1, None) + _f.cumsum(jump, axis)], axis)
 
 

@@ -13,8 +13,8 @@ from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
-from adjoint.ops.compare import where as _where
 from adjoint.ops.functional.readonly import read_only
+from adjoint.ops.language import where as _where
 from adjoint.ops.numpylike.common import (
     array_of,
     cast,

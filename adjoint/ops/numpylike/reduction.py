@@ -17,8 +17,8 @@ from adjoint.ops import reduce as _r
 from adjoint.ops.card import card
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
-from adjoint.ops.compare import where as _where
 from adjoint.ops.language import broadcast_to, conj, not_equal, real, reshape
+from adjoint.ops.language import where as _where
 from adjoint.ops.numpylike.common import axes_in_order, cast, one_axis, stored, tensor
 from adjoint.ops.numpylike.result_orders import k_order
 

@@ -52,7 +52,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         return nonzero(condition)
     if x is None or y is None:
         raise ArgumentError(f"where: give both x and y, or neither{called_at()}")
-    return _c.where(tensor(condition), operand(x), operand(y))
+    return _c.where_(tensor(condition), operand(x), operand(y))
 
 
 def clip(
@@ -77,7 +77,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
         raise ArgumentError(f"select: {len(condlist)} conditions for {len(choicelist)} choices{called_at()}")
     chosen = operand(default)
     for condition, choice in reversed(list(zip(condlist, choicelist, strict=True))):
-        chosen = _c.where(tensor(condition), operand(choice), chosen)
+        chosen = _c.where_(tensor(condition), operand(choice), chosen)
     return chosen
 
 
@@ -97,7 +97,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     shape = np.broadcast_shapes(index.shape, *(o.shape for o in options))
     chosen = broadcast_to(cast(options[-1], dtype), shape)
     for k in range(n - 2, -1, -1):
-        chosen = _c.where(equal(index, k), cast(options[k], dtype), chosen)
+        chosen = _c.where_(equal(index, k), cast(options[k], dtype), chosen)
     return stored(out, chosen)
 
 
@@ -201,7 +201,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         probe = _f.take(line, _c.minimum(middle, max(line.shape[0] - 1, 0)), 0)
         right = bitwise_and(open_, before(probe, v))
         left = bitwise_and(open_, logical_not(right))
-        low, high = _c.where(right, middle + 1, low), _c.where(left, middle, high)
+        low, high = _c.where_(right, middle + 1, low), _c.where_(left, middle, high)
     return low
 
 
@@ -213,7 +213,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
         edges = tensor(bins)
         up, down = searchsorted(edges, x, side), _f.flip(edges, 0)
         back = edges.shape[0] - searchsorted(down, x, side)
-        return _c.where(less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
+        return _c.where_(less_equal(edges[0], edges[-1]), up, back) if edges.shape[0] else up
     edges = array_of(bins)
     steps = np.diff(edges)
     if (steps >= 0).all():

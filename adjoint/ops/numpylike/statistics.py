@@ -15,7 +15,6 @@ from adjoint.ops.card import card
 from adjoint.ops.compare import isnan as _isnan
 from adjoint.ops.compare import maximum as _maximum
 from adjoint.ops.compare import minimum as _minimum
-from adjoint.ops.compare import where as _where
 from adjoint.ops.language import (
     bitwise_and,
     broadcast_to,
@@ -28,6 +27,7 @@ from adjoint.ops.language import (
     reshape,
     stop_gradient,
 )
+from adjoint.ops.language import where as _where
 from adjoint.ops.numpylike.common import axes_in_order, cast, not_complex, operand, stored, tensor
 from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.reduction import (

@@ -69,13 +69,13 @@ def signbit(x: Any) -> Any:
 
 
 def _copysign(x: Any, y: Any) -> Any:
-    return _c.where(signbit(y), -1, 1) * F.abs(x)
+    return _c.where_(signbit(y), -1, 1) * F.abs(x)
 
 
 def heaviside(x: Any, at_zero: Any) -> Any:
     """0 below 0, 1 above, `at_zero` at 0."""
-    step = _c.where(equal(x, 0), at_zero, _c.where(greater(x, 0), 1.0, 0.0))
-    return _c.where(_c.isnan(x), np.nan, step)
+    step = _c.where_(equal(x, 0), at_zero, _c.where_(greater(x, 0), 1.0, 0.0))
+    return _c.where_(_c.isnan(x), np.nan, step)
 
 
 def _float_power(x: Any, y: Any) -> Any:
@@ -84,11 +84,11 @@ def _float_power(x: Any, y: Any) -> Any:
 
 
 def _fmax(x: Any, y: Any) -> Any:
-    return _c.where(_c.isnan(y), x, _c.where(_c.isnan(x), y, _c.maximum(x, y)))
+    return _c.where_(_c.isnan(y), x, _c.where_(_c.isnan(x), y, _c.maximum(x, y)))
 
 
 def _fmin(x: Any, y: Any) -> Any:
-    return _c.where(_c.isnan(y), x, _c.where(_c.isnan(x), y, _c.minimum(x, y)))
+    return _c.where_(_c.isnan(y), x, _c.where_(_c.isnan(x), y, _c.minimum(x, y)))
 
 
 def _modf(x: Any) -> tuple[Any, Any]:
@@ -136,30 +136,30 @@ def _ndtr(x: Any) -> Any:
 def _log_ndtr(x: Any) -> Any:
     """The logarithm of the normal distribution function, right in both tails."""
     far, high = less(x, -20), greater(x, 0)
-    near = _c.where(far, -1.0, x)
-    middle = _t.log(_ndtr(_c.where(high, -1.0, near)))
-    upper = _t.log1p(-_ndtr(-_c.where(high, near, 1.0)))
-    t = _c.where(far, x, -20.0)
+    near = _c.where_(far, -1.0, x)
+    middle = _t.log(_ndtr(_c.where_(high, -1.0, near)))
+    upper = _t.log1p(-_ndtr(-_c.where_(high, near, 1.0)))
+    t = _c.where_(far, x, -20.0)
     s = 1.0 / (t * t)
     series = 1 - s * (1 - s * (3 - s * (15 - s * (105 - s * (945 - s * 10395)))))
     tail = -0.5 * t * t - _t.log(-t) - 0.5 * math.log(2 * math.pi) + _t.log(series)
-    return _c.where(far, tail, _c.where(high, upper, middle))
+    return _c.where_(far, tail, _c.where_(high, upper, middle))
 
 
 def _xlog1py(x: Any, y: Any) -> Any:
     zero = equal(x, 0)
-    return _c.where(zero, 0, x * _t.log1p(_c.where(zero, 0, y)))
+    return _c.where_(zero, 0, x * _t.log1p(_c.where_(zero, 0, y)))
 
 
 def _entr(x: Any) -> Any:
-    return _c.where(less(x, 0), -np.inf, -_f.xlogy(_c.where(less(x, 0), 1, x), _c.where(less(x, 0), 1, x)))
+    return _c.where_(less(x, 0), -np.inf, -_f.xlogy(_c.where_(less(x, 0), 1, x), _c.where_(less(x, 0), 1, x)))
 
 
 def _rel_entr(x: Any, y: Any) -> Any:
     inside = bitwise_and(greater(x, 0), greater(y, 0))
     edge = bitwise_and(equal(x, 0), greater_equal(y, 0))
-    x, y = _c.where(inside, x, 1), _c.where(inside, y, 1)
-    return _c.where(inside, x * _t.log(x / y), _c.where(edge, 0.0, np.inf))
+    x, y = _c.where_(inside, x, 1), _c.where_(inside, y, 1)
+    return _c.where_(inside, x * _t.log(x / y), _c.where_(edge, 0.0, np.inf))
 
 
 def _kl_div(x: Any, y: Any) -> Any:
@@ -168,8 +168,8 @@ def _kl_div(x: Any, y: Any) -> Any:
 
 def _gamma(x: Any) -> Any:
     """The gamma function: its sign below 0 changes at every integer."""
-    below = stop_gradient(_c.where(less(x, 0), x, 0))
-    return _c.where(equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
+    below = stop_gradient(_c.where_(less(x, 0), x, 0))
+    return _c.where_(equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
 
 
 def _betaln(a: Any, b: Any) -> Any:

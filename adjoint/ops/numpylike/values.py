@@ -69,9 +69,9 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
         parts = (nan_to_num(part, True, nan, posinf, neginf) for part in (_f.real(x), _f.imag(x)))
         return _f.complex(*parts)
     limits = np.finfo(x.dtype)
-    x = _c.where(_c.isnan(x), nan, x)
-    x = _c.where(equal(x, np.inf), float(limits.max) if posinf is None else posinf, x)
-    return _c.where(equal(x, -np.inf), float(limits.min) if neginf is None else neginf, x)
+    x = _c.where_(_c.isnan(x), nan, x)
+    x = _c.where_(equal(x, np.inf), float(limits.max) if posinf is None else posinf, x)
+    return _c.where_(equal(x, -np.inf), float(limits.min) if neginf is None else neginf, x)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:

@@ -346,7 +346,7 @@ def rows() -> set[str]:
 #: Files of functions that a test file covers beside those of its own name.
 FURTHER = {
     "convolution": ("conv", "unfolding"),
-    "elementwise": ("casting", "special"),
+    "elementwise": ("casting", "compare", "special"),
     "joining": ("functional.repeating", "padding"),
     "movement": ("broadcasting",),
     "pooling": ("pool", "sum_pool"),
