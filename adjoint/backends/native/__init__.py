@@ -14,6 +14,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 row_fusion          nests that follow one another row by row, in one loop over rows
                 epilogue_fusion     nests that become the epilogue of a matrix product; matmul_operands says what a product reads
                 linear_steps        loops whose state is linear in the state before
+                unit_order          units in an order that needs less memory
                 stages              compiled parts of a graph, and what the interpreter does between them
                 arena               memory for what is not a result
                 work_estimate       how much a step or a graph does

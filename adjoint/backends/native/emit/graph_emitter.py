@@ -30,6 +30,7 @@ from adjoint.backends.native.plan.loop_expressions import (
 )
 from adjoint.backends.native.plan.matmul_operands import right_factors
 from adjoint.backends.native.plan.row_fusion import row_fused
+from adjoint.backends.native.plan.unit_order import ordered_for_memory
 from adjoint.backends.native.plan.units import Kernel, Nest, Plan, Unit, nodes_of
 from adjoint.backends.native.plan.work_estimate import node_work
 from adjoint.core.spec import int64
@@ -50,8 +51,9 @@ class GraphEmitter:
     ) -> None:
         self.shared, self.graph, self.code = shared, graph, shared.code
         self.plan = Plan(graph)
-        self.units = with_epilogues(self.plan, self._reads)
-        self.groups = row_fused(self.units)
+        places = [same_memory(graph.outputs[k]) for k in targets]
+        self.groups = ordered_for_memory(row_fused(with_epilogues(self.plan, self._reads)), self._reads, places, owned)
+        self.units = [unit for group, _ in self.groups for unit in group]
         self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
         self.results: dict[Node, list[str]] = {}  # of calls with several
         self.lengths: dict[tuple[Node, int], str] = {}  # iterations of loops, known at run time
