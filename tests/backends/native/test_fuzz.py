@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 
 from adjoint import ops
 from adjoint.backends.native.kernels import matmul
-from adjoint.backends.native.plan import matmul_operands
+from adjoint.backends.native.plan import arena, matmul_operands, unit_order
 from adjoint.core import rules
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
@@ -26,6 +27,32 @@ def test_random_graphs(block: int) -> None:
     seeds = range(block * BLOCK, (block + 1) * BLOCK)
     wrong = {seed: found for seed in seeds if (found := fuzz_graphs.disagreement(seed))}
     assert not wrong
+
+
+def test_random_graphs_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units in any order that keeps what each of them needs, and the layout of the arena that large graphs have."""
+    counts = {"order": 0, "layout": 0}
+    largest_first, random = arena._largest_first, Random(0)
+
+    def any_order(tasks: Any) -> list[int]:
+        run = unit_order._Run(tasks)
+        while len(run.order) < len(tasks):
+            ready = [k for k in range(len(tasks)) if not run.done[k] and not run.missing[k]]
+            run.run(random.choice(ready))
+        counts["order"] += run.order != sorted(run.order)
+        return run.order
+
+    def counted(places: Any, last: int) -> Any:
+        counts["layout"] += 1
+        return largest_first(places, last)
+
+    monkeypatch.setattr(unit_order, "_eager", any_order)
+    monkeypatch.setattr(arena, "_largest_first", counted)
+    monkeypatch.setattr(unit_order, "WORTH", -(1 << 40))
+    monkeypatch.setattr(arena, "WORTH", -1)
+    wrong = {seed: found for seed in range(7000, 7120) if (found := fuzz_graphs.disagreement(seed))}
+    assert not wrong
+    assert min(counts.values()) > 50
 
 
 def test_differences_say_nothing_where_a_step_is_large() -> None:
