@@ -19,19 +19,7 @@ from adjoint.frontend.logic import not_, truth
 from adjoint.frontend.passed_values import does_not_pass, locate, stand_in, unfit
 from adjoint.frontend.returns import RESULT
 from adjoint.frontend.site import Site
-from adjoint.frontend.state import (
-    NUMBERS,
-    UNDEFINED,
-    Again,
-    Box,
-    Flat,
-    FrameVariables,
-    HeldAttribute,
-    HeldContents,
-    Place,
-    Snapshot,
-    Variable,
-)
+from adjoint.frontend.state import UNDEFINED, Again, Flat, FrameVariables, HeldContents, Place, Snapshot, Variable
 from adjoint.graph import flow
 from adjoint.graph.bounds import UnboundedError
 from adjoint.graph.number_types import kinds_of
@@ -79,7 +67,7 @@ class GraphLoop:
         self.shared = shared_names(self.places)
         self.names, self.first = names, first
         self.acts = acts  # the condition does something: the state holds its value, found at the end of each iteration
-        self.going = Box("the condition", truth(first()) if acts and first is not None else True)
+        self.going = state.Box("the condition", truth(first()) if acts and first is not None else True)
         if acts:
             bound = [frame.variables[n] for n in site.test_binds if n in frame.variables and n not in site.names]
             self.places += [*bound, self.going]
@@ -222,7 +210,7 @@ class GraphLoop:
         copies = {
             i: Heap([(p.name, v)])
             for i, (p, v) in enumerate(zip(self.places, entered, strict=True))
-            if isinstance(p, Variable) and not isinstance(v, (*NUMBERS, str))
+            if isinstance(p, Variable) and not isinstance(v, (*state.NUMBERS, str))
         }
         try:
             with region.inside(self.block, when):
@@ -294,7 +282,7 @@ class GraphLoop:
     def _refuse_kept(self, places: list[Place]) -> None:
         """Numbers in objects from outside stay numbers: Python runs a loop that changes them, if it can."""
         for place in places if self.optional else ():
-            if not isinstance(place, (HeldAttribute, HeldContents)) or not leaks.outlives(place.owner):
+            if not isinstance(place, (state.HeldAttribute, HeldContents)) or not leaks.outlives(place.owner):
                 continue
             if not any(map(state.is_graph_value, Flat.of(place.get()).leaves)):
                 raise ControlFlowError(f"`{place.name}` is changed in the {self._where}")
@@ -360,7 +348,7 @@ class GraphLoop:
                     if not state.same(x, y):
                         self._unfix(i, j, x, place, y)
                     continue
-                if isinstance(x, NUMBERS) and y is was and (i, -1 - j) not in self.fixed:
+                if isinstance(x, state.NUMBERS) and y is was and (i, -1 - j) not in self.fixed:
                     self.fixed.add((i, j))
                     raise Again
                 if wrong := unfit(x, y):
