@@ -10,6 +10,7 @@ from typing import Any
 
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.parsing import parsed
 from adjoint.core.spec import int64
 from adjoint.frontend import state
 from adjoint.graph.numbers import MANY, NeedsNumberError, as_number
@@ -53,7 +54,8 @@ def counting(iterable: Any) -> LoopItems | None:
     """The first items of an `itertools.count` of integers; they are taken to suffice."""
     if type(iterable) is not itertools.count:
         return None
-    first, *step = ast.literal_eval(repr(iterable).removeprefix("count(").removesuffix(")") + ",")
+    shown = repr(iterable).removeprefix("count(").removesuffix(")")
+    first, *step = ast.literal_eval(parsed(f"({shown},)", mode="eval"))
     if type(first) is not int or (step and type(step[0]) is not int):
         return None
     return LoopItems(MANY, lambda i: _affine(first, step[0] if step else 1, i))

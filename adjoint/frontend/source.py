@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
+from adjoint.core.parsing import parsed
 from adjoint.frontend.errors import SourceError
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -72,7 +73,7 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
     known = _parsed.get(filename)
     if known is None or known[1] != lines:
         try:
-            tree = ast.parse("".join(lines), filename)
+            tree = parsed("".join(lines), filename)
         except SyntaxError as error:
             raise SourceError(f"the source of `{fn.__qualname__}` in {filename} cannot be parsed: {error}") from error
         table: dict[int, list[_Found]] = {}

@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from adjoint.core.errors import AdjointError
+from adjoint.core.parsing import parsed
 from adjoint.core.spec import Spec, bfloat16
 from adjoint.graph.effects import Field, Template, Text
 from adjoint.graph.nested import Control
@@ -285,7 +286,7 @@ class _Reader:
 
     def _parsed(self, text: str, reader: Callable[[ast.expr], Any]) -> Any:
         try:
-            return reader(ast.parse(text, mode="eval").body)
+            return reader(parsed(text, mode="eval").body)
         except (SyntaxError, RecursionError, MemoryError):
             self._fail("not a part of a graph")
 

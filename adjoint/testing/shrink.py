@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
+from adjoint.core.parsing import parsed
+
 Kind = Callable[[str], "str | None"]
 
 
 def reduced(source: str, kind: Kind) -> str:
     """The smallest source found that fails as the first one does; `kind` says how a source fails, None if it does not."""
-    source, wanted = ast.unparse(ast.parse(source)) + "\n", kind(source)
+    source, wanted = ast.unparse(parsed(source)) + "\n", kind(source)
     if wanted is None:
         return source
     found: str | None = source
@@ -22,10 +24,10 @@ def reduced(source: str, kind: Kind) -> str:
 
 def smaller(source: str) -> Iterator[str]:
     """The source with one thing left out, the largest things first."""
-    changes = list(_changes(ast.parse(source)))
+    changes = list(_changes(parsed(source)))
     texts = {}
     for k in range(len(changes)):
-        tree = ast.parse(source)  # each change is made on a tree of its own
+        tree = parsed(source)  # each change is made on a tree of its own
         list(_changes(tree))[k]()
         text = ast.unparse(ast.fix_missing_locations(tree)) + "\n"
         if len(text) < len(source):
