@@ -224,7 +224,7 @@ class Relu(ElementaryFunction):
         return b.maximum(x, 0)
 
     def partials(self, y, x):
-        return (F.cast(F.greater(x, 0), dtype_of(x)),)
+        return (F.cast(F.greater(y, 0), dtype_of(x)),)  # as x > 0; what follows it mostly keeps y anyway
 
 
 exp, expm1, log, log1p, log2, log10 = Exp(), Expm1(), Log(), Log1p(), Log2(), Log10()

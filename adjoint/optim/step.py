@@ -9,6 +9,7 @@ from adjoint import ops
 from adjoint.api.grad import value_and_grad
 from adjoint.api.inputs import binding
 from adjoint.api.jit import Jitted, jit
+from adjoint.backends.memory_report import MemoryReport
 from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
@@ -62,10 +63,20 @@ class CompiledStep:
             self.optimiser.store(new, state)
             return out
 
+    def memory(self, *batch: Any) -> MemoryReport:
+        """What a step on this batch will take of memory beyond Parameters, state and batch, without running anything."""
+        with context.no_grad():
+            buffer = [] if self.accumulation is None else self._zeros()
+            state, params, rates = self.optimiser.inputs(False)
+            return self.applying.memory(buffer, state, params, rates, batch)
+
+    def _zeros(self) -> list[Any]:
+        return [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
+
     def _begin(self, accumulation: GradientAccumulation) -> None:
         """Empty sums, if a new mean begins."""
         if accumulation.count == 0:
-            self._buffer = [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
+            self._buffer = self._zeros()
 
     def _apply(
         self, buffer: list[Any], state: State, params: list[Any], rates: tuple[Any, ...], batch: tuple[Any, ...]

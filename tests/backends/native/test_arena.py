@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint import ops
+from adjoint import nn, ops
 from adjoint.backends.native.plan import arena, unit_order
 from adjoint.backends.native.plan.unit_order import _Buffer, _eager, _peak, _Task
 
@@ -144,3 +144,28 @@ def test_gradients_that_an_optimiser_consumes_do_not_all_exist(batch: int, monke
     assert report.arena_bytes < 30 * x.nbytes + 2 * 256 * 256 * 4
     for one, other in zip(step(*given, x), wanted, strict=True):
         assert all((a == b).all() for a, b in zip(one, other, strict=True))
+
+
+@pytest.mark.parametrize("rule", ["SGD", "Adam"])
+def test_a_compiled_step_takes_the_activations_alone(rule: str) -> None:
+    """Neither what comes before an activation nor the gradients are kept; and the report of a step runs nothing."""
+    network = nn.SequentialCell(*[cell for _ in range(18) for cell in (nn.Dense(256, 256), nn.ReLU())])
+    weights = list(network.trainable_params())
+    before = [np.array(w.asnumpy()) for w in weights]
+    optimiser = getattr(ad.optim, rule)(weights, learning_rate=0.01)
+    step = ad.optim.compiled_step(lambda x: ops.mean(network(x) ** 2), weights, optimiser)
+    x = ad.Tensor(arrays(1, 1024, 256)[0])
+    report = step.memory(x)
+    assert all((w.asnumpy() == b).all() for w, b in zip(weights, before, strict=True))
+    assert report.result_bytes <= 16
+    assert report.arena_bytes < 23 * 1024 * 256 * 4
+    first, second = float(step(x)), float(step(x))
+    assert second < first
+
+
+def test_the_slope_of_relu_is_read_off_its_result() -> None:
+    """The same bits for every kind of number, where x > 0 was asked before."""
+    x = np.array([-np.inf, -1.0, -0.0, 0.0, 5e-324, 1.0, np.inf, np.nan])
+    assert ((ops.relu(x) > 0) == (x > 0)).all()
+    for run in (ad.grad, lambda f: ad.jit(ad.grad(f))):
+        assert (run(lambda x: ops.sum(ops.relu(x)))(x) == (x > 0)).all()

@@ -16,7 +16,7 @@ from typing import Any
 from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.arena import WORTH
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
-from adjoint.backends.native.plan.units import Nest, Unit
+from adjoint.backends.native.plan.units import Nest, Register, Unit
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Node, Pick
 
@@ -38,6 +38,7 @@ class _Task:
         self.after: set[int] = set()  # groups that must have run
         self.before: set[int] = set()  # groups that wait for it
         self.makes: list[_Buffer] = []
+        self.is_scalar = False  # whether it takes no memory, and little time
         self.reads: set[_Buffer] = set()
 
     @property
@@ -101,6 +102,7 @@ def _tasks(
     readers: dict[Node, list[int]] = {}
     for k, (group, _) in enumerate(groups):
         task = tasks[k]
+        task.is_scalar = all(isinstance(unit, Register) for unit in group)
         for unit in group:
             for node in reads(unit):
                 source = _source(node)
@@ -183,6 +185,7 @@ def _peak(tasks: Sequence[_Task], order: Iterable[int]) -> int:
 def _eager(tasks: Sequence[_Task]) -> list[int]:
     """The order in which what frees memory runs as soon as it can, and all else in turn."""
     run = _Run(tasks)
+    run.touched += [k for k, task in enumerate(tasks) if task.is_scalar]
     gains: list[tuple[int, int]] = []
     for k in range(len(tasks)):
         if run.done[k]:
@@ -191,7 +194,7 @@ def _eager(tasks: Sequence[_Task]) -> list[int]:
         while True:
             for j in run.touched:
                 gain = run.frees[j] - tasks[j].takes
-                if gain > 0 and not run.missing[j] and not run.done[j]:
+                if (gain > 0 or tasks[j].is_scalar) and not run.missing[j] and not run.done[j]:
                     heappush(gains, (-gain, j))
             run.touched.clear()
             while gains and run.done[gains[0][1]]:
