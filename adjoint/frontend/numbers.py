@@ -24,6 +24,7 @@ from adjoint.graph.control import Control
 from adjoint.graph.node import Param, Pick
 from adjoint.graph.number_types import kinds_of, needs, types_of
 from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, renumbered
+from adjoint.ops.compare import Where
 from adjoint.ops.functional import logical_not
 
 _MANY = 64  # a container of more elements is not compared one by one
@@ -64,10 +65,16 @@ def unidentified() -> NeedsNumberError:
     )
 
 
-def _passed(x: Any) -> bool:
-    """Whether a value came through a branch or a loop, which hand on values and not objects."""
+def _innermost(x: Any) -> Any:
+    """The value of the graph that transforms have wrapped."""
     while isinstance(x._value, Value):
         x = x._value
+    return x
+
+
+def _passed(x: Any) -> bool:
+    """Whether a value came through a branch or a loop, which hand on values and not objects."""
+    x = _innermost(x)
     op = getattr(x._value, "op", None)
     if isinstance(op, Pick):
         return isinstance(x._value.inputs[0].op, Control)
@@ -147,22 +154,51 @@ def attribute(x: Any, name: str, *how: Any) -> Any:
 # ---------------------------------------------------------------- builtins
 
 
+def _may_be_number(x: Any) -> bool:
+    """Whether a value of a batch may be a number to Python: an integer, or what came out of a branch or a loop. Inputs are Tensors."""
+    if not isinstance(x, Value) or x._trace.transparent or not state.is_graph_value(x) or x.shape != ():
+        return False
+    op = getattr(_innermost(x)._value, "op", None)
+    return _passed(x) or isinstance(op, Where) or (dtype_of(x).kind in "bi" and not isinstance(op, Param))
+
+
+def _which_kind() -> NeedsNumberError:
+    return NeedsNumberError(
+        f"this asks what a value of a batch is, which may be a Python number or a Tensor: leave the question out, or ask "
+        f"it in a function that is compiled for one example, `vmap(jit(f))`{called_at()}"
+    )
+
+
 def _isinstance(x: Any, classes: Any) -> bool:
     if not is_number(x):
-        return reading.isinstance_(x, classes)
+        answer = reading.isinstance_(x, classes)
+        if not answer and _may_be_number(x) and any(issubclass(kind, classes) for kind in (bool, int, float, complex)):
+            raise _which_kind()
+        return answer
     found = {issubclass(kind, classes) for kind in types_of(x)}
     return found.pop() if len(found) == 1 else issubclass(kind_of(x), classes)
 
 
 def _type(*args: Any, **options: Any) -> Any:
+    if len(args) == 1 and _may_be_number(args[0]):
+        raise _which_kind()
     return kind_of(args[0]) if len(args) == 1 and is_number(args[0]) else reading.type_(*args, **options)
 
 
+def _check_known(x: Any, name: str) -> None:
+    """Refuse to say whether a value of a batch has an attribute that Tensors have and numbers do not, or the other way round."""
+    if _may_be_number(x) and hasattr(x, name) is not hasattr(0, name):
+        raise _which_kind()
+
+
 def _hasattr(x: Any, name: str) -> bool:
+    _check_known(x, name)
     return _has(x, name) if is_number(x) else reading.hasattr_(x, name)
 
 
 def _getattr(x: Any, name: str, *default: Any) -> Any:
+    if default:
+        _check_known(x, name)
     if is_number(x) and default and not _has(x, name):
         return default[0]
     return reading.getattr_(x, name, *default)

@@ -121,3 +121,65 @@ def test_after_a_loop_the_type_is_known() -> None:
         return x if isinstance(total, float) else -x
 
     assert float(ad.jit(f)(2.0)) == 2.0
+
+
+def counted(x: Any) -> Any:
+    n = 0
+    for i in range(10):
+        if x * i > 1.05:
+            n += 1
+    return n
+
+
+def halved(x: Any) -> Any:
+    n = 0
+    while x > 0.01:
+        x, n = x / 2, n + 1
+    return n
+
+
+#: Python numbers that differ within a batch.
+CHOSEN = {
+    "int": lambda x: 1 if x > 0 else 2,
+    "float": lambda x: 1.5 if x > 0 else 2.5,
+    "sum": lambda x: (1 if x > 0 else 2) + 3,
+    "counted": counted,
+    "halved": halved,
+    "truth": lambda x: 3 > 2 if x > 0 else 2 > 3,
+}
+ASKED = {
+    "int": lambda k: 3.0 if isinstance(k, int) else 5.0,
+    "float": lambda k: 3.0 if isinstance(k, float) else 5.0,
+    "several": lambda k: 3.0 if isinstance(k, (bool, complex, str)) else 5.0,
+    "text": lambda k: 3.0 if isinstance(k, (str, list)) else 5.0,
+    "type": lambda k: 3.0 if type(k) is int else 5.0,
+    "hasattr": lambda k: 3.0 if hasattr(k, "shape") else 5.0,
+    "number's": lambda k: 3.0 if hasattr(k, "real") else 5.0,
+    "getattr": lambda k: getattr(k, "ndim", 3) + 5.0,
+    "either": lambda k: 3.0 if isinstance(k, (int, float, ad.Tensor)) else 5.0,
+    "none": lambda k: 3.0 if k is None else 5.0,
+}
+
+
+@pytest.mark.parametrize("ask", ASKED)
+@pytest.mark.parametrize("number", CHOSEN)
+def test_what_a_number_of_a_batch_is(number: str, ask: str) -> None:
+    def f(x: Any) -> Any:
+        k = CHOSEN[number](x)
+        return x * ASKED[ask](k) + k
+
+    xs = np.array([1.31, -0.73, 0.217])
+    for transform in (lambda f: ad.jit(ad.vmap(f)), lambda f: ad.vmap(ad.jit(f))):
+        try:
+            found = transform(f)(xs)
+        except AdjointError as error:
+            assert "test_number_types.py" in str(error)  # noqa: PT017
+        else:
+            np.testing.assert_allclose(found, [f(float(x)) for x in xs])
+
+
+def test_what_is_batched_is_a_tensor() -> None:
+    f = lambda x: x * (3.0 if isinstance(x, float) else 5.0) * (2.0 if isinstance(x + 1, (float, ad.Tensor)) else 7.0)
+    assert ad.vmap(f)(np.ones(2)).tolist() == ad.jit(ad.vmap(f))(np.ones(2)).tolist() == [10.0, 10.0]
+    g = lambda i: 3.0 if isinstance(i, int) else 5.0 * i
+    assert ad.vmap(g)(np.arange(2)).tolist() == ad.jit(ad.vmap(g))(np.arange(2)).tolist() == [0.0, 5.0]
