@@ -21,10 +21,9 @@ from adjoint.core.spec import Number, dtype_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import aliases, reading, state
 from adjoint.graph.control import Control
-from adjoint.graph.node import Param, Pick
+from adjoint.graph.node import Const, Node, Param, Pick
 from adjoint.graph.number_types import kinds_of, needs, types_of
 from adjoint.graph.numbers import NeedsNumberError, as_number, is_number, kind_of, renumbered
-from adjoint.ops.compare import Where
 from adjoint.ops.functional import logical_not
 
 _MANY = 64  # a container of more elements is not compared one by one
@@ -155,11 +154,15 @@ def attribute(x: Any, name: str, *how: Any) -> Any:
 
 
 def _may_be_number(x: Any) -> bool:
-    """Whether a value of a batch may be a number to Python: an integer, or what came out of a branch or a loop. Inputs are Tensors."""
+    """Whether a value of a batch may be a number to Python: an integer, one of several constants, or what came out of a branch or
+    a loop. Inputs are Tensors."""
     if not isinstance(x, Value) or x._trace.transparent or not state.is_graph_value(x) or x.shape != ():
         return False
-    op = getattr(_innermost(x)._value, "op", None)
-    return _passed(x) or isinstance(op, Where) or (dtype_of(x).kind in "bi" and not isinstance(op, Param))
+    node = _innermost(x)._value
+    if _passed(x) or not isinstance(node, Node) or isinstance(node.op, Param):
+        return _passed(x)
+    of_constants = all(isinstance(y.op, Const) or y.spec.dtype.kind == "b" for y in node.inputs)
+    return of_constants or dtype_of(x).kind in "bi"
 
 
 def _which_kind() -> NeedsNumberError:
