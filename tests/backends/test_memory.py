@@ -14,6 +14,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
+from adjoint.backends.native import compiler
+from adjoint.backends.native.runtime import available_memory
 
 MEASURED = Path(__file__).parent / "measured_memory.py"
 
@@ -85,3 +87,31 @@ def test_stages_in_the_interpreter_count(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     report.draw(tmp_path / "memory.png")
     assert (tmp_path / "memory.png").stat().st_size > 1000
+
+
+def test_what_cannot_fit_says_so_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is needed, what can be had, what would help; the next call is asked again."""
+    compiled = ad.jit(ad.grad(loss))
+    monkeypatch.setattr(compiler, "CHECKED_BYTES", 1000)
+    monkeypatch.setattr(available_memory, "available_bytes", lambda: 100_000)
+    with pytest.raises(MemoryError, match=r"needs \d\d\d\.\d KiB .* 97\.7 KiB can be had") as found:
+        compiled(WS, X)
+    text = str(found.value)
+    assert "ad.checkpoint" in text
+    assert "at the peak" in text
+    monkeypatch.setattr(available_memory, "available_bytes", lambda: 1 << 30)
+    assert len(compiled(WS, X)) == 6
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux says how much memory is free")
+def test_what_is_available(tmp_path: Path) -> None:
+    found = available_memory.available_bytes()
+    assert found is not None
+    assert 0 < found < 1 << 50
+    (tmp_path / "memory.max").write_text("1000000\n")
+    (tmp_path / "memory.current").write_text("900000\n")
+    (tmp_path / "memory.stat").write_text("anon 500000\nactive_file 10000\ninactive_file 20000\n")
+    assert available_memory._of_group(tmp_path) == 130_000
+    (tmp_path / "memory.max").write_text("max\n")
+    assert available_memory._of_group(tmp_path) is None
+    assert available_memory._of_group(tmp_path / "nothing") is None
