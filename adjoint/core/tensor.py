@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core import context, dispatch, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, has_ended, snapshot
+from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, differentiable, has_ended, snapshot
 from adjoint.core.errors import AdjointError, BatchedError, CutGradientError, DtypeError, called_at, refused
 from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.keys import check_key
@@ -180,7 +180,7 @@ class Tensor(InPlaceOperators, Operators, Value):
             raise DtypeError(
                 f"{kind.__name__}() needs a Tensor of one element, this one has shape {self.shape}{called_at()}"
             )
-        if self.tracked and not explicit and self._trace.level > BACKWARD:
+        if self.tracked and not explicit and self._trace.level > BACKWARD and differentiable(self):
             raise refused(
                 CutGradientError(
                     f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "

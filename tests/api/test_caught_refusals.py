@@ -263,3 +263,11 @@ def test_a_loop_that_python_runs_is_no_refusal():
 
     for run in (ad.jit(ad.grad(f)), ad.grad(ad.jit(f)), ad.grad(f)):
         assert run(2.0) == 132.0
+
+
+def test_integers_have_no_gradient_to_cut():
+    with pytest.raises(ad.BatchedError, match="whole batch"):
+        ad.vmap(lambda n: float(n))(np.arange(3))
+    with pytest.raises(ad.NeedsNumberError, match=r"this is int64\[\] inside jit"):
+        ad.jit(lambda x: x * math.sin(1 if x > 0 else 2))(1.0)
+    assert ad.jvp(lambda x: x * float(np.argmax(x)), np.array([1.0, 3.0]), np.ones(2))[1].tolist() == [1.0, 1.0]
