@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core import layout as _layout
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import Value, make
+from adjoint.core.dispatch import Value, has_ended, make
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.layout import UNKNOWN, layout_of
 
@@ -166,7 +166,8 @@ def guard(x: Any, refuse: Any) -> None:
     if getattr(x, "_kin", None) is None:
         x._kin = (Family(x), ())
     family = x._kin[0]
-    family.refusals = [*(r for r in family.refusals if r.lasts()), refuse]
+    if refuse not in family.refusals:
+        family.refusals = [*(r for r in family.refusals if r.lasts()), refuse]
 
 
 def as_array(x: Any) -> Any:
@@ -237,6 +238,8 @@ def write(x: Any, new: Any, place: Any = None) -> None:
         refuse(x)
     root = family.root()
     others = family.others(x)
+    if tracer is not None:  # a loop's body is traced more than once: what an earlier time left can never be used
+        others = [y for y in others if not has_ended(y)]
     if (
         root is not None and root.tracked and autograd.is_leaf(root)
     ):  # what was recorded keeps the values it was computed with

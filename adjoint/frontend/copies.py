@@ -97,6 +97,20 @@ def note_copies(where: str, places: Sequence[state.Place], ways: Sequence[Sequen
         made = {id(copy.x): copy.x for copy in group}
         if shared or len(made) > 1:
             _refuse(where, group[0].name, [*made.values(), *shared.values()])
+    for copy in found:
+        _inherit(copy)
+
+
+def _inherit(copy: _Copy) -> None:
+    """A copy of a copy: what speaks against a write to that one speaks against a write to this one."""
+    for _, source in copy.sources:
+        if isinstance(source, Value):
+            kin = getattr(source, "_kin", None)
+            for refusal in () if kin is None else kin[0].refusals:
+                if isinstance(refusal, _Refusal) and isinstance(copy.x, Value):
+                    refusal.join(copy.x)
+        elif (reason := aliases.refusal(source)) is not None and (trace := aliases.current()) is not None:
+            trace.refuse([copy.x], reason)
 
 
 def _copies(name: str, now: Objects, ways: Sequence[Objects | None]) -> list[_Copy]:
@@ -111,17 +125,25 @@ def _copies(name: str, now: Objects, ways: Sequence[Objects | None]) -> list[_Co
 
 
 def _groups(copies: Sequence[_Copy], held: set[int]) -> list[list[_Copy]]:
-    """The copies by what they may be: those that are the same object on one way, or copies of one that others hold."""
+    """The copies by what they may be: those that on one way are one object, or show elements of one, or copies of what others hold."""
     groups: dict[Any, list[_Copy]] = {}
     for copy in copies:
-        keys = [(k, id(x)) for k, x in copy.sources] + [id(x) for _, x in copy.sources if id(x) in held]
         joined = [copy]
-        for old in {id(g): g for key in keys if (g := groups.get(key)) is not None}.values():
+        for old in {id(g): g for key in _keys(copy, held) if (g := groups.get(key)) is not None}.values():
             joined += old
         for each in joined:
-            groups |= {(k, id(x)): joined for k, x in each.sources}
-            groups |= {id(x): joined for _, x in each.sources if id(x) in held}
+            groups |= dict.fromkeys(_keys(each, held), joined)
     return list({id(g): g for g in groups.values()}.values())
+
+
+def _keys(copy: _Copy, held: set[int]) -> list[Any]:
+    """What two copies have in common if a write to one may have to reach the other."""
+    keys: list[Any] = [id(x) for _, x in copy.sources if id(x) in held]
+    for k, x in copy.sources:
+        keys.append((k, id(x)))
+        if (kin := getattr(x, "_kin", None)) is not None:  # a slice and its Tensor
+            keys.append((k, "kin", id(kin[0])))
+    return keys
 
 
 def chosen(value: Any, candidates: Sequence[Any], where: str) -> Any:
@@ -154,6 +176,12 @@ class _Refusal:
     def __init__(self, trace: Any, group: Sequence[Any], always: bool, reason: str) -> None:
         self.trace = None if trace is None else weakref.ref(trace)
         self.group, self.always, self.reason = [weakref.ref(x) for x in group], always, reason
+
+    def join(self, x: Any) -> None:
+        """One more that a write would have to reach."""
+        if not any(r() is x for r in self.group):
+            self.group.append(weakref.ref(x))
+        views.guard(x, self)
 
     def lasts(self) -> bool:
         """Whether the trace goes on."""
@@ -195,3 +223,36 @@ def shared_names(places: list[state.Place]) -> set[str]:
     held = Counter(id(p.owner) for p in places if isinstance(p, state.HeldContents))
     variables = [p for p in places if isinstance(p, state.Variable)]
     return {p.name for p in variables if sys.getrefcount(p.get()) > 2 + held[id(p.get())]}
+
+
+def is_shown_elsewhere(i: int, start: Sequence[Any], after: Sequence[Any]) -> bool:
+    """Whether a slice of what is in place i, before the loop or after an iteration, is in another place or a variable."""
+    kin = [y for v in (start[i], after[i]) for x in parts(v) if isinstance(x, Value) for y in views.relatives(x)]
+    places = {id(x) for values in (start, after) for v in values for x in parts(v)}
+    return any(id(y) in places for y in kin) or bool(kin and aliases.held(kin))
+
+
+def refuse_sliced(places: Sequence[state.Place], start: Sequence[Any], where: str) -> None:
+    """A slice from before the loop that an iteration writes to shows what is replaced: the first write would have to be seen in it."""
+    replaced = {
+        id(x): p.name for p, v in zip(places, start, strict=True) if isinstance(p, state.Variable) for x in parts(v)
+    }
+    for place in places:
+        if isinstance(place, state.HeldContents) and isinstance(place.owner, Value):
+            for x in views.relatives(place.owner):
+                if (name := replaced.get(id(x))) is not None:
+                    raise ControlFlowError(
+                        f"`{name}` is replaced in the {where}, and what shares its elements, {place.name}, is changed in "
+                        f"place: make a copy of it before the loop"
+                    )
+
+
+def refuse_augmented(frame: state.FrameVariables, site: Site, where: str) -> None:
+    """`x += v` changes an array or a container in place, for all who know it; a graph would make another one."""
+    for name in site.augmented:
+        value = frame.value(name)
+        if isinstance(value, (state.np.ndarray, list, dict)):
+            raise ControlFlowError(
+                f"`{name}`, {state.described(value)}, is changed in place in the {where}: use a Tensor, or write "
+                f"`{name} = {name} + ...`"
+            )

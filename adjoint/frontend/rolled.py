@@ -9,6 +9,7 @@ from typing import Any
 from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.spec import Number
+from adjoint.frontend import copies as handed
 from adjoint.frontend import effects, leaks, region, state
 from adjoint.frontend.branches import and_
 from adjoint.frontend.copies import Objects, growing, note_copies, parts, refuse_exchanged, shared_names
@@ -101,7 +102,7 @@ class GraphLoop:
 
     def _run(self) -> None:
         self._refuse_kept(self.places)
-        self._refuse_augmented()
+        handed.refuse_augmented(self.frame, self.site, self._where)
         while True:
             self.start = [self.stand_ins.get(i, p.get()) for i, p in enumerate(self.places)]
             init = self._carried(self.start)
@@ -224,6 +225,7 @@ class GraphLoop:
             if written:
                 refuse_exchanged([p.name for p in self.places], entered, self.held, written, self.shared, self._where)
             self._keep_unassigned(entered)
+            handed.refuse_sliced(self.places, self.start, self._where)
             self._refuse_shared([x for x, value in before if x._value is not value])
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
@@ -243,16 +245,6 @@ class GraphLoop:
             raise ControlFlowError(f"what is appended in the {self._where} is not all Tensors and floats")
         return [*self._compared(entered, after), *appended]
 
-    def _refuse_augmented(self) -> None:
-        """`x += v` changes an array or a container in place, for all who know it; a graph would make another one."""
-        for name in self.site.augmented:
-            value = self.frame.value(name)
-            if isinstance(value, (state.np.ndarray, list, dict)):
-                raise ControlFlowError(
-                    f"`{name}`, {state.described(value)}, is changed in place in the {self._where}: use a Tensor, or write "
-                    f"`{name} = {name} + ...`"
-                )
-
     def _keep_identities(self, entered: list[Any], written: list[int]) -> None:
         """What an iteration changes in place is changed for all who know it: no copy will do."""
         for i in written:
@@ -263,7 +255,8 @@ class GraphLoop:
                 self.stand_ins.clear()
                 raise Again
             others = Heap((n, v.get()) for n, v in self.frame.variables.items() if n != place.name)
-            if start in others or not isinstance(start, state.ARRAYS) or place.name in self.shared:
+            shared = place.name in self.shared or handed.is_shown_elsewhere(i, self.start, self.held)
+            if start in others or not isinstance(start, state.ARRAYS) or shared:
                 raise ControlFlowError(
                     f"`{place.name}` is changed in place and replaced in the {self._where}, and may have other names: "
                     f"make a copy of it before the loop"
