@@ -154,15 +154,19 @@ def attribute(x: Any, name: str, *how: Any) -> Any:
 
 
 def _may_be_number(x: Any) -> bool:
-    """Whether a value of a batch may be a number to Python: an integer, one of several constants, or what came out of a branch or
-    a loop. Inputs are Tensors."""
+    """Whether a value of a batch may be a number to Python: an integer, or one of several constants. Inputs are Tensors."""
     if not isinstance(x, Value) or x._trace.transparent or not state.is_graph_value(x) or x.shape != ():
         return False
     node = _innermost(x)._value
-    if _passed(x) or not isinstance(node, Node) or isinstance(node.op, Param):
-        return _passed(x)
-    of_constants = all(isinstance(y.op, Const) or y.spec.dtype.kind == "b" for y in node.inputs)
-    return of_constants or dtype_of(x).kind in "bi"
+    if not isinstance(node, Node) or isinstance(node.op, Param):
+        return False
+    if dtype_of(x).kind in "bi":
+        return True
+    return bool(node.inputs) and all(isinstance(y.op, Const) or _is_truth(y.spec) for y in node.inputs)
+
+
+def _is_truth(spec: Any) -> bool:
+    return not isinstance(spec, tuple) and spec.dtype.kind == "b"
 
 
 def _which_kind() -> NeedsNumberError:

@@ -183,3 +183,13 @@ def test_what_is_batched_is_a_tensor() -> None:
     assert ad.vmap(f)(np.ones(2)).tolist() == ad.jit(ad.vmap(f))(np.ones(2)).tolist() == [10.0, 10.0]
     g = lambda i: 3.0 if isinstance(i, int) else 5.0 * i
     assert ad.vmap(g)(np.arange(2)).tolist() == ad.jit(ad.vmap(g))(np.arange(2)).tolist() == [0.0, 5.0]
+
+    @ad.custom_vjp
+    def ruled(x: Any) -> Any:
+        return x * 2
+
+    ruled.defvjp(lambda x, out, dout: (dout * 3,))
+    h = lambda x: (
+        ruled(x) * (3.0 if isinstance(ruled(x), float) else 5.0) * (2.0 if hasattr(ruled(x), "shape") else 7.0)
+    )
+    assert ad.vmap(h)(np.ones(2)).tolist() == ad.jit(ad.vmap(h))(np.ones(2)).tolist() == [20.0, 20.0]
