@@ -27,6 +27,7 @@ from adjoint.api.grad import get_grad as get_grad
 from adjoint.api.grad import grad as grad
 from adjoint.api.grad import value_and_grad as value_and_grad
 from adjoint.api.grad import vjp as vjp
+from adjoint.api.gradient_checkpoint import GradientCheckpoint as GradientCheckpoint
 from adjoint.api.jacobian import hessian as hessian
 from adjoint.api.jacobian import hvp as hvp
 from adjoint.api.jacobian import jacfwd as jacfwd

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import (
     ChosenInputs,
     binding,
@@ -24,6 +25,7 @@ from adjoint.api.inputs import (
 from adjoint.api.modes import by_mode
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
+from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
@@ -35,8 +37,11 @@ Weights = Parameter | Sequence[Parameter] | None
 class Recording:
     """A function run once on a tape: its output, and the backward pass."""
 
-    def __init__(self, what: str, fn: Any, call: ChosenInputs, weights: Sequence[Parameter]) -> None:
+    def __init__(
+        self, what: str, fn: Any, call: ChosenInputs, weights: Sequence[Parameter], policy: CheckpointPolicy | None
+    ) -> None:
         self.what, self.fn = what, fn
+        policy = policy or context.checkpointing.get()
         self.tape = tape = Tape(what)
         self.inputs = check_inputs(what, call.chosen, call.places)
         tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
@@ -46,7 +51,7 @@ class Recording:
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
         try:
             with binding(bound):
-                self.out = whole(context.readable(fn)(*args, **kwargs))
+                self.out = whole(_under(policy, context.readable(fn))(*args, **kwargs))
         finally:
             tape.ended = True
 
@@ -81,6 +86,16 @@ class Recording:
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
 
 
+def _under(policy: CheckpointPolicy | None, fn: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, in which gradients and compiled functions know the policy."""
+    return fn if policy is None else functools.partial(_call_under, policy, fn)
+
+
+def _call_under(policy: CheckpointPolicy, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    with context.setting(context.checkpointing, policy):
+        return fn(*args, **kwargs)
+
+
 def _hooked(tracked: Any, weight: Parameter) -> Record:
     """The node of a tracked Parameter, with the hooks that were registered on it."""
     node = tracked._extra
@@ -108,6 +123,7 @@ def value_and_grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    checkpoint: str | CheckpointPolicy | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the value of `fn` and its gradient: `(value, gradient)`.
 
@@ -118,7 +134,7 @@ def value_and_grad(
     >>> print(value, slope)
     9.0 6.0
     """
-    run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         return run(args, kwargs)
@@ -141,11 +157,19 @@ def _by_mode(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _gradients(
-    what: str, fn: Any, grad_position: Any, weights: Any, has_aux: bool, return_ids: bool, sens_param: bool
+    what: str,
+    fn: Any,
+    grad_position: Any,
+    weights: Any,
+    has_aux: bool,
+    return_ids: bool,
+    sens_param: bool,
+    checkpoint: str | CheckpointPolicy | None,
 ) -> Callable[[Any, dict[str, Any]], tuple[Any, Any]]:
     """What `grad` and `value_and_grad` have in common: from a call's arguments to the value and the gradients."""
     check_function(what, fn)
     params = check_weights(what, weights)
+    policy = checked_policy(what, checkpoint)
     if grad_position is None and weights is None:
         raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
     positions = () if grad_position is None else check_positions(what, grad_position)
@@ -156,7 +180,7 @@ def _gradients(
             if not args:
                 raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
             *args, sens = args
-        recording = Recording(what, fn, ChosenInputs(what, fn, positions, args, kwargs), params)
+        recording = Recording(what, fn, ChosenInputs(what, fn, positions, args, kwargs), params, policy)
         out = recording.out
         if has_aux:
             if not isinstance(out, (tuple, list)) or len(out) < 2:
@@ -206,6 +230,7 @@ def grad(
     has_aux: bool = False,
     return_ids: bool = False,
     sens_param: bool = False,
+    checkpoint: str | CheckpointPolicy | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `fn`. An output of any shape counts as the sum of its elements.
 
@@ -218,6 +243,8 @@ def grad(
         has_aux: differentiate the first output only and return `(gradient, (other outputs...))`.
         return_ids: pair each gradient with its position or Parameter name, for `get_grad`.
         sens_param: the last argument of the returned function is the cotangent of the output.
+        checkpoint: what is kept for the backward pass and what is computed again there: a `GradientCheckpoint`, or the name of
+            its strategy, such as "sqrt". Without it everything is kept.
 
     >>> import adjoint as ad
     >>> print(ad.grad(lambda x: x ** 3)(2.0))
@@ -228,7 +255,7 @@ def grad(
     >>> print(g["w"], g["b"])
     48.0 20.0
     """
-    run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param)
+    run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = run(args, kwargs)
@@ -270,11 +297,17 @@ def _find_pair(gradients: Any, key: int | str) -> tuple[Any] | None:
 
 
 @boundary
-def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: bool = False) -> Any:
+def vjp(
+    fn: Callable[..., Any],
+    *inputs: Any,
+    weights: Weights = None,
+    has_aux: bool = False,
+    checkpoint: str | CheckpointPolicy | None = None,
+) -> Any:
     """The output of `fn`, and the function that pulls a cotangent of it back to the inputs.
 
     Returns `(output, vjp_fn)`, with `has_aux` `(output, vjp_fn, aux)`. `vjp_fn` takes one cotangent for each output and
-    returns a tuple with one gradient for each input; with weights, `(input gradients, weight gradients)`.
+    returns a tuple with one gradient for each input; with weights, `(input gradients, weight gradients)`. `checkpoint` as in `grad`.
 
     >>> import adjoint as ad
     >>> y, pull = ad.vjp(lambda x: x * x, ad.Tensor([1.0, 2.0]))
@@ -284,7 +317,7 @@ def vjp(fn: Callable[..., Any], *inputs: Any, weights: Weights = None, has_aux: 
     check_function("vjp", fn)
     params = check_weights("vjp", weights)
     call = ChosenInputs("vjp", fn, tuple(range(len(inputs))), inputs, {})
-    run = Recording("vjp", fn, call, params)
+    run = Recording("vjp", fn, call, params, checked_policy("vjp", checkpoint))
     out = run.out
     value = run.value()
     aux: tuple[Any, ...] = ()

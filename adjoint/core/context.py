@@ -21,6 +21,9 @@ bindings: ContextVar[dict[Any, Any] | None] = ContextVar("bindings", default=Non
 #: The innermost open GradientTape, which records every Tensor op.
 open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 
+#: What gradients keep of the forward pass (a CheckpointPolicy), where they are not told themselves; None for everything.
+checkpointing: ContextVar[Any] = ContextVar("checkpointing", default=None)
+
 #: The branch of a graph that is being traced: ops on values from outside belong to it too, so that they run only if it does.
 branch: ContextVar[Any] = ContextVar("branch", default=None)
 
