@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
-from adjoint.transforms.records import ForgottenInputs, restore
-from adjoint.transforms.tape import Record, ResultRecord
+from adjoint.transforms.records import ForgottenInputs, Record, ResultRecord, restore, upstream
 
 
 class Dual(Trace):
@@ -70,7 +68,7 @@ def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]
     """Tangents of the roots, given those of some inputs: what a tape has recorded, read in the order it was made."""
     tangents: dict[Record, Any] = dict(seeds)
     with np.errstate(all="ignore"):
-        for record in _reachable(roots):
+        for record in upstream(roots):
             if isinstance(record, ResultRecord):
                 t = tangents.get(record.call, ZERO)
                 tangents[record] = ZERO if t is ZERO else t[record.index]
@@ -81,17 +79,3 @@ def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]
                 active = any(t is not ZERO for t in ts)
                 tangents[record] = record.op.jvp(ts, record.y, *record.xs) if active else ZERO
     return tangents
-
-
-def _reachable(roots: Iterable[Record]) -> list[Record]:
-    """The roots and all they depend on, in the order they were made."""
-    found: set[Record] = set()
-    stack = list(roots)
-    while stack:
-        record = stack.pop()
-        if record not in found:
-            found.add(record)
-            for parent in record.parents:
-                if parent is not None:
-                    stack.append(parent)
-    return sorted(found, key=attrgetter("order"))

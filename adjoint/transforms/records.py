@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
+from operator import attrgetter
 from typing import Any
 
 from adjoint.core.dispatch import Value
@@ -83,7 +84,7 @@ def now() -> int:
 def forget(results: Iterable[Any], since: int) -> None:
     """Forget what was recorded since a moment on the way to these results, but for the results themselves."""
     roots = set(_records_of(results))
-    inside = [r for r in _upstream(roots, lambda r: r.order > since) if r.op is not None]
+    inside = [r for r in upstream(roots, since) if r.op is not None]
     checkpoint = Checkpoint()
     gone = {r for r in inside if r not in roots and _is_repeatable(r)}
     for r in inside:
@@ -114,16 +115,16 @@ def _records_of(results: Iterable[Any]) -> Iterable[Record]:
             yield x
 
 
-def _upstream(roots: Iterable[Record], wanted: Callable[[Record], bool]) -> list[Record]:
-    """The roots and the records that they were computed from, as far as wanted, in the order they were made."""
+def upstream(roots: Iterable[Record], since: int = -1) -> list[Record]:
+    """The roots and all they were computed from, as far as made since a moment, in the order they were made."""
     found: set[Record] = set()
     stack = list(roots)
     while stack:
         r = stack.pop()
-        if r not in found and wanted(r):
+        if r.order > since and r not in found:
             found.add(r)
             stack += [p for p in r.parents if p is not None]
-    return sorted(found, key=lambda r: r.order)
+    return sorted(found, key=attrgetter("order"))
 
 
 def restore(record: Record) -> None:
@@ -163,4 +164,4 @@ def _missing(record: Record) -> list[Record]:
         if r not in found:
             found.add(r)
             stack += [p for _, p in _forgotten(r) if p.y is _FORGOTTEN]
-    return sorted(found, key=lambda r: r.order)
+    return sorted(found, key=attrgetter("order"))

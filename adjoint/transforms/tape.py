@@ -133,40 +133,46 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
 
     while seeds:
         add(*seeds.pop())
-    with np.errstate(all="ignore"), context.setting(_place, _place.get()):
-        while heap:
-            key = -heappop(heap)
-            record, g = records.pop(key), grads.pop(key)
-            if type(record.xs) is ForgottenInputs:
-                restore(record)
-            if type(g) is Scattered:
-                g = g.dense()
-            if record.hooks:
-                g = _hooked(record, g)
-            if keep is not None and record in keep:
-                results[record] = g
-            if type(record.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
-                (source,) = record.parents
-                if source is not None:
-                    add(source, Scattered(record.xs[0], record.op.key, g))
-            elif record.op is not None:
-                if isinstance(record.y, (Value, tuple)):
-                    _place.set(_origin(record.y))
-                g = _filled(g, record.y) if type(record.y) is tuple and not record.op.takes_zero else g
-                for parent, c in zip(record.parents, record.op.vjp(g, record.y, *record.xs), strict=True):
-                    if parent is not None:  # only the cotangents that are wanted
-                        if callable(c):
-                            c = c()
-                        if c is not ZERO:
-                            add(parent, c)
-            elif isinstance(record, ResultRecord):
-                call, i = record.call, record.index
-                if call.order not in grads:
-                    add(call, [ZERO] * len(call.y))
-                parts = grads[call.order]
-                parts[i] = g if parts[i] is ZERO else parts[i] + g
-            else:
-                results[record] = g
+    with np.errstate(all="ignore"):
+        token = _place.set(_place.get())
+        try:
+            while heap:
+                key = -heappop(heap)
+                record, g = records.pop(key), grads.pop(key)
+                if type(record.xs) is ForgottenInputs:
+                    restore(record)
+                if type(g) is Scattered:
+                    g = g.dense()
+                if record.hooks:
+                    g = _hooked(record, g)
+                if keep is not None and record in keep:
+                    results[record] = g
+                if type(record.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
+                    (source,) = record.parents
+                    if source is not None:
+                        add(source, Scattered(record.xs[0], record.op.key, g))
+                elif record.op is not None:
+                    if type(record.y) is tuple:
+                        _place.set(_origin(record.y))
+                        g = g if record.op.takes_zero else _filled(g, record.y)
+                    elif isinstance(record.y, Value):
+                        _place.set(_origin(record.y))
+                    for parent, c in zip(record.parents, record.op.vjp(g, record.y, *record.xs), strict=True):
+                        if parent is not None:  # only the cotangents that are wanted
+                            if callable(c):
+                                c = c()
+                            if c is not ZERO:
+                                add(parent, c)
+                elif isinstance(record, ResultRecord):
+                    call, i = record.call, record.index
+                    if call.order not in grads:
+                        add(call, [ZERO] * len(call.y))
+                    parts = grads[call.order]
+                    parts[i] = g if parts[i] is ZERO else parts[i] + g
+                else:
+                    results[record] = g
+        finally:
+            _place.reset(token)
     return results
 
 
