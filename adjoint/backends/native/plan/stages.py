@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from adjoint.backends.native.dtypes import is_known
 from adjoint.backends.native.plan.units import has_code
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 
@@ -55,9 +56,16 @@ class Stages:
             effects = tuple(n for n in self.graph.effects if n in inside)
             if not outputs and not effects:
                 continue
+            if set(mine) == set(stage) and k % 2 == 0 and all(_has_memory(p) for p in self.graph.params):
+                inputs = list(self.graph.params)  # the only stage: what it does not read can be donated too
             part = _cut(inputs, outputs, effects, self.graph.name)
             found.append((k % 2 == 0, part, inputs, outputs))
         return found
+
+
+def _has_memory(param: Node) -> bool:
+    """Whether compiled code can be given an argument, read or not."""
+    return is_known(param.spec.dtype) and not _unknown(param.spec)
 
 
 def _unknown(spec: Any) -> bool:

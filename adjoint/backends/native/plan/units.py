@@ -22,6 +22,7 @@ from adjoint.graph.inplace import updates_last
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 WORTH = 6  # steps that are better stored than computed twice
+SHORT = 1 << 16  # points of a nest that takes about as long as its call costs
 DEEPEST = 100  # ops in a row that one expression may hold
 
 
@@ -205,7 +206,12 @@ class Plan:
             added = {value} - nest.inside if value is node else set()
             nest.inside |= added
             root = nest.writer.at_each_point(value)
-            if ready(nodes_of([root])[0]) < k and boxes([*nest.roots.values(), root], space) <= MAX_PIECES:
+            leaves = nodes_of([root])[0]
+            if (
+                ready(leaves) < k
+                and _related(nest, leaves)
+                and boxes([*nest.roots.values(), root], space) <= MAX_PIECES
+            ):
                 nest.roots[node] = root
                 return k
             nest.inside -= added
@@ -253,6 +259,17 @@ def nodes_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, 
         elif isinstance(e, Apply):
             applied[e.node] = None
     return leaves, applied
+
+
+def _related(nest: Nest, leaves: Iterable[Node]) -> bool:
+    """Whether a nest gains by a root with these leaves: it reads one of them too, or is so short that a call counts.
+
+    All else would only hold what one root reads until the other can be computed.
+    """
+    if prod(nest.space) <= SHORT:
+        return True
+    own = {same_memory(n) for n in nest.nodes()[0] if n.shape}
+    return any(same_memory(n) in own for n in leaves)
 
 
 def cuts(expressions: Iterable[Expr]) -> dict[int, set[int]]:

@@ -27,16 +27,32 @@ def flattened(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | 
 
 
 def summed(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
-    """The sum of x_iᵀ y_i over a stack, as a weight's gradient is: all rows of x times all rows of y."""
+    """The sum of x_iᵀ y_i over a stack, as a weight's gradient is: all rows of x times all rows of y.
+
+    Where x_iᵀ lies otherwise in memory its rows are copied first, which takes less than a product for each i.
+    """
     (z,) = inputs
     if not (isinstance(node.op, Sum) and isinstance(z.op, MatMul) and z.ndim > 2) or node.op.keepdims:
         return None
     left, y = z.inputs
-    x = transposed_matrix(left)
-    if node.op.axes != tuple(range(z.ndim - 2)) or x is None or x.shape[:-1] != y.shape[:-1] or not prod(y.shape):
+    if node.op.axes != tuple(range(z.ndim - 2)) or left.ndim != z.ndim or not prod(z.shape):
+        return None
+    x = _swapped(builder, left)
+    if x.shape[:-1] != y.shape[:-1]:
         return None
     x, y = (builder.build(card(Reshape, (prod(v.shape[:-1]), v.shape[-1])), (v,)) for v in (x, y))
     return builder.build(card(MatMul), (builder.build(card(Transpose, (1, 0)), (x,)), y))
+
+
+def _swapped(builder: Builder, matrices: Node) -> Node:
+    """Each matrix transposed; of axes that are in another order already, in one step."""
+    n = matrices.ndim
+    swap = (*range(n - 2), n - 1, n - 2)
+    if not isinstance(matrices.op, Transpose):
+        return builder.build(card(Transpose, swap), (matrices,))
+    perm = tuple(matrices.op.perm[k] for k in swap)
+    (x,) = matrices.inputs
+    return x if perm == tuple(range(n)) else builder.build(card(Transpose, perm), (x,))
 
 
 def together(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
