@@ -117,8 +117,7 @@ def test_the_check_itself_finds_a_wrong_import() -> None:
     "path", [*FILES, *sorted((ROOT / "tests").rglob("*.py"))], ids=lambda p: str(p.relative_to(ROOT))
 )
 def test_files_stay_under_the_limit(path: Path) -> None:
-    limit = 420 if ROOT / "tests" in path.parents else 400
-    assert len(path.read_text().splitlines()) <= limit
+    assert len(path.read_text().splitlines()) <= 400
 
 
 def test_import_is_light() -> None:

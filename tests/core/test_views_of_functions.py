@@ -1,18 +1,162 @@
-"""Views that functions of NumPy's give: einsum, diagonals, broadcasts, asarray."""
+"""Views that functions and methods give: transposes, reshapes, splits, `out=`, einsum, diagonals, broadcasts, asarray."""
 
 import numpy as np
 import pytest
 
 import adjoint as ad
-from like_numpy import disagreements
+from like_numpy import Programs, disagreements
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.5]])
-PROGRAMS = {}
+program = PROGRAMS = Programs()
 
 
-def program(f):
-    PROGRAMS[f.__name__] = f
-    return f
+@program
+def T(x):
+    m = x * 1.0
+    m.T[0] = m.T[1] * 3
+    return m
+
+
+@program
+def rav(x):
+    m = x * 1.0
+    m.ravel()[1] = 9.0
+    return m
+
+
+@program
+def ravT(x):
+    m = x * 1.0
+    r = m.T.ravel()
+    r[1] = 9.0
+    return m * 2 + r.reshape(m.shape[1], m.shape[0]).T
+
+
+@program
+def resh(x):
+    m = x * 1.0
+    m.reshape(-1, 1)[1] = m.reshape(-1)[0]
+    return m
+
+
+@program
+def split(x):
+    m = x * 1.0
+    a, b = np.split(m, [1])
+    a[0] = 3.0
+    b += 1
+    return m
+
+
+@program
+def flatcopy(x):
+    m = x * 1.0
+    f = m.flatten()
+    f[0] = 9.0
+    return m + f[0]
+
+
+@program
+def copycopy(x):
+    m = x * 1.0
+    r = m[0].copy()
+    r[0] = 9.0
+    return m * r
+
+
+@program
+def out(x):
+    m = x * 1.0
+    np.add(m[0], 1.0, out=m[1])
+    np.multiply(m, 2.0, out=m)
+    return m
+
+
+@program
+def ufat(x):
+    m = x * 1.0
+    np.add.at(m[0], [0, 0, 1], 1.0)
+    return m
+
+
+@program
+def squeeze(x):
+    m = x[:1] * 1.0
+    r = m.squeeze()
+    r[1] = 2.0
+    return m
+
+
+@program
+def exp(x):
+    m = x * 1.0
+    r = np.expand_dims(m, 0)
+    r[0, 0, 1] = 2.0
+    return m
+
+
+@program
+def swap(x):
+    m = x * 1.0
+    np.swapaxes(m, 0, 1)[0] = 4.0
+    return m
+
+
+@program
+def flip(x):
+    m = x * 1.0
+    np.flip(m)[0] = 4.0
+    return m
+
+
+@program
+def pos(x):
+    m = x * 1.0
+    n = +m
+    n[0] = 4.0
+    return m + n
+
+
+@program
+def astype(x):
+    m = x * 1.0
+    n = m.astype(np.float64)
+    n[0] = 4.0
+    return m + n
+
+
+@program
+def whr(x):
+    m = x * 1.0
+    v = m[1:]
+    np.multiply(v, 3.0, out=v, where=v > 2.2)
+    return m
+
+
+@program
+def atleast(x):
+    m = x[0] * 1.0
+    v = np.atleast_2d(m)
+    v[0, 1] = 3.0
+    return m
+
+
+@program
+def hsp(x):
+    m = x * 1.0
+    a, b = np.hsplit(m, [1])
+    a += 10.0
+    b[0] = a[0]
+    return m
+
+
+@program
+def rollax(x):
+    m = x * 1.0
+    v = np.moveaxis(m, 0, 1)
+    v[0, 0] = 3.0
+    v[1] *= 2
+    return m
 
 
 @program

@@ -5,15 +5,10 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from like_numpy import disagreements
+from like_numpy import Programs, disagreements
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0], [7.0, 8.0, 9.5]])
-PROGRAMS = {}
-
-
-def program(f):
-    PROGRAMS[f.__name__] = f
-    return f
+program = PROGRAMS = Programs()
 
 
 def zeros_for(x):

@@ -5,15 +5,11 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
+from like_numpy import Programs
 
 V = np.array([1.0, 2.0, 3.0, -1.0, 5.0])
 I = np.array([0, 3, 4, 5, 9, 100])
-PROGRAMS = {}
-
-
-def program(f):
-    PROGRAMS[f.__name__] = f
-    return f
+program = PROGRAMS = Programs()
 
 
 @program

@@ -13,11 +13,6 @@ from adjoint import ops
 F32, F64 = np.dtype(np.float32), np.dtype(np.float64)
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng(0)
-
-
 AROUND_A_VECTOR = (1, 7, 8, 9, 16, 17, 33)
 
 
