@@ -55,7 +55,7 @@ def in_a_loop(ask, x):
     for k in range(9):
         try:
             s = s + ask(x) * k
-        except Exception:
+        except Exception:  # the program under test: it would hide a refusal of ours
             s = s + 100.0
     return s
 
