@@ -76,31 +76,24 @@ def test_mindspore_pain_01_what_a_graph_cannot_do_is_refused_at_its_line():
     assert (caught.value.filename, caught.value.lineno) == (__file__, counts.__code__.co_firstlineno + 5)
 
 
+class Scaled(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.scale = 2.0
+
+    def construct(self, x):
+        return ops.sum(x) * self.scale
+
+
 def test_mindspore_pain_01_later_changes_of_a_cell_count(either):
-    class Net(nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.scale = 2.0
-
-        def construct(self, x):
-            return ops.sum(x) * self.scale
-
-    net = Net()
+    net = Scaled()
     close(ad.grad(net)(X), [2, 2])
     net.scale = 5.0
     close(ad.grad(net)(X), [5, 5])
 
 
 def test_mindspore_pain_01_later_changes_of_a_compiled_cell_count():
-    class Net(nn.Cell):
-        def __init__(self):
-            super().__init__()
-            self.scale = 2.0
-
-        def construct(self, x):
-            return ops.sum(x) * self.scale
-
-    net = Net()
+    net = Scaled()
     f = ad.jit(net)
     close(f(X), 6)
     net.scale = 5.0

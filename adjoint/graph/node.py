@@ -198,13 +198,14 @@ class Graph:
     __repr__ = __str__
 
 
-def ordered(roots: Iterable[Node]) -> list[Node]:
-    """The roots and all they need, each node after its inputs. No recursion: programs may be deep."""
+def ordered(roots: Iterable[Node], given: Iterable[Node] = ()) -> list[Node]:
+    """The roots and all they need beyond what is given, each node after its inputs. No recursion: programs may be deep."""
+    known = set(given)
     done: dict[Node, None] = {}
     stack = [(n, False) for n in reversed(list(roots))]
     while stack:
         node, ready = stack.pop()
-        if node in done:
+        if node in done or node in known:
             continue
         if ready:
             done[node] = None

@@ -137,11 +137,17 @@ def rfftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = Non
     return _many_real("rfftn", input, s, axes, norm)
 
 
-def _many_real(what: str, input: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
+def _planned(what: str, input: Any, s: Sizes, axes: Axes) -> tuple[Any, list[int | None], tuple[int, ...]]:
+    """The input as an array, the number of points along each axis where it is given, and the axes: one or more."""
     x = array(input)
     sizes, places = planned(what, x, s, axes)
     if not places:
         raise located(ArgumentError(f"{what}: one axis or more is needed"))
+    return x, sizes, places
+
+
+def _many_real(what: str, input: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
+    x, sizes, places = _planned(what, input, s, axes)
     for axis, n in zip(places, sizes, strict=True):
         x = x if n is None else resized(what, x, axis, n)
     half = card(Rfft, places[-1], norm or "backward")(x)
@@ -161,10 +167,7 @@ def irfftn(input: Any, s: Sizes = None, axes: Axes = None, norm: str | None = No
 
 
 def _many_inverse_real(what: str, input: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
-    x = array(input)
-    sizes, places = planned(what, x, s, axes)
-    if not places:
-        raise located(ArgumentError(f"{what}: one axis or more is needed"))
+    x, sizes, places = _planned(what, input, s, axes)
     last = places[-1]
     n = 2 * (shape_of(x)[last] - 1) if sizes[-1] is None else sizes[-1]
     if n < 1:

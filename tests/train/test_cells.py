@@ -7,7 +7,6 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops, optim
-from adjoint.core import context
 from adjoint.train import (
     DynamicLossScaleManager,
     DynamicLossScaler,
@@ -21,15 +20,6 @@ from adjoint.train import (
     all_finite,
     auto_mixed_precision,
 )
-
-
-@pytest.fixture(params=["dynamic", "native", "interpreter"])
-def mode(request):
-    backend = "interpreter" if request.param == "interpreter" else None
-    with context.setting(context.backend, backend):
-        ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
-        yield request.param
-        ad.set_context(mode=ad.PYNATIVE_MODE)
 
 
 class Line(nn.Cell):

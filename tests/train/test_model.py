@@ -10,7 +10,6 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops, optim
-from adjoint.core import context
 from adjoint.data import ArrayDataset
 from adjoint.train import (
     Accuracy,
@@ -29,15 +28,6 @@ from adjoint.train import (
 from adjoint.train.callbacks import RunContext, RunParams
 
 MODES = [ad.PYNATIVE_MODE, ad.GRAPH_MODE]
-
-
-@pytest.fixture(params=["dynamic", "native", "interpreter"])
-def mode(request):
-    backend = "interpreter" if request.param == "interpreter" else None
-    with context.setting(context.backend, backend):
-        ad.set_context(mode=ad.PYNATIVE_MODE if request.param == "dynamic" else ad.GRAPH_MODE)
-        yield request.param
-        ad.set_context(mode=ad.PYNATIVE_MODE)
 
 
 def clusters(n=48, seed=0):

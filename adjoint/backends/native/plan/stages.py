@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends.native.dtypes import is_known
 from adjoint.backends.native.plan.units import has_code
-from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
+from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick, ordered
 
 
 class Stages:
@@ -77,27 +77,11 @@ def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], nam
     """A part of a graph as a graph: what comes from before is an input."""
     found: dict[Node, Node] = {n: Node(Param(k), (), n.spec, n.place) for k, n in enumerate(inputs)}
     builder = Builder()
-    for node in _between(inputs, [*outputs, *effects]):
+    for node in ordered([*outputs, *effects], inputs):
         found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
     return Graph(
         tuple([found[n] for n in inputs]), tuple([found[n] for n in outputs]), name, tuple([found[n] for n in effects])
     )
-
-
-def _between(inputs: list[Node], outputs: list[Node]) -> list[Node]:
-    known = set(inputs)
-    done: dict[Node, None] = {}
-    stack = [(n, False) for n in reversed(outputs)]
-    while stack:
-        node, ready = stack.pop()
-        if node in done or node in known:
-            continue
-        if ready:
-            done[node] = None
-        else:
-            stack.append((node, True))
-            stack += [(i, False) for i in reversed(node.inputs) if i not in done]
-    return list(done)
 
 
 def can_compile(node: Node) -> bool:
