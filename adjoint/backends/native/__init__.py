@@ -16,7 +16,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 linear_steps        loops whose state is linear in the state before
                 unit_order          units in an order that needs less memory
                 stages              compiled parts of a graph, and what the interpreter does between them
-                arena               memory for what is not a result
+                arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results
                 work_estimate       how much a step or a graph does
     emit/       units -> text of LLVM IR
                 graph_emitter       a planned graph as straight code

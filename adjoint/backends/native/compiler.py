@@ -196,6 +196,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
     )
     same = _written_over(emitter, graph, donated, inputs)
     shared.polls.donated, shared.polls.given = emitter.owned, {inputs[j] for j in same.values()}
+    shared.results = frozenset(name for k, name in free.items() if k not in same)
     found = emitter.run()
     own = [k for k in range(len(graph.outputs)) if k not in same]
     for place, k in enumerate(own):
@@ -340,6 +341,7 @@ def module_text(
         "  store i64 0, ptr %status",
         *shared.slots.lines,
     ]
+    head += shared.even_begins()
     if checker is not None:
         head += checker.rubbish({**targets, "%arena": arena})
     left = _left_early(module, shared) if shared.polls.may_leave_early else []

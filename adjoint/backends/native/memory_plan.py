@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from adjoint.backends.memory_report import HeldMemory, Moment, Part, bytes_of, held, name_of
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.node_facts import same_memory
-from adjoint.backends.native.plan.arena import Place, events
+from adjoint.backends.native.plan.arena_places import Place, events
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.units import Nest, Unit
 from adjoint.graph.node import Node

@@ -11,7 +11,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops
-from adjoint.backends.native.plan import arena, unit_order
+from adjoint.backends.native.plan import arena, result_rooms, unit_order
+from adjoint.backends.native.plan.arena_places import ALIGN
 from adjoint.backends.native.plan.unit_order import _Buffer, _eager, _peak, _Task
 
 
@@ -38,9 +39,49 @@ def test_places_do_not_meet(layout: Any, seed: int) -> None:
         if a.begin < (b.end or last) and b.begin < (a.end or last):
             begin, end = offsets[a.number], offsets[a.number] + a.size
             assert end <= offsets[b.number] or offsets[b.number] + b.size <= begin
-    for place, offset in zip(made.places, offsets, strict=True):
-        assert offset % arena.ALIGN == 0
-        assert offset + place.size <= size
+    for place in made.places:
+        assert offsets[place.number] % ALIGN == 0
+        assert offsets[place.number] + place.size <= size
+
+
+def test_places_in_results_end_before_those_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each byte of a result or of the arena is one place's at a time, for any alignment of the result."""
+    monkeypatch.setattr(result_rooms, "LEAST", 1)
+    monkeypatch.setattr(result_rooms, "SHORT", 1 << 40)
+    monkeypatch.setattr(arena, "WORTH", -(1 << 40))
+    assert sum(checked_layout(Random(seed)) for seed in range(100)) > 200
+
+
+def checked_layout(random: Random) -> int:
+    """Lay out a random arena with results; gives how many places are in those."""
+    made, held = arena.Arena(), []
+    for k in range(80):
+        choice = random.random()
+        if held and choice < 0.4:
+            made.give(held.pop(random.randrange(len(held))))
+        elif choice < 0.6:
+            made.begin_result(f"%target{k}", random.choice([64, 100, 1000, 5000, 1 << 16, 1 << 17]))
+        else:
+            held.append(made.take(random.choice([0, 1, 64, 100, 1000, 5000, 1 << 16])))
+    made.lay_out()
+    last, gap = made.now + 1, random.randrange(64)
+    spans = {}
+    for place in made.places:
+        name = place.base.removesuffix(result_rooms.EVEN)
+        begin = place.offset + gap * place.base.endswith(result_rooms.EVEN)
+        spans[place] = name, begin, begin + place.size
+        if name:
+            room = made.rooms[name]
+            assert place.end is not None
+            assert place.end <= room.begin
+            assert begin + place.size <= room.size
+        else:
+            assert begin + place.size <= made.size
+    for a, b in combinations(made.places, 2):
+        (name, begin, end), (other, first, past) = spans[a], spans[b]
+        if name == other and a.begin < (b.end or last) and b.begin < (a.end or last):
+            assert end <= first or past <= begin
+    return sum(bool(p.base) for p in made.places)
 
 
 def test_knowing_all_intervals_saves_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from adjoint import ops
 from adjoint.backends.native.kernels import matmul
-from adjoint.backends.native.plan import arena, matmul_operands, unit_order
+from adjoint.backends.native.plan import arena, matmul_operands, result_rooms, unit_order
 from adjoint.core import rules
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
@@ -30,9 +30,9 @@ def test_random_graphs(block: int) -> None:
 
 
 def test_random_graphs_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Units in any order that keeps what each of them needs, and the layout of the arena that large graphs have."""
-    counts = {"order": 0, "layout": 0}
-    largest_first, random = arena._largest_first, Random(0)
+    """Units in any order that keeps what each of them needs, and the layout that large graphs have, partly in results."""
+    counts = {"order": 0, "layout": 0, "in results": 0}
+    largest_first, in_results, random = arena._largest_first, arena.placed_in_results, Random(0)
 
     def any_order(tasks: Any) -> list[int]:
         run = unit_order._Run(tasks)
@@ -46,10 +46,18 @@ def test_random_graphs_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
         counts["layout"] += 1
         return largest_first(places, last)
 
+    def counted_in_results(places: Any, rooms: Any, last: int) -> Any:
+        found = in_results(places, rooms, last)
+        counts["in results"] += len(found)
+        return found
+
+    monkeypatch.setattr(arena, "placed_in_results", counted_in_results)
+    monkeypatch.setattr(result_rooms, "LEAST", 1)
+    monkeypatch.setattr(result_rooms, "SHORT", 1 << 40)
     monkeypatch.setattr(unit_order, "_eager", any_order)
     monkeypatch.setattr(arena, "_largest_first", counted)
     monkeypatch.setattr(unit_order, "WORTH", -(1 << 40))
-    monkeypatch.setattr(arena, "WORTH", -1)
+    monkeypatch.setattr(arena, "WORTH", -(1 << 40))
     wrong = {seed: found for seed in range(7000, 7120) if (found := fuzz_graphs.disagreement(seed))}
     assert not wrong
     assert min(counts.values()) > 50

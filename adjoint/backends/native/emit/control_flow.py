@@ -16,7 +16,7 @@ from adjoint.backends.native.emit.linear_recurrence import lane_loop
 from adjoint.backends.native.emit.llvm_ir import Code, in_register, literal
 from adjoint.backends.native.kernel_registry import KernelRule, kernel_of
 from adjoint.backends.native.node_facts import same_memory
-from adjoint.backends.native.plan.arena import Place
+from adjoint.backends.native.plan.arena_places import Place
 from adjoint.backends.native.plan.units import has_code
 from adjoint.backends.native.plan.work_estimate import graph_work
 from adjoint.core.spec import Spec, bool_

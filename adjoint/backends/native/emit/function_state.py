@@ -8,7 +8,9 @@ from typing import Any
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
-from adjoint.backends.native.plan.arena import Arena, Place
+from adjoint.backends.native.plan.arena import Arena
+from adjoint.backends.native.plan.arena_places import ALIGN, Place
+from adjoint.backends.native.plan.result_rooms import EVEN
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.graph.node import Node
 
@@ -25,6 +27,7 @@ class FunctionState:
         self.arena = Arena()
         self.slots = StackSlots()
         self.polls = Polls(self.code, self.slots)
+        self.results: frozenset[str] = frozenset()  # addresses of results in memory of their own
         self.parallel = False
         self.checks = False  # whether an index may be out of range
         self.stacks: list[tuple[Node, int]] = []  # loops with a stack that grows, and its bytes for an iteration
@@ -50,4 +53,19 @@ class FunctionState:
         places, lines = self.arena.places, self.code.lines
         for k, line in enumerate(lines):
             if _ADDRESS in line:
-                lines[k] = _NUMBER.sub(lambda m: str(places[int(m[1])].offset), line)
+                place = places[int(_NUMBER.search(line)[1])]  # type: ignore[index]
+                line = _NUMBER.sub(str(place.offset), line)
+                lines[k] = line.replace("%arena", place.base) if place.base else line
+
+    def even_begins(self) -> list[str]:
+        """Instructions for the first address in each result that is a multiple of the alignment, where intermediates begin."""
+        bases = dict.fromkeys(p.base for p in self.arena.places)
+        lines = []
+        for name in [base.removesuffix(EVEN) for base in bases if base.endswith(EVEN)]:
+            lines += [
+                f"  {name}.number = ptrtoint ptr {name} to i64",
+                f"  {name}.minus = sub i64 0, {name}.number",
+                f"  {name}.gap = and i64 {name}.minus, {ALIGN - 1}",
+                f"  {name}{EVEN} = getelementptr i8, ptr {name}, i64 {name}.gap",
+            ]
+        return lines

@@ -16,7 +16,7 @@ from adjoint.backends.native.emit.polling import LARGE
 from adjoint.backends.native.emit.vector_access import fill
 from adjoint.backends.native.kernel_registry import kernel_of, plain, reads
 from adjoint.backends.native.node_facts import same_memory
-from adjoint.backends.native.plan.arena import Place
+from adjoint.backends.native.plan.arena_places import Place
 from adjoint.backends.native.plan.coalesce_axes import loads_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul, with_epilogues
 from adjoint.backends.native.plan.loop_expressions import (
@@ -91,9 +91,12 @@ class GraphEmitter:
 
     def memory_for(self, node: Node) -> str:
         """Memory for an array: a result's own, or one in the arena."""
+        size = prod(node.shape) * node.spec.dtype.itemsize
         if node in self.targets:
+            if self.targets[node] in self.shared.results:
+                self.shared.arena.begin_result(self.targets[node], size)
             return self.targets[node]
-        where = self.shared.arena.take(prod(node.shape) * node.spec.dtype.itemsize, node)
+        where = self.shared.arena.take(size, node)
         self.places[node] = [where]
         return self.shared.address(where)
 

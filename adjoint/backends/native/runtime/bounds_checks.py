@@ -74,7 +74,7 @@ _SET = re.compile(r"  (call void @llvm\.memset\S*\()ptr (%[\w.]+), i8 (\d+), i64
 _PHI = re.compile(r"  (%[\w.]+) = phi ptr (.*)$")
 _REALLOC = re.compile(r"  (%[\w.]+) = call ptr @realloc\(ptr (\S+), i64 (\S+)\)$")
 _CALL = re.compile(r"  call void @([\w.]+)\((.*)\)$")
-_FREELY = (" = icmp ", "@llvm.prefetch", "@free(", "@adj_poll(", "@adj_no_memory(")
+_FREELY = (" = icmp ", " = ptrtoint ", "@llvm.prefetch", "@free(", "@adj_poll(", "@adj_no_memory(")
 
 
 class _Function:
