@@ -17,7 +17,8 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, spec_of
-from adjoint.frontend.guards import AttributeOf, Guard, Items, Kind, first_change, image
+from adjoint.frontend.guards import LENGTH, Contents, Guard, Items, Kind, Length, first_change, image
+from adjoint.frontend.places import AttributeOf
 from adjoint.frontend.reads import PlaceInput, Reads
 from adjoint.graph.control import UNKNOWN
 from adjoint.graph.node import Graph
@@ -157,7 +158,8 @@ def taken_over(entry: Entry, outer: Reads | None) -> list[Any]:
         return entry.inputs()
     for guard in entry.guards:
         if type(guard.image) is not Kind:
-            outer.guards.setdefault((guard.place.key, type(guard.image) is Items), guard)
+            how = LENGTH if type(guard.image) is Length else type(guard.image) in (Contents, Items)
+            outer.guards.setdefault((guard.place.key, how), guard)
     used = context.cells.get()
     if used is not None:
         for cell, version in entry.cells.items():

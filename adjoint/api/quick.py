@@ -15,7 +15,8 @@ from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
-from adjoint.frontend.guards import MISSING, AttributeOf, EqualValue, Free, Global, Guard, Same, compiled
+from adjoint.frontend.guards import EqualValue, Guard, Same, compiled
+from adjoint.frontend.places import MISSING, AttributeOf, Free, Global
 from adjoint.frontend.reads import recorder
 from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Graph

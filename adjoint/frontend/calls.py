@@ -20,6 +20,7 @@ from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
+from adjoint.frontend.guards import SIZED
 from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
@@ -218,6 +219,12 @@ def _reversed(iterable: Any) -> Any:
     return reversed(iterable) if found is None else found
 
 
+def _len(x: Any) -> Any:
+    if type(x) not in SIZED:
+        reading_calls.handed((x,))
+    return len(x)
+
+
 def _bool(*args: Any) -> Any:
     if len(args) != 1:
         return bool(*args)
@@ -291,6 +298,7 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     zip: _zip,
     reversed: _reversed,
     bool: _bool,
+    len: _len,
     builtins.all: _all,
     builtins.any: _any,
     builtins.min: _extreme(min, operator.lt),

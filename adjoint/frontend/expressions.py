@@ -117,6 +117,10 @@ class Expressions(ast.NodeTransformer):
                 return self._super(node)
             if node.func.id == "print":
                 return self._with_texts("print_", node, [])
+            if node.func.id == "len" and len(node.args) == 1 and isinstance(node.args[0], (ast.Name, ast.Attribute)):
+                what = runtime_call("read_by", [self.visit(copied(node.func))], [], node)
+                args = [self.visit(node.func), self.base(node.args[0], what)]
+                return runtime_call("call", args, [self.visit(k) for k in node.keywords], node)
         stores = isinstance(node.func, ast.Attribute) and node.func.attr in _MUTATORS
         if stores or (isinstance(node.func, ast.Name) and node.func.id == "setattr"):
             site = self.site("store", node, text=ast.unparse(node))
@@ -193,16 +197,16 @@ class Expressions(ast.NodeTransformer):
         path = [ast.Constant(f"{text}[{ast.unparse(node.slice)}]" if fixed else f"{text}[...]")] if text else []
         return runtime_call("item", [node.value, node.slice, *path], [], node)
 
-    def visit_Name(self, node: ast.Name, deep: bool = True) -> ast.AST:
+    def visit_Name(self, node: ast.Name, deep: bool | ast.expr = True) -> ast.AST:
         """A variable from outside is read: the graph holds as long as it stays what it is."""
         if not isinstance(node.ctx, ast.Load) or node.id in self.scope.owned or node.id.startswith("_ad"):
             return node
-        how: list[ast.expr] = [] if deep else [ast.Constant(False)]
+        how = [] if deep is True else [deep if isinstance(deep, ast.expr) else ast.Constant(deep)]
         if node.id in self.outer:
             return runtime_call("free", [thunk(node), *how], [], node)
         return runtime_call("variable", [thunk(node), ast.Constant(node.id), *how], [], node)
 
-    def visit_Attribute(self, node: ast.Attribute, deep: bool = True) -> ast.AST:
+    def visit_Attribute(self, node: ast.Attribute, deep: bool | ast.expr = True) -> ast.AST:
         """An attribute is read, perhaps of an object from outside."""
         text = _text_of(node)
         self.generic_visit(node)
@@ -210,15 +214,15 @@ class Expressions(ast.NodeTransformer):
         if not isinstance(node.ctx, ast.Load) or (private and self.owner is None):
             return node
         name = f"_{self.owner.lstrip('_')}{node.attr}" if private and self.owner else node.attr
-        how: list[ast.expr] = [] if deep else [ast.Constant(False)]
+        how = [] if deep is True else [deep if isinstance(deep, ast.expr) else ast.Constant(deep)]
         read = "attribute" if self.caught else "attr"
         return runtime_call(read, [node.value, ast.Constant(name), ast.Constant(text), *how], [], node)
 
-    def base(self, node: ast.expr) -> Any:
+    def base(self, node: ast.expr, deep: bool | ast.expr = False) -> Any:
         """A container of which an item is read or written, or to which something is added: its contents are not read."""
         if isinstance(node, ast.Name):
-            return self.visit_Name(node, deep=False)
-        return self.visit_Attribute(node, deep=False) if isinstance(node, ast.Attribute) else self.visit(node)
+            return self.visit_Name(node, deep)
+        return self.visit_Attribute(node, deep) if isinstance(node, ast.Attribute) else self.visit(node)
 
     def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
         return node  # a pattern names what it compares with

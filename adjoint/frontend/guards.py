@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import operator
 import reprlib
-import weakref
-from abc import get_cache_token
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
-from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import count
-from types import CellType, MappingProxyType, MethodType
+from types import MappingProxyType, MethodType
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, HALF, Value
 from adjoint.core.parameter import Parameter
+from adjoint.frontend.places import MISSING, Place
 
-MISSING: Any = type("Missing", (), {"__repr__": lambda self: "missing"})()
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
 CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType, *_VIEWS)
 MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
+SIZED = {list, dict, set, deque, bytearray}  # their length alone can be guarded
+LENGTH = "length"
 _CONSTANT = {bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice}
 
 
@@ -43,121 +42,6 @@ def keys_of(x: Any) -> list[Any] | None:
     if isinstance(x, dict):
         return list(dict.keys(x))
     return list(x) if isinstance(x, Mapping) else None
-
-
-# ---------------------------------------------------------------- places
-
-
-@dataclass(frozen=True, eq=False)
-class Global:
-    """A global variable, of a function's module or any other."""
-
-    namespace: dict[str, Any]
-    name: str
-    label: str
-
-    @property
-    def key(self) -> Any:
-        return id(self.namespace), self.name
-
-    def get(self) -> Any:
-        return self.namespace.get(self.name, MISSING)
-
-    def code(self, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.namespace)}.get({self.name!r}, MISSING)"
-
-
-@dataclass(frozen=True, eq=False)
-class Free:
-    """A variable of a function around."""
-
-    cell: CellType
-    label: str
-
-    @property
-    def key(self) -> Any:
-        return (id(self.cell),)
-
-    def get(self) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return MISSING
-
-    def code(self, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.cell)}.cell_contents"
-
-
-@dataclass(frozen=True, eq=False)
-class AttributeOf:
-    """An attribute. The owner may be held weakly: a graph does not keep the object alive whose method it is."""
-
-    owner: Any
-    name: str
-    label: str
-    weak: bool = False
-
-    @property
-    def key(self) -> Any:
-        return id(self.owner() if self.weak else self.owner), "." + self.name
-
-    def get(self) -> Any:
-        return getattr(self.owner() if self.weak else self.owner, self.name, MISSING)
-
-    def code(self, hold: Callable[[Any], str]) -> str:
-        owner = hold(self.owner) + ("()" if self.weak else "")
-        return f"{owner}.{self.name}" if self.name.isidentifier() else f"getattr({owner}, {self.name!r}, MISSING)"
-
-
-@dataclass(frozen=True, eq=False)
-class ItemOf:
-    """An item of a list or dict."""
-
-    container: Any
-    index: Any
-    label: str
-
-    @property
-    def key(self) -> Any:
-        return id(self.container), ("item", type(self.index), self.index)
-
-    def get(self) -> Any:
-        try:
-            return self.container[self.index]
-        except (LookupError, TypeError, ValueError):
-            return MISSING
-
-    def code(self, hold: Callable[[Any], str]) -> str:
-        return f"{hold(self.container)}[{hold(self.index)}]"
-
-
-@dataclass(frozen=True, eq=False)
-class Itself:
-    """An object that is known: its contents are what may change."""
-
-    owner: Any
-    label: str
-
-    @property
-    def key(self) -> Any:
-        return id(self.owner), "itself"
-
-    def get(self) -> Any:
-        if type(self.owner) is weakref.ref:
-            return self.owner()
-        if self.owner is get_cache_token:
-            return get_cache_token()
-        return self.owner.get(MISSING) if isinstance(self.owner, ContextVar) else self.owner
-
-    def code(self, hold: Callable[[Any], str]) -> str:
-        if type(self.owner) is weakref.ref:
-            return f"{hold(self.owner)}()"
-        if self.owner is get_cache_token:
-            return f"{hold(get_cache_token)}()"
-        return f"{hold(self.owner)}.get(MISSING)" if isinstance(self.owner, ContextVar) else hold(self.owner)
-
-
-Place = Global | Free | AttributeOf | ItemOf | Itself
 
 
 # ---------------------------------------------------------------- what was found there
@@ -236,6 +120,20 @@ class Items(Found):
             return True
         pairs = enumerate(zip(inside, self.items, strict=True))
         return all(a is b or k in self.deep or (is_constant(b) and EqualValue(b).fits(a)) for k, (a, b) in pairs)
+
+
+@dataclass(frozen=True, eq=False)
+class Length(Found):
+    """A container of this kind and length, whatever is in it."""
+
+    kind: Any
+    length: int
+
+    def fits(self, now: Any) -> bool:
+        return type(now) is self.kind and len(now) == self.length
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        return f"(now := {now}).__class__ is {hold(self.kind)} and len(now) == {self.length}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -348,6 +246,8 @@ class Guard:
         now = self.place.get()
         if isinstance(self.image, Items):
             return f"{self.place.label} changed from {self.image.value} to {shown(now)}"
+        if isinstance(self.image, Length) and type(now) is self.image.kind:
+            return f"the length of {self.place.label} changed from {self.image.length} to {len(now)}"
         if isinstance(self.image, (EqualValue, Same, Method)):
             return f"{self.place.label} changed from {shown(self.image.value)} to {shown(now)}"
         return f"{self.place.label} changed: it is {shown(now)}, or has other contents"
@@ -361,6 +261,7 @@ def first_change(guards: Iterable[Guard]) -> Guard | None:
 def compiled(guards: Iterable[Guard]) -> Callable[[], bool]:
     """One function that tells whether all of them hold.
 
+    >>> from adjoint.frontend.places import Global
     >>> space = {"k": 2.0}
     >>> check = compiled([Guard(Global(space, "k", "`k`"), image(2.0))])
     >>> first = check()

@@ -20,17 +20,9 @@ from adjoint.core.tree import leaves
 from adjoint.frontend import aliases
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import (
-    MISSING,
-    MUTABLE,
-    Free,
-    Global,
-    Guard,
-    ItemOf,
-    Itself,
-    Same,
-)
+from adjoint.frontend.guards import MUTABLE, Guard, Same
 from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.places import MISSING, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
     WRAPPER,
     Reads,
@@ -53,7 +45,7 @@ _OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode"
 _ARRAY_LIBRARIES = {"adjoint", "numpy", "scipy", "jax"}
 
 
-def variable(thunk: FunctionType, name: str, deep: bool = True) -> Any:
+def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     """A global variable, or a builtin."""
     reads = recorder.get()
     if reads is None:
@@ -75,7 +67,7 @@ def variable(thunk: FunctionType, name: str, deep: bool = True) -> Any:
     return _from_outside(reads.see(Global(namespace, name, f"`{name}`"), value, deep), f"`{name}`")
 
 
-def free(thunk: FunctionType, deep: bool = True) -> Any:
+def free(thunk: FunctionType, deep: bool | str = True) -> Any:
     """A variable of a function around."""
     reads = recorder.get()
     cell = (thunk.__closure__ or (None,))[0]
@@ -102,7 +94,7 @@ def _from_outside(value: Any, name: str) -> Any:
     return value
 
 
-def attr(owner: Any, name: str, text: str = "", deep: bool = True) -> Any:
+def attr(owner: Any, name: str, text: str = "", deep: bool | str = True) -> Any:
     """`owner.name`."""
     reads = recorder.get()
     if reads is None:
@@ -164,7 +156,7 @@ def _of_bases(reads: Reads, owner: super, name: str) -> None:
             return
 
 
-def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool) -> Any:
+def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool | str) -> Any:
     """An attribute that an object made in the trace has from its class, which is from outside."""
     cls = type(owner)
     static = static_attribute(cls, name)
@@ -182,7 +174,7 @@ def _is_fixed(module: ModuleType, value: Any) -> bool:
     return callable(value) and module.__name__.split(".")[0] in _ARRAY_LIBRARIES
 
 
-def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool) -> Any:
+def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool | str) -> Any:
     if isinstance(owner, ModuleType):
         known = not users_module(owner) and (isinstance(value, ModuleType) or _is_fixed(owner, value))
         return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)

@@ -9,15 +9,8 @@ from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import (
-    CONTAINERS,
-    Free,
-    Guard,
-    Itself,
-    Kind,
-    is_constant,
-    members,
-)
+from adjoint.frontend.guards import CONTAINERS, LENGTH, Guard, Kind, is_constant, members
+from adjoint.frontend.places import Free, Itself
 from adjoint.frontend.reads import (
     Reads,
     is_ours,
@@ -33,6 +26,11 @@ def printed(x: Any) -> Any:
     """An object becomes text: its methods for that, and what they may read."""
     handed((x,))
     return x
+
+
+def read_by(fn: Any) -> bool | str:
+    """What of a container a function of the name `len` reads: the length alone, if it is Python's own."""
+    return LENGTH if fn is len else True
 
 
 def _shown(reads: Reads, x: Any) -> None:

@@ -25,21 +25,19 @@ from adjoint.core.spec import spec_of
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import (
     CONTAINERS,
-    MISSING,
+    LENGTH,
     MUTABLE,
-    AttributeOf,
-    Free,
-    Global,
+    SIZED,
     Guard,
     Held,
-    ItemOf,
     Kind,
+    Length,
     Method,
-    Place,
     Same,
     image,
     members,
 )
+from adjoint.frontend.places import MISSING, AttributeOf, Free, Global, ItemOf, Place
 from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
 
 LARGE = 32_768  # bytes of an array that is an input of the graph rather than compared in each call
@@ -78,9 +76,11 @@ class Reads:
 
     # ------------------------------------------------------------ places
 
-    def see(self, place: Place, value: Any, deep: bool = True, lift_it: bool = True) -> Any:
-        """A value found at a place: itself, or what stands for it in the graph."""
-        key = (place.key, deep and isinstance(value, MUTABLE))
+    def see(self, place: Place, value: Any, deep: bool | str = True, lift_it: bool = True) -> Any:
+        """A value found at a place: itself, or what stands for it in the graph. With `deep`, what a container holds is read
+        too, with LENGTH only how much."""
+        length_alone = deep == LENGTH and type(value) in SIZED
+        key = (place.key, LENGTH if length_alone else bool(deep) and isinstance(value, MUTABLE))
         self._contains(value)
         known = self.sources.get(place.key)
         if known is not None:
@@ -97,7 +97,7 @@ class Reads:
                 return value
         if lift_it and self.lifting and self._becomes_input(place, value):
             return self._input(place, value)
-        found = image(value, deep)
+        found = Length(type(value), len(value)) if length_alone else image(value, bool(deep))
         self._tensors_in(value)
         if isinstance(found, (Held, Method)) or found.fits(place.get()):  # what each access makes anew says nothing
             self.guards[key] = Guard(place, found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import threading
 from typing import Any
 
@@ -43,6 +44,73 @@ def test_a_large_array_that_the_function_changes(how: str) -> None:
         return [float(function(1.0)) for _ in range(4)] + [float(data[0])]
 
     assert run(ad.jit) == run(lambda f: f)
+
+
+SIZED: dict[str, tuple[Any, Any, Any]] = {
+    "list": (lambda: [1.0] * 5, lambda c: c.__setitem__(3, 7.0), lambda c: c.append(1.0)),
+    "list of lists": (lambda: [[1.0], [2.0]], lambda c: c[0].append(7.0), lambda c: c.pop()),
+    "objects": (lambda: [Owner(), Owner()], lambda c: setattr(c[0], "k", 5.0), lambda c: c.pop()),
+    "dict": (lambda: {"a": 1.0, "b": 2.0}, lambda c: c.update(a=7.0), lambda c: c.update(c=1.0)),
+    "set": (lambda: {1, 2}, lambda c: (c.add(3), c.remove(1)), lambda c: c.add(9)),
+    "deque": (lambda: collections.deque([1, 2]), lambda c: c.rotate(), lambda c: c.append(2)),
+    "bytearray": (lambda: bytearray(3), lambda c: c.__setitem__(0, 9), lambda c: c.append(9)),
+}
+
+
+@pytest.mark.parametrize("where", ["variable", "attribute"])
+@pytest.mark.parametrize("kind", SIZED)
+def test_of_a_length_that_is_asked_for_the_length_alone_counts(kind: str, where: str) -> None:
+    make, change, resize = SIZED[kind]
+    held = make()
+    owner = Owner(held)
+    f = (lambda x: x * len(held)) if where == "variable" else (lambda x: x * len(owner.k))
+    compiled = ad.jit(f)
+    size = len(held)
+    assert compiled(1.0) == size
+    change(held)
+    assert compiled(1.0) == size and len(compiled.compilations) == 1
+    if where == "attribute":
+        owner.k = held = make()  # another object of the same length
+        assert compiled(1.0) == size and len(compiled.compilations) == 1
+    resize(held)
+    assert compiled(1.0) == f(1.0) != size
+    assert len(compiled.compilations) == 2
+    assert f"changed from {size} to {len(held)}" in compiled.compilations[-1].reason
+
+
+def test_a_length_and_an_item() -> None:
+    items = [1.0, 2.0, 3.0]
+    compiled = ad.jit(lambda x: x * len(items) + items[1])
+    for k, compilations in ((0, 1), (1, 2), (2, 2)):
+        items[k] = 9.0
+        assert compiled(1.0) == 3.0 + items[1] and len(compiled.compilations) == compilations
+
+
+def test_a_length_inside_a_compiled_function_inside_another() -> None:
+    items = [1.0, 2.0]
+
+    @ad.jit
+    def inner(x: Any) -> Any:
+        return x * len(items)
+
+    outer = ad.jit(lambda x: inner(x) + items[0])
+    assert outer(1.0) == 3.0
+    items.append(5.0)
+    assert outer(1.0) == 4.0
+    items[0] = 2.0
+    assert outer(1.0) == 5.0
+
+
+def test_what_has_its_own_length_is_read_as_a_whole() -> None:
+    class Half(list):  # type: ignore[type-arg]
+        def __len__(self) -> int:
+            return int(self[0])
+
+    half = Half([2, 1])
+    compiled = ad.jit(lambda x: x * len(half))
+    assert compiled(1.0) == 2.0
+    half[0] = 5
+    assert compiled(1.0) == 5.0
 
 
 def test_containers_that_hold_themselves() -> None:
