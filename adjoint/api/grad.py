@@ -29,7 +29,8 @@ from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
-from adjoint.transforms.tape import Record, Tape, sweep
+from adjoint.transforms.checkpoint_tapes import tape_for
+from adjoint.transforms.tape import Record
 
 Weights = Parameter | Sequence[Parameter] | None
 
@@ -42,7 +43,7 @@ class Recording:
     ) -> None:
         self.what, self.fn = what, fn
         policy = policy or context.checkpointing.get()
-        self.tape = tape = Tape(what)
+        self.tape = tape = tape_for(what, policy)
         self.inputs = check_inputs(what, call.chosen, call.places)
         tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
         bound = {w: tape.track(check_input(what, f"the weight '{w.name}'", w)) for w in weights}
@@ -69,7 +70,7 @@ class Recording:
 
     def pull(self, seeds: list[tuple[Record, Any]]) -> tuple[list[Any], list[Any]]:
         """Gradients of the chosen inputs and of the weights."""
-        found = sweep(seeds)
+        found = self.tape.sweep(seeds)
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:

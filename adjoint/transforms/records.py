@@ -15,7 +15,7 @@ from typing import Any
 from adjoint.core.dispatch import Value
 
 _next_order = count().__next__
-_FORGOTTEN: Any = object()  # in place of a value
+FORGOTTEN: Any = object()  # in place of a value
 
 
 class Record:
@@ -94,9 +94,9 @@ def forget(results: Iterable[Any], since: int) -> None:
             outermost.outer = checkpoint
         for i, parent in enumerate(r.parents):
             if parent in gone:
-                r.xs[i] = _FORGOTTEN
-        if r in gone and r.y is not _FORGOTTEN:
-            r.y, r.xs.forgot = _FORGOTTEN, checkpoint
+                r.xs[i] = FORGOTTEN
+        if r in gone and r.y is not FORGOTTEN:
+            r.y, r.xs.forgot = FORGOTTEN, checkpoint
 
 
 def _is_repeatable(record: Record) -> bool:
@@ -141,7 +141,7 @@ def restore(record: Record) -> None:
             left[parent] -= 1
             if not left[parent]:
                 values.pop(parent, None)
-        y = r.op.show(*xs) if r.y is _FORGOTTEN else r.y
+        y = r.op.show(*xs) if r.y is FORGOTTEN else r.y
         if left[r]:
             values[r] = y
         if r is record or r.xs.forgot in around:
@@ -152,7 +152,7 @@ def restore(record: Record) -> None:
 
 def _forgotten(record: Record) -> list[tuple[int, Record]]:
     """The places of forgotten inputs, and the records that made them."""
-    return [(i, p) for i, (p, x) in enumerate(zip(record.parents, record.xs, strict=True)) if p and x is _FORGOTTEN]
+    return [(i, p) for i, (p, x) in enumerate(zip(record.parents, record.xs, strict=True)) if p and x is FORGOTTEN]
 
 
 def _missing(record: Record) -> list[Record]:
@@ -163,5 +163,5 @@ def _missing(record: Record) -> list[Record]:
         r = stack.pop()
         if r not in found:
             found.add(r)
-            stack += [p for _, p in _forgotten(r) if p.y is _FORGOTTEN]
+            stack += [p for _, p in _forgotten(r) if p.y is FORGOTTEN]
     return sorted(found, key=attrgetter("order"))

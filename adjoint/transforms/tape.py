@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from heapq import heappop, heappush
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class Tape(Trace):
     def seeds(self, ys: Iterable[Any], gs: Iterable[Any]) -> list[tuple[Record, Any]]:
         """Where a sweep begins, given results and their cotangents: those results that this tape has recorded."""
         return [(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is self]
+
+    def sweep(self, seeds: list[tuple[Record, Any]]) -> dict[Record, Any]:
+        """Cotangents of this tape's inputs."""
+        return sweep(seeds)
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:
@@ -111,11 +115,24 @@ class Tape(Trace):
         return result
 
 
-def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> dict[Record, Any]:
+class Store(Protocol):
+    """What holds the values of a tape that keeps less than all."""
+
+    def values(self, record: Record, g: Any, grads: dict[int, Any]) -> tuple[Any, Any]:
+        """The result and the inputs of a call, whose cotangent has come, among others that wait."""
+
+    def passed(self, record: Record) -> None:
+        """The sweep is through with a call, and with those after it."""
+
+
+def sweep(
+    seeds: list[tuple[Record, Any]], keep: set[Record] | None = None, store: Store | None = None
+) -> dict[Record, Any]:
     """Cotangents of the tape's inputs (and of the records to `keep`), given those of some results.
 
     Records are visited latest first, when their cotangent is complete; each is let go of then, so that what it saved is
-    freed as the sweep goes on, if nothing else holds it. `seeds` is emptied for the same reason.
+    freed as the sweep goes on, if nothing else holds it. `seeds` is emptied for the same reason. Without a `store` the values
+    are in the records.
     """
     grads: dict[int, Any] = {}
     records: dict[int, Record] = {}
@@ -139,8 +156,12 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
             while heap:
                 key = -heappop(heap)
                 record, g = records.pop(key), grads.pop(key)
-                if type(record.xs) is ForgottenInputs:
-                    restore(record)
+                if store is not None:
+                    y, xs = store.values(record, g, grads)
+                else:
+                    if type(record.xs) is ForgottenInputs:
+                        restore(record)
+                    y, xs = record.y, record.xs
                 if type(g) is Scattered:
                     g = g.dense()
                 if record.hooks:
@@ -150,14 +171,14 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
                 if type(record.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
                     (source,) = record.parents
                     if source is not None:
-                        add(source, Scattered(record.xs[0], record.op.key, g))
+                        add(source, Scattered(xs[0], record.op.key, g))
                 elif record.op is not None:
-                    if type(record.y) is tuple:
-                        _place.set(_origin(record.y))
-                        g = g if record.op.takes_zero else _filled(g, record.y)
-                    elif isinstance(record.y, Value):
-                        _place.set(_origin(record.y))
-                    for parent, c in zip(record.parents, record.op.vjp(g, record.y, *record.xs), strict=True):
+                    if type(y) is tuple:
+                        _place.set(_origin(y))
+                        g = g if record.op.takes_zero else _filled(g, y)
+                    elif isinstance(y, Value):
+                        _place.set(_origin(y))
+                    for parent, c in zip(record.parents, record.op.vjp(g, y, *xs), strict=True):
                         if parent is not None:  # only the cotangents that are wanted
                             if callable(c):
                                 c = c()
@@ -171,6 +192,9 @@ def sweep(seeds: list[tuple[Record, Any]], keep: set[Record] | None = None) -> d
                     parts[i] = g if parts[i] is ZERO else parts[i] + g
                 else:
                     results[record] = g
+                if store is not None:
+                    g = y = xs = c = parts = None
+                    store.passed(record)
         finally:
             _place.reset(token)
     return results

@@ -1,0 +1,15 @@
+"""The tape for each checkpoint strategy."""
+
+from __future__ import annotations
+
+from adjoint.core import context
+from adjoint.core.checkpoint_policy import CheckpointPolicy
+from adjoint.transforms.segmented_tape import BalancedTape, SegmentedTape
+from adjoint.transforms.tape import Tape
+
+
+def tape_for(what: str, policy: CheckpointPolicy | None) -> Tape:
+    """A tape that keeps what the policy says; all of it without one, and while a graph is built, on which the policy works then."""
+    if policy is None or context.reader.get() is not None:
+        return Tape(what)
+    return {"sqrt": SegmentedTape, "balanced": BalancedTape}.get(policy.strategy, Tape)(what)

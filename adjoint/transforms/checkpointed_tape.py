@@ -1,0 +1,135 @@
+"""A tape that keeps some of the values it has recorded, and has the others computed again when the sweep comes to them.
+
+What is recorded is a program (see `records`): the ops, their order and their inputs stay, so that a value that was let go of is
+computed again to the last bit. Which values stay is what strategies differ in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from heapq import heappop, heappush
+from time import perf_counter
+from typing import Any
+
+from adjoint.core.arrays import holders
+from adjoint.core.dispatch import Value, make
+from adjoint.transforms.records import FORGOTTEN, Record
+from adjoint.transforms.stored_records import Away, StoredRecord, missing, stored, value_of
+from adjoint.transforms.tape import Tape, sweep
+
+
+class OuterValue(Away):
+    """A value that another such tape has recorded, and may have let go of."""
+
+    __slots__ = ("record", "tape")
+
+    def __init__(self, x: Value) -> None:
+        self.tape: Any = x._trace
+        self.record = x._extra
+
+    def back(self) -> Any:
+        self.tape.bring([self.record])
+        return make(value_of(self.record), self.tape, self.record)
+
+
+class CheckpointedTape(Tape):
+    """Records the ops on Tensors of its level, and lets go of values."""
+
+    def __init__(self, what: str = "grad") -> None:
+        super().__init__(what)
+        self.seconds = 0.0  # what the recorded ops have taken
+        self._again: list[tuple[int, StoredRecord]] = []  # what has been computed again, latest first
+
+    # ------------------------------------------------------------ recording
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        self.tidy()
+        start = perf_counter()
+        result = super().apply(op, xs)
+        seconds = perf_counter() - start
+        record = stored(result, self, seconds)
+        if record is not None:
+            self.seconds += seconds
+            _refer_to_outer_tapes(record)
+            self.note(record)
+        return result
+
+    def tidy(self) -> None:
+        """Let go of what need not be held; called before each op, when the user's function holds what it still needs."""
+        raise NotImplementedError
+
+    def note(self, record: StoredRecord) -> None:
+        """Take notice of a recorded call."""
+        raise NotImplementedError
+
+    def finish(self) -> None:
+        """Recording is over: hold no records, so that each goes when the sweep has passed it."""
+        raise NotImplementedError
+
+    # ------------------------------------------------------------ the sweep
+
+    def sweep(self, seeds: list[tuple[Record, Any]]) -> dict[Record, Any]:
+        self.finish()
+        try:
+            return sweep(seeds, None, self)
+        finally:
+            self._let_go(0)
+
+    def values(self, record: Record, g: Any, grads: dict[int, Any]) -> tuple[Any, Any]:
+        """The result and the inputs of a call: those that are gone are computed again."""
+        if type(record) is not StoredRecord:
+            return record.y, record.xs
+        self.bring([record, *record.sources()])
+        return value_of(record), record.inputs()
+
+    def passed(self, record: Record) -> None:
+        """Let go of what was computed again for this record and those after it."""
+        self._let_go(record.order)
+
+    def bring(self, targets: Iterable[Record]) -> None:
+        """Compute again what is missing of these results."""
+        if again := missing(targets):
+            self.restore(again)
+
+    def restore(self, again: Sequence[StoredRecord]) -> None:
+        """Compute these results again, each from those before it."""
+        for record in again:
+            record.y = record.computed()
+            heappush(self._again, (-record.order, record))
+
+    def _let_go(self, order: int) -> None:
+        """Let go of what was computed again from this order on."""
+        while self._again and -self._again[0][0] >= order:
+            heappop(self._again)[1].y = FORGOTTEN
+
+    def release(self) -> None:
+        """Let go of what was computed again and nobody else holds: values that another tape asked for."""
+        held = []
+        while self._again:
+            order, record = heappop(self._again)
+            if is_held_elsewhere(record):
+                held.append((order, record))
+            else:
+                record.y = FORGOTTEN
+        self._again = held  # sorted, so it is a heap
+
+
+def is_held_elsewhere(record: StoredRecord) -> bool:
+    """Whether something beside its record holds a result: the user's function, or a view of it."""
+    own = 1 + sum(p is not None and p.y is record.y for p in record.parents)  # an op may hand its input on
+    return holders(record.y) > own
+
+
+def _refer_to_outer_tapes(record: StoredRecord) -> None:
+    """Hold what other such tapes have recorded by its record there, so that they can let go of it."""
+    if _is_outer(record.y):
+        record.y, record.bytes, record.loose = OuterValue(record.y), 0, False
+    for i, x in enumerate(record.xs):
+        if _is_outer(x):
+            p = record.parents[i]
+            known = p is not None and isinstance(p.y, OuterValue) and p.y.record is x._extra
+            record.xs[i] = FORGOTTEN if known else OuterValue(x)
+
+
+def _is_outer(x: Any) -> bool:
+    return isinstance(x, Value) and isinstance(x._trace, CheckpointedTape)
