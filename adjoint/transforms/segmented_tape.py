@@ -83,9 +83,19 @@ class BalancedTape(SegmentedTape):
     """Keeps values inside segments too, where that lowers the product of time and memory.
 
     A value of b bytes that took s seconds is kept if s / b is above T / M: the time of the whole gradient so far, in which
-    everything is computed twice and differentiated, over the memory held so far.
+    everything is computed twice and differentiated, over the memory held so far. Of ops of one kind the quickest counts, since
+    others may have been interrupted.
     """
 
+    def __init__(self, what: str = "grad") -> None:
+        super().__init__(what)
+        self._rates: dict[tuple[type, int], float] = {}  # seconds, by kind of op and bytes of the result
+
+    def note(self, record: StoredRecord) -> None:
+        super().note(record)
+        key = type(record.op), record.bytes
+        self._rates[key] = min(record.seconds, self._rates.get(key, record.seconds))
+
     def is_worth_keeping(self, record: StoredRecord) -> bool:
-        gradient = 4 * self.seconds
-        return record.seconds * (self.kept_bytes + self._open_bytes) > gradient * record.bytes > 0
+        seconds = self._rates[type(record.op), record.bytes]
+        return seconds * (self.kept_bytes + self._open_bytes) > 4 * self.seconds * record.bytes > 0
