@@ -20,6 +20,7 @@ _OWN_CONVERTED = (
     PACKAGE + "nn" + os.sep,
     PACKAGE + "testing" + os.sep,
     os.path.join(PACKAGE, "ops", "functional", "ctc.py"),
+    os.path.join(PACKAGE, "optim", "part_loop.py"),
 )
 
 

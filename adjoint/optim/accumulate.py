@@ -1,11 +1,13 @@
-"""Gradient accumulation: several small batches make one step."""
+"""Gradient accumulation: several small batches make one step, or a large one is cut into parts."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from adjoint.core import tree
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.optim.batch_parts import accumulated
 from adjoint.optim.optimizer import Optimizer
 
 
@@ -13,10 +15,11 @@ class GradientAccumulation:
     """Averages the gradients of `steps` batches, then lets an optimiser take a step along the mean.
 
     `accumulation(grads)` collects, and applies every `steps` calls. `compiled_step` takes one in place of an optimiser:
-    the sums are then inputs and results of the compiled function.
+    the sums are then inputs and results of the compiled function. `accumulation.value_and_grad(loss)` takes one large batch and cuts it
+    into `steps` parts itself.
 
     Args:
-        steps: how many batches make one step.
+        steps: how many batches make one step, or into how many parts a batch is cut.
         optimiser: what applies the mean; without one, `accumulate_gradients` alone is of use.
 
     >>> import adjoint as ad
@@ -71,6 +74,42 @@ class GradientAccumulation:
             self.gradient_buffer = _sum(self.gradient_buffer, share)
         self.count += 1
         return self.gradient_buffer
+
+    def value_and_grad(
+        self,
+        fn: Callable[..., Any],
+        grad_position: int | tuple[int, ...] | None = 0,
+        weights: Any = None,
+        has_aux: bool = False,
+        *,
+        batch: int | Sequence[int] | None = None,
+        reduction: str = "mean",
+    ) -> Callable[..., Any]:
+        """`adjoint.value_and_grad(fn, ...)`, computed in `steps` parts of the batch: the same numbers to rounding, in the memory of one part.
+
+        The last parts may be shorter. In a compiled function the parts are a loop of the graph. A function that looks at the batch as a
+        whole (normalisation by the batch's mean, random samples) sees parts of it, and gives what the parts give.
+
+        Args:
+            fn: a function whose loss is the mean, or the sum, of those of the examples.
+            grad_position: as in `adjoint.value_and_grad`; likewise `weights`.
+            weights: Parameters to differentiate by.
+            has_aux: `fn` returns more than the loss; of each further output there is a tuple, with what each part gave.
+            batch: positions of the arguments that are cut along their first axis; if not given, all that are not differentiated by.
+            reduction: "mean" or "sum": how the loss of a batch is made of those of its examples.
+
+        >>> import adjoint as ad
+        >>> def loss(w, x):
+        ...     return ad.ops.mean((w * x - 1.0) ** 2)
+        >>> x = ad.ops.arange(8.0)
+        >>> value, slope = ad.optim.GradientAccumulation(4).value_and_grad(loss)(2.0, x)
+        >>> print(value, slope, ad.grad(loss)(2.0, x))
+        57.0 63.0 63.0
+        """
+        what = "GradientAccumulation.value_and_grad"
+        return accumulated(
+            what, self.accumulation_steps, fn, grad_position, weights, has_aux, batch=batch, reduction=reduction
+        )
 
     def __call__(self, gradients: Any) -> bool:
         """Collect, and apply the mean if it is complete; whether it was applied."""

@@ -14,6 +14,7 @@ from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.optim.accumulate import GradientAccumulation
+from adjoint.optim.batch_parts import accumulated
 from adjoint.optim.memory import is_large, unfollowed
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import State, working_dtype
@@ -32,10 +33,12 @@ class CompiledStep:
         has_aux: bool,
         gradients: Gradients | None,
         backend: str | None,
+        parts: int,
+        reduction: str,
     ) -> None:
         self.optimiser, self.accumulation = optimiser, accumulation
         self._gradients = gradients
-        self._loss = evaluated(loss_fn, optimiser.parameters, has_aux)
+        self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction)
         self._buffer: list[Any] = []
         self._overwriting = is_large(optimiser.parameters)
         given = ("buffer", "state", "params") if self._overwriting else ()
@@ -102,6 +105,8 @@ def compiled_step(
     has_aux: bool = False,
     gradients: Gradients | None = None,
     backend: str | None = None,
+    parts: int = 1,
+    reduction: str = "mean",
 ) -> CompiledStep:
     """A function `step(*batch)` that computes the loss and its gradients, and changes the Parameters: in one graph.
 
@@ -115,6 +120,9 @@ def compiled_step(
         has_aux: `loss_fn` returns more than the loss; all of it is returned.
         gradients: applied to the list of gradients before the update, for example to clip them.
         backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
+        parts: into how many parts each batch is cut, one after another, to take the memory of one: see
+            `GradientAccumulation.value_and_grad`. All arguments of `loss_fn` are then arrays with the examples along their first axis.
+        reduction: "mean" or "sum": how the loss of a batch is made of those of its examples, if it is cut.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([3.0]), name="w")
@@ -127,12 +135,23 @@ def compiled_step(
     given = list(params)
     if len(given) != len(inner.parameters) or {id(p) for p in given} != {id(p) for p in inner.parameters}:
         raise ArgumentError(f"compiled_step: the optimiser trains other Parameters than those given{called_at()}")
-    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend)
+    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend, parts, reduction)
 
 
-def evaluated(loss_fn: Callable[..., Any], params: Sequence[Parameter], has_aux: bool = False) -> Callable[..., Any]:
+def evaluated(
+    loss_fn: Callable[..., Any],
+    params: Sequence[Parameter],
+    has_aux: bool = False,
+    parts: int = 1,
+    reduction: str = "mean",
+) -> Callable[..., Any]:
     """A function of the Parameters' values and a batch: the loss and its gradients by the Parameters."""
-    run = value_and_grad(loss_fn, None, weights=list(params), has_aux=has_aux)
+    if type(parts) is not int or parts < 1:
+        raise ArgumentError(f"compiled_step: parts must be an integer above zero, not {parts!r}{called_at()}")
+    if parts == 1:
+        run = value_and_grad(loss_fn, None, weights=list(params), has_aux=has_aux)
+    else:
+        run = accumulated("compiled_step", parts, loss_fn, None, list(params), has_aux, None, reduction)
 
     def loss_and_gradients(values: Sequence[Any], batch: Sequence[Any]) -> Any:
         with binding(dict(zip(params, values, strict=True))):
