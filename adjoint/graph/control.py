@@ -75,7 +75,8 @@ class Loop(Passing):
     stacked result. `test`, on carry and constants, decides whether there is another iteration; without it there
     are `length` of them, or as many as the stacked inputs have slices. `backwards` takes and puts the slices from the last to
     the first. If it is `guarded`, the first stacked input says of each iteration whether it takes place; one that does not
-    leaves the carry as it is and puts out zeros.
+    leaves the carry as it is and puts out zeros. With `snapshots`, its backward pass holds so many states, each before a number of
+    segments of `segment` iterations, and computes the others again; the last part of the carry of a loop with a test then counts the iterations.
     """
 
     total = True  # it fails only where a step inside does
@@ -87,6 +88,8 @@ class Loop(Passing):
     length: int | None = None
     backwards: bool = False
     guarded: bool = False
+    snapshots: int = 0
+    segment: int = 0
 
     def parts(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Carry, stacked inputs, constants."""
@@ -132,7 +135,11 @@ class Loop(Passing):
         return xp.stack(slices[::-1] if self.backwards else slices)
 
     def vjp(self, gs, ys, *xs):
-        return loop_vjp(self, gs, xs)
+        if not self.snapshots:
+            return loop_vjp(self, gs, xs)
+        from adjoint.graph.loop_revolve import revolved_vjp
+
+        return revolved_vjp(self, gs, ys, xs)
 
     def jvp(self, ts, ys, *xs):
         return loop_jvp(self, ts, ys, xs)

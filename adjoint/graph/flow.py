@@ -14,6 +14,7 @@ from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
 from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
 from adjoint.graph.control import Cond, Control, Loop
+from adjoint.graph.loop_checkpoints import applied
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
 from adjoint.graph.number_types import either_kind, mark_of_kinds
 from adjoint.graph.numbers import MANY, check_exact, marked, unbounded
@@ -189,7 +190,7 @@ def while_loop(
     body = _cast_outputs(body, list(map(_settled, (*specs, *body.specs[len(specs) :]))))
     init = [x if dtype_of(x) == s.dtype else cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)
-    found = list(loop(*init, *outside))
+    found = applied(loop, [*init, *outside])
     ends = after if length else types  # a loop that surely has an iteration leaves what that leaves
     return [*map(_marked, found, final, specs, ends), *found[len(final) :]]
 

@@ -116,22 +116,37 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...
     a, s = loop.carried, loop.stacked
     cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))
     yf = tuple(i for i in float_positions(loop.body.specs[a:]) if gs[a + i] is not ZERO)
-    took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
-    body = _back_body(loop, cf, sf, kf, yf)
-    back = replace(
-        loop, body=body, carried=len(cf) + len(kf), stacked=1 + len(kept) + s + len(yf), test=None, length=None,
-        backwards=not loop.backwards, guarded=True,
-    )  # fmt: skip
-    found = back(
-        *(instantiate(gs[i], carry[i]) for i in cf), *(instantiate(ZERO, constants[i]) for i in kf),
-        took_place, *kept, *stacked, *(gs[a + i] for i in yf),
-        *constants,
+    found = pull_back(
+        loop, xs, (cf, sf, kf, yf),
+        [instantiate(gs[i], carry[i]) for i in cf], [instantiate(ZERO, constants[i]) for i in kf],
+        [gs[a + i] for i in yf],
     )  # fmt: skip
     result: list[Any] = [ZERO] * len(xs)
     places = [*cf, *(a + s + i for i in kf), *(a + i for i in sf)]
     for place, g in zip(places, found, strict=True):
         result[place] = g
     return tuple(result)
+
+
+def pull_back(
+    loop: Loop,
+    xs: Sequence[Any],
+    places: tuple[Places, Places, Places, Places],
+    carry_cotangents: Sequence[Any],
+    sums: Sequence[Any],
+    stack_cotangents: Sequence[Any],
+) -> tuple[Any, ...]:
+    """The cotangents of the carry, those of the constants added to `sums`, and those of the stacked inputs. `places` say which
+    of the carry, the stacked inputs, the constants and the stacked results have one."""
+    _, stacked, constants = loop.parts(xs)
+    cf, sf, kf, yf = places
+    took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
+    back = replace(
+        loop, body=_back_body(loop, cf, sf, kf, yf), carried=len(cf) + len(kf), test=None, length=None,
+        stacked=1 + len(kept) + loop.stacked + len(yf), backwards=not loop.backwards, guarded=True,
+    )  # fmt: skip
+    found: tuple[Any, ...] = back(*carry_cotangents, *sums, took_place, *kept, *stacked, *stack_cotangents, *constants)
+    return found
 
 
 @derived

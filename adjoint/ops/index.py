@@ -308,3 +308,6 @@ def tensor_scatter_update(input_x: Any, indices: Any, updates: Any) -> Any:
     [1. 9.]
     """
     return ScatterSet()(with_room(input_x, updates), updates, *_columns(indices))
+
+
+gather, put_at, add_at = Gather(), ScatterSet(), ScatterAdd()  # for rules, with arguments in full

@@ -125,10 +125,11 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
         used |= {i for i in still if test.params[i] in in_test}
         used |= {i for i in range(a + s, total) if test.params[i - s] in in_test}
     constants = sorted(used)
+    counted = test is None or a - 1 in carry  # its derivative must know how many iterations there were
     test_params = [*carry, *(i if i < a else i - s for i in constants)]
     op = Loop(
         _with_params(smaller, [*carry, *slices, *constants]), len(carry), len(slices),
-        test and _with_params(test, test_params), length, loop.backwards, guarded,
+        test and _with_params(test, test_params), length, loop.backwards, guarded, loop.snapshots if counted else 0, loop.segment,
     )  # fmt: skip
     places = {w: k for k, w in enumerate(outs)}
     return _Narrow(op, (*carry, *slices, *constants), places, {i: i for i in still if i in wanted})

@@ -52,7 +52,7 @@ def fission(graph: Graph) -> Graph:
         if not isinstance(node.op, Loop):
             return None
         loop = node.op.mapped(lambda inner: rebuild(inner, apart, done))
-        counted = loop.test is None and not loop.guarded and not loop.effect
+        counted = loop.test is None and not loop.guarded and not loop.effect and not loop.snapshots
         found = _Parts(builder, loop, inputs).apart() if counted else None
         if found is None:
             return builder.keep(node, loop, inputs)
