@@ -6,11 +6,10 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from adjoint.api.inputs import check_function, whole
+from adjoint.api.graph_part import in_part
+from adjoint.api.inputs import check_function
 from adjoint.core import context, tree
-from adjoint.core.dispatch import Value
 from adjoint.core.errors import boundary
-from adjoint.core.random_counters import Made, source
 from adjoint.graph.recompute import recomputed
 from adjoint.transforms import records
 
@@ -56,26 +55,8 @@ def recompute(fn: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
     """
     check_function("recompute", fn)
     if context.reader.get() is not None:
-        return _in_graph(context.readable(fn), args, kwargs)
+        return in_part(context.readable(fn), args, kwargs, recomputed)
     start = records.now()
     out = fn(*args, **kwargs)
     records.forget(tree.leaves(out), start)
     return out
-
-
-def _in_graph(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The function as a part of the graph being built."""
-    leaves: list[Any] = []
-    rebuild: Callable[[list[Any]], Any] = tuple
-    made = getattr(source.get(), "made", Made())
-
-    def run() -> list[Any]:
-        nonlocal leaves, rebuild
-        leaves, rebuild = tree.flatten(whole(fn(*args, **kwargs)))
-        return [made.count, *(x for x in leaves if isinstance(x, Value))]
-
-    count, *values = recomputed(run)
-    if not isinstance(made.count, int):  # the graph alone knows how many samples were drawn
-        made.count = count
-    it = iter(values)
-    return rebuild([next(it) if isinstance(x, Value) else x for x in leaves])

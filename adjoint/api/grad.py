@@ -23,6 +23,7 @@ from adjoint.api.inputs import (
     whole,
 )
 from adjoint.api.modes import by_mode
+from adjoint.api.planned_forward import under_policy
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
@@ -52,7 +53,7 @@ class Recording:
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
         try:
             with binding(bound):
-                self.out = whole(_under(policy, context.readable(fn))(*args, **kwargs))
+                self.out = whole(under_policy(policy, tape, context.readable(fn))(*args, **kwargs))
         finally:
             tape.ended = True
 
@@ -85,16 +86,6 @@ class Recording:
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
             )
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
-
-
-def _under(policy: CheckpointPolicy | None, fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, in which gradients and compiled functions know the policy."""
-    return fn if policy is None else functools.partial(_call_under, policy, fn)
-
-
-def _call_under(policy: CheckpointPolicy, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    with context.setting(context.checkpointing, policy):
-        return fn(*args, **kwargs)
 
 
 def _hooked(tracked: Any, weight: Parameter) -> Record:

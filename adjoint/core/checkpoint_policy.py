@@ -48,6 +48,13 @@ class CheckpointPolicy:
             raise ArgumentError(f"GradientCheckpoint: there is no directory {self.directory!r}{called_at()}")
 
 
+@dataclass(frozen=True)
+class ShareOfMemory(CheckpointPolicy):
+    """How far from the least memory (0) to what keeping everything takes (1): what a search for a budget tries."""
+
+    share: float = 1.0
+
+
 def byte_count(what: str, given: Any) -> int:
     """So many bytes, given as an integer or as text: "200MB" is 200 million, "200MiB" 200 times 2**20."""
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:

@@ -48,6 +48,10 @@ class ArgumentTypeError(AdjointError, TypeError):
     """An argument of the wrong kind, or one that is missing."""
 
 
+class MemoryBudgetError(AdjointError, MemoryError):
+    """What cannot be done in the memory that was allowed for it."""
+
+
 class NotDifferentiableError(AdjointError, TypeError):
     """A derivative was asked for where there is none."""
 

@@ -22,10 +22,12 @@ from adjoint.ops.ordering import after
 class Recomputed(Passing):
     """`Recomputed(inner)(*inputs)` gives what the graph gives, a tuple; to run, it becomes single steps again.
 
-    The backward pass has steps of its own, from inputs that are taken after the cotangent: nothing but these is kept.
+    The backward pass has steps of its own, from inputs that are taken after the cotangent: nothing but these is kept, and the results
+    at the places in `kept`.
     """
 
     inner: Graph
+    kept: tuple[int, ...] = ()
 
     def infer(self, *xs):
         return self.inner.specs
@@ -35,8 +37,8 @@ class Recomputed(Passing):
 
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        pull = Recomputed(vjp_graph(self.inner, wanted, active))
-        late = [after(x, gs[active[0]]) if shape_of(x) else x for x in xs]
+        pull = Recomputed(vjp_graph(self.inner, wanted, active, tuple(self.inner.outputs[i] for i in self.kept)))
+        late = [after(x, gs[active[0]]) if shape_of(x) else x for x in (*xs, *(ys[i] for i in self.kept))]
         return tuple(spread(pull(*late, *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
@@ -46,11 +48,18 @@ class Recomputed(Passing):
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
-        batched = Recomputed(vmap_graph(self.inner, tuple(d is not None for d in dims), size))
+        batched = Recomputed(vmap_graph(self.inner, tuple(d is not None for d in dims), size), self.kept)
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
 
 
-def recomputed(fn: Callable[[], Sequence[Any]]) -> list[Any]:
-    """The results of a function, traced as a part of the graph being built that is computed again for its derivative."""
-    inner, outside, marks = traced(fn, (), "checkpoint", branch=True)
-    return [marked(y, mark) for y, mark in zip(Recomputed(inner)(*outside), marks, strict=True)]
+def recomputed(inner: Graph, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The results of a graph that is computed again for its derivative."""
+    return Recomputed(inner)(*inputs)
+
+
+def as_part(
+    fn: Callable[[], Sequence[Any]], applied: Callable[[Graph, Sequence[Any]], Sequence[Any]], name: str
+) -> list[Any]:
+    """The results of a function that is traced as a graph of its own, and then `applied` to what it uses."""
+    inner, outside, marks = traced(fn, (), name, branch=True)
+    return [marked(y, mark) for y, mark in zip(applied(inner, outside), marks, strict=True)]

@@ -1,0 +1,89 @@
+"""From a policy to a plan: which parts of a forward graph are computed again in its backward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import log2, sqrt
+
+from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
+from adjoint.core.errors import ArgumentError, MemoryBudgetError, called_at
+from adjoint.graph.node import Graph
+from adjoint.passes.checkpoint_choice import CheckpointChoice, PlannedPart, crossing_items
+from adjoint.passes.forward_items import Forward, forward_items
+from adjoint.passes.segments import Segments
+
+
+def planned(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> Graph:
+    """The graph with parts that are computed again in the backward pass by the `wanted` inputs; itself if there are none.
+
+    `times` says how many such graphs run side by side, as under `vmap`."""
+    plan = checkpoint_plan(graph, wanted, policy, times)
+    return Segments(plan.forward).graph_of(plan.parts) if len(plan.parts) > 1 else graph
+
+
+@dataclass(frozen=True)
+class CheckpointPlan:
+    """The parts of a forward graph, in order, and how much is computed again."""
+
+    forward: Forward
+    parts: tuple[PlannedPart, ...]
+
+
+def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> CheckpointPlan:
+    """What a policy makes of a graph."""
+    forward = forward_items(graph, wanted)
+    if not any(item.needed for item in forward.items):
+        return CheckpointPlan(forward, (PlannedPart(tuple(range(len(forward.items)))),))
+    if policy.strategy == "sqrt":
+        return CheckpointPlan(forward, tuple(_even(forward)))
+    choice = CheckpointChoice(forward.items, forward.family)
+    return CheckpointPlan(forward, choice.parts(_amount(forward, choice, policy, times)))
+
+
+def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy, times: int) -> int:
+    """The bytes that a policy allows."""
+    least, most = choice.frontier[0][0], choice.frontier[-1][0]
+    if isinstance(policy, ShareOfMemory):
+        return int(least + policy.share * (most - least))
+    if policy.memory is not None:
+        if policy.memory // times < least:
+            raise MemoryBudgetError(
+                f"GradientCheckpoint: what the backward pass holds cannot be made to fit into {policy.memory} bytes: it takes "
+                f"{least * times} at the least by estimate. Allow as much, or take a smaller batch{called_at()}"
+            )
+        return policy.memory // times
+    if policy.strategy == "binomial":
+        once = sum(item.cost for item in forward.items)
+        few = [size for size, cost in choice.frontier if cost <= once * log2(len(choice.family))]
+        return few[0]
+    if policy.strategy == "offload":
+        raise ArgumentError(
+            'GradientCheckpoint: strategy="offload" is for loops, and there is none in this compiled function; take "balanced" or '
+            f'"budget", or run in dynamic mode{called_at()}'
+        )
+    return min(choice.frontier, key=lambda f: (forward.cost + f[1]) * (forward.fixed + f[0]))[0]
+
+
+def _even(forward: Forward) -> Iterator[PlannedPart]:
+    """About √n parts with about as much that is needed in each, cut where little is held."""
+    items = forward.items
+    needed = [item.needed for item in items]
+    count = max(1, round(sqrt(sum(needed) ** 2 / sum(x * x for x in needed))))
+    run = [0, *accumulate(needed)]
+    share = run[-1] / count
+    cuts = [s for s in forward.family if s and (s & (s + 1)) == 0 and s.bit_length() < len(items)]
+    held = {s.bit_length(): sum(items[g].bytes for g in _bits(crossing_items(items, s))) for s in cuts}
+    chosen = [0]
+    for k in range(1, count):
+        near = [p for p in held if p > chosen[-1] and abs(run[p] - k * share) <= share / 3]
+        if near:
+            chosen.append(min(near, key=lambda p: (held[p], abs(run[p] - k * share))))
+    for a, b in pairwise(chosen):
+        yield PlannedPart(tuple(range(a, b)), again=True)
+    yield PlannedPart(tuple(range(chosen[-1], len(items))))
+
+
+def _bits(mask: int) -> list[int]:
+    return [g for g in range(mask.bit_length()) if mask >> g & 1]
