@@ -219,7 +219,9 @@ def boundary(function: F) -> F:
                 _check_caught()
             return result
         except Exception as error:
-            _refused.pop(get_ident(), None)
+            behind = _refused.pop(get_ident(), None)
+            if behind and isinstance(error, _SAID_BY_NUMPY) and not isinstance(error, AdjointError):
+                error = behind[0](behind[1]).with_traceback(error.__traceback__)  # NumPy's words in place of ours
             if isinstance(error.__cause__, CutGradientError):  # NumPy's words around ours: `array[0] = tensor`
                 error = error.__cause__
             if os.environ.get("ADJOINT_TRACEBACK") == "full":

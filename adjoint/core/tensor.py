@@ -140,8 +140,12 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     def item(self, *index: int) -> Any:
         """One element as a Python number; no gradient flows through it."""
+        return self._known().item(*index)
+
+    def _known(self) -> np.ndarray:
+        """The values, where Python needs them to go on."""
         try:
-            return self.asnumpy().item(*index)
+            return self.asnumpy()
         except BatchedError as error:
             raise refused(error) from None
 
@@ -206,6 +210,8 @@ class Tensor(InPlaceOperators, Operators, Value):
         return self._number(bool, explicit=True)
 
     def __index__(self) -> int:
+        if self.tracked and self.dtype.kind in "biu":  # `array[mask]` asks for it too, and then for np.asarray(mask)
+            self._known()
         if self.dtype.kind not in "iu":
             raise DtypeError(f"only an integer Tensor can be an index, this one is {self.dtype}{called_at()}")
         return self._number(int, explicit=True)

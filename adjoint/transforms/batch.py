@@ -40,8 +40,9 @@ class Batch(Trace):
 
     def below(self, x: Any) -> Any:
         raise BatchedError(
-            "the values of a Tensor under vmap are a whole batch, not one array: a Python `if`, float() or asnumpy() "
-            f"cannot choose one. Use ops.where for a choice between elements.{called_at()}"
+            "the values of a Tensor under vmap are a whole batch, not one array: a Python `if`, float(), asnumpy() or an index "
+            "of a NumPy array cannot choose one. Use ops.where for a choice between elements, and ad.Tensor(array)[i] for an "
+            f"index.{called_at()}"
         )
 
     def layout(self, x: Any) -> Any:

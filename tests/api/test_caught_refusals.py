@@ -13,6 +13,13 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.core.errors import AdjointError
 
+
+def stored_by_a_mask(x):
+    array = np.zeros(5)
+    array[np.arange(5) >= x] = 2.0
+    return array @ np.arange(5.0)
+
+
 ASKED = {
     "float": lambda x: float(x) * 2,
     "math": lambda x: math.sin(x),
@@ -24,13 +31,18 @@ ASKED = {
     "int": lambda x: [5.0, 6.0, 7.0][int(x)],
     "text": lambda x: float(len(str(x > 1))),
     "range": lambda x: sum(range(int(x) + 2)) * 1.0,
+    "mask": lambda x: np.arange(5.0)[np.arange(5) >= x].sum(),
+    "mask of one": lambda x: np.arange(5.0)[x > 1].sum(),
+    "mask and column": lambda x: np.arange(10.0).reshape(5, 2)[np.arange(5) >= x, 1].sum(),
+    "indices": lambda x: np.arange(5.0)[np.arange(3) * (x > 1)].sum(),
+    "stored by a mask": stored_by_a_mask,
 }
 
 
 def handled(ask, x):
     try:
         y = ask(x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, IndexError):
         y = 100.0
     return y * x
 
@@ -189,6 +201,15 @@ def test_the_error_says_that_it_was_caught():
     with pytest.raises(ad.BatchedError, match="caught this"):
         ad.vmap(lambda x: bare(lambda y: 1.0 if y > 0 else 2.0, x))(np.ones(2))
     assert issubclass(ad.BatchedError, ad.DtypeError)
+
+
+@pytest.mark.parametrize("ask", ["mask", "mask of one", "mask and column", "indices", "stored by a mask"])
+def test_a_batch_as_an_index_of_an_array_is_named(ask):
+    """NumPy swallows what `__index__` raises, and raises an IndexError of its own."""
+    with pytest.raises(ad.BatchedError, match=r"whole batch(.|\n)*ad.Tensor\(array\)(.|\n)*test_caught_refusals.py"):
+        ad.vmap(ASKED[ask])(np.array([0.5, 1.5]))
+    with pytest.raises(ad.BatchedError, match="caught this"):
+        ad.vmap(lambda x: handled(ASKED[ask], x))(np.array([0.5, 1.5]))
 
 
 def test_what_is_asked_first_is_fine():
