@@ -15,6 +15,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 epilogue_fusion     nests that become the epilogue of a matrix product; matmul_operands says what a product reads
                 linear_steps        loops whose state is linear in the state before
                 unit_order          units in an order that needs less memory
+                computed_again      what is cheap is computed again after the peak, not kept over it
                 stages              compiled parts of a graph, and what the interpreter does between them
                 arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results
                 work_estimate       how much a step or a graph does

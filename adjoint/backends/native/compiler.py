@@ -22,6 +22,8 @@ from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
+from adjoint.backends.native.plan.arena import WORTH
+from adjoint.backends.native.plan.computed_again import peak_of, recomputing
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
@@ -97,10 +99,11 @@ class Program:
 
 def units_shown(graph: Graph) -> list[str]:
     """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
-    emitter = GraphEmitter(
-        FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], {}
+    targets = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
+    emitter = _planned(
+        FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], targets
     )
-    order = {node: k for k, node in enumerate(graph.nodes)}
+    order = {node: k for k, node in enumerate(emitter.graph.nodes)}
     lines = []
     for scalars, groups in itertools.groupby((g for g, _ in emitter.groups), lambda g: isinstance(g[0], Register)):
         for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
@@ -158,12 +161,12 @@ def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
         len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ([*graph.params], [*graph.outputs])
     )
     parts, overwritten = [], 0
-    for native, part, _, outputs in stages.parts:
+    for native, part, _, _ in stages.parts:
         if not native:
             parts.append(interpreted(part))
             continue
         written = _written(part, donated if alone else ())
-        parts.append(memory_of(written.shared, [outputs[k] for k in range(len(outputs)) if k not in written.same]))
+        parts.append(memory_of(written.shared, written.own_results()))
         overwritten = sum(_bytes(part.outputs[k].spec) for k in written.same)
     return combined("native", graph, parts, overwritten)
 
@@ -172,12 +175,34 @@ def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
 class Written:
     """The code of a kernel: inputs, results in memory of their own and where those are, and results that are written over inputs."""
 
+    graph: Graph
     module: Module
     shared: FunctionState
     inputs: list[Spec]
     outputs: list[Spec]
     targets: dict[str, int]
     same: dict[int, int]
+
+    def own_results(self) -> list[Node]:
+        """The results in memory of their own."""
+        return [n for k, n in enumerate(self.graph.outputs) if k not in self.same]
+
+
+def _planned(
+    shared: FunctionState,
+    graph: Graph,
+    inputs: list[str],
+    targets: dict[int, str],
+    owned: frozenset[Node] = frozenset(),
+) -> GraphEmitter:
+    """The emitter of a graph, in which what is cheap is computed again where that lowers the peak."""
+    emitter = GraphEmitter(shared, graph, inputs, targets, owned)
+    other = recomputing(graph, [group for group, _ in emitter.groups], emitter.unit_reads, set(emitter.targets))
+    if other is None:
+        return emitter
+    again = GraphEmitter(shared, other, inputs, targets, owned)
+    before, after = (peak_of([group for group, _ in e.groups], e.unit_reads, set(e.targets)) for e in (emitter, again))
+    return again if before - after > WORTH else emitter
 
 
 def _written(graph: Graph, donated: Sequence[int]) -> Written:
@@ -191,9 +216,10 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
         inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
     n = len(graph.params)
     free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    emitter = GraphEmitter(
+    emitter = _planned(
         shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape)
     )
+    graph = emitter.graph
     same = _written_over(emitter, graph, donated, inputs)
     shared.polls.donated, shared.polls.given = emitter.owned, {inputs[j] for j in same.values()}
     shared.results = frozenset(name for k, name in free.items() if k not in same)
@@ -219,7 +245,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
-    return Written(module, shared, specs, outputs, targets, same)
+    return Written(graph, module, shared, specs, outputs, targets, same)
 
 
 def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
@@ -249,7 +275,7 @@ def _check_that_it_fits(graph: Graph, written: Written) -> None:
     available = available_memory.available_bytes() if needed > CHECKED_BYTES else None
     if available is None or needed <= available:
         return
-    part = memory_of(written.shared, [n for k, n in enumerate(graph.outputs) if k not in written.same])
+    part = memory_of(written.shared, written.own_results())
     report = combined("native", graph, [part], sum(_bytes(graph.outputs[k].spec) for k in written.same))
     raise MemoryError(
         f"this function needs {shown(needed)} beyond its arguments, and {shown(available)} can be had. Keep less for the backward pass with "

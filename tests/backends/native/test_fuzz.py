@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from adjoint import ops
+from adjoint.backends.native import compiler
 from adjoint.backends.native.kernels import matmul
-from adjoint.backends.native.plan import arena, matmul_operands, result_rooms, unit_order
+from adjoint.backends.native.plan import arena, computed_again, matmul_operands, result_rooms, unit_order, units
 from adjoint.core import rules
 from adjoint.graph.control import Control
 from adjoint.graph.node import Graph
@@ -61,6 +62,27 @@ def test_random_graphs_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = {seed: found for seed in range(7000, 7120) if (found := fuzz_graphs.disagreement(seed))}
     assert not wrong
     assert min(counts.values()) > 50
+
+
+def test_random_graphs_with_much_computed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever can be is computed again after the peak, whether that saves anything or not."""
+    copies = 0
+
+    def counted(*args: Any) -> Any:
+        nonlocal copies
+        found = computed_again.recomputing(*args)
+        copies += len(units.recomputed(found)) if found else 0
+        return found
+
+    for name, value in {"LEAST": 1, "SHARE": 0, "SMALL": 0, "STEPS": 30}.items():
+        monkeypatch.setattr(computed_again, name, value)
+    monkeypatch.setattr(compiler, "recomputing", counted)
+    for module in (compiler, unit_order, arena):
+        monkeypatch.setattr(module, "WORTH", -(1 << 40))
+    monkeypatch.setattr(units, "SHORT", 0)
+    wrong = {seed: found for seed in range(8000, 8150) if (found := fuzz_graphs.disagreement(seed))}
+    assert not wrong
+    assert copies > 20
 
 
 def test_differences_say_nothing_where_a_step_is_large() -> None:

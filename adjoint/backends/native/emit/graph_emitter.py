@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -52,7 +53,9 @@ class GraphEmitter:
         self.shared, self.graph, self.code = shared, graph, shared.code
         self.plan = Plan(graph)
         places = [same_memory(graph.outputs[k]) for k in targets]
-        self.groups = ordered_for_memory(row_fused(with_epilogues(self.plan, self._reads)), self._reads, places, owned)
+        self.groups = ordered_for_memory(
+            row_fused(with_epilogues(self.plan, self.unit_reads)), self.unit_reads, places, owned
+        )
         self.units = [unit for group, _ in self.groups for unit in group]
         self.values: dict[Node, str] = dict(zip(graph.params, inputs, strict=True))
         self.results: dict[Node, list[str]] = {}  # of calls with several
@@ -132,7 +135,8 @@ class GraphEmitter:
 
     # ------------------------------------------------------------ order and lifetimes
 
-    def _reads(self, unit: Unit) -> dict[Node, None]:
+    def unit_reads(self, unit: Unit) -> dict[Node, None]:
+        """The nodes that a unit reads from memory or registers."""
         if isinstance(unit, Nest):
             return unit.nodes()[0]
         if isinstance(unit, Kernel):
@@ -143,7 +147,7 @@ class GraphEmitter:
     def _last_uses(self) -> dict[Node, int]:
         last: dict[Node, int] = {}
         for k, unit in enumerate(self.units):
-            for node in self._reads(unit):
+            for node in self.unit_reads(unit):
                 last[same_memory(node)] = k
         for node in self.graph.outputs:
             last[same_memory(node)] = len(self.units)
@@ -212,19 +216,29 @@ class GraphEmitter:
 
     def may_overwrite(self, node: Node, param: Node) -> bool:
         """Whether a nest may store a node over an input: nothing else reads it then or later, and the nest element by element."""
+        if node not in self._storing:
+            return False
+        k, group = self._storing[node]
+        unit = group[0]
+        if self.last.get(param, -1) > k:
+            return False
+        if isinstance(unit, FusedMatMul):
+            return unit.may_overwrite(param, reads(unit.node))
+        loads = [e for e in loads_of(unit.roots.values()) if same_memory(e.leaf) is param]
+        whole = tuple(contiguous(unit.space))
+        return len(group) == 1 and all(e.offset == 0 and e.strides == whole for e in loads)
+
+    @cached_property
+    def _storing(self) -> dict[Node, tuple[int, Any]]:
+        """For each node that a nest or an epilogue stores, its group and the number of that one's last unit."""
+        found: dict[Node, tuple[int, Any]] = {}
         k = -1
         for group, _ in self.groups:
             k += len(group)
-            nest = group[0]
-            if isinstance(nest, FusedMatMul) and node in nest.roots:
-                alone = self.last.get(param, -1) <= k
-                return alone and nest.may_overwrite(param, reads(nest.node))
-            if isinstance(nest, Nest) and any(node in n.roots for n in group):  # type: ignore[union-attr]
-                loads = [e for e in loads_of(nest.roots.values()) if same_memory(e.leaf) is param]
-                whole = tuple(contiguous(nest.space))
-                alone = len(group) == 1 and self.last.get(param, -1) <= k
-                return alone and all(e.offset == 0 and e.strides == whole for e in loads)
-        return False
+            for unit in group:
+                if isinstance(unit, (Nest, FusedMatMul)):
+                    found.update(dict.fromkeys(unit.roots, (k, group)))
+        return found
 
     def updates_in_place(self, node: Node, param: Node) -> bool:
         """Whether a node is a chain of updates of an input."""

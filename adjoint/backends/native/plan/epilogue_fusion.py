@@ -53,7 +53,7 @@ def with_epilogues(plan: Plan, reads: Callable[[Unit], Iterable[Node]]) -> list[
     wanted = {same_memory(node) for node in plan.graph.outputs}
     gone: set[int] = set()
     for j, nest in enumerate(units):
-        if not isinstance(nest, Nest) or not prod(nest.space):
+        if not isinstance(nest, Nest) or not prod(nest.space) or nest.late:
             continue
         k = max([made[m] for n in nest.nodes()[0] if _has_epilogue(m := same_memory(n)) and m in made], default=-1)
         product = units[k]

@@ -33,7 +33,7 @@ def row_fused(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
 def _nests_from(units: Sequence[Unit], k: int) -> list[Nest]:
     run: list[Nest] = []
     for unit in units[k:]:
-        if not isinstance(unit, Nest) or not prod(unit.space):
+        if not isinstance(unit, Nest) or not prod(unit.space) or unit.late:
             break
         run.append(unit)
     return run

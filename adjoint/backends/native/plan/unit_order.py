@@ -56,15 +56,37 @@ def ordered_for_memory(
 
     `placed` nodes have memory of their own, `owned` inputs may be overwritten: who reads one of those last still does.
     """
-    stored = [_stored(group) for group, _ in groups]
-    if sum(_size(n) for nodes in stored for n in nodes) <= WORTH:
-        return list(groups)
-    tasks = _tasks(groups, stored, reads, set(placed), set(owned))
-    own = list(range(len(groups)))
-    other = _eager(tasks)
-    if _peak(tasks, own) - _peak(tasks, other) <= WORTH:
-        return list(groups)
-    return [groups[k] for k in other]
+    bundles = _with_what_is_recomputed(groups, reads)
+    order = list(range(len(bundles)))
+    stored = [[n for group, _ in bundle for n in _stored(group)] for bundle in bundles]
+    if sum(_size(n) for nodes in stored for n in nodes) > WORTH:
+        units = [[unit for group, _ in bundle for unit in group] for bundle in bundles]
+        tasks = _tasks(units, stored, reads, set(placed), set(owned))
+        other = _eager(tasks)
+        if _peak(tasks, order) - _peak(tasks, other) > WORTH:
+            order = other
+    return [group for k in order for group in bundles[k]]
+
+
+def _with_what_is_recomputed(groups: Sequence[Group], reads: Callable[[Unit], Iterable[Node]]) -> list[list[Group]]:
+    """Each group after those that compute again what it reads: they stay together."""
+    late = {root: k for k, (group, _) in enumerate(groups) if _is_late(group) for root in _stored(group)}
+    reader: dict[int, int] = {}
+    for k, (group, _) in enumerate(groups) if late else ():
+        for node in [n for unit in group for n in reads(unit)]:
+            if (source := same_memory(node)) in late:
+                reader.setdefault(late[source], k)
+    bundles: dict[int, list[Group]] = {k: [] for k in range(len(groups)) if k not in reader}
+    for k, whole in enumerate(groups):
+        first = k
+        while first in reader:
+            first = reader[first]
+        bundles[first].append(whole)
+    return list(bundles.values())
+
+
+def _is_late(group: Sequence[Unit]) -> bool:
+    return all(isinstance(unit, Nest) and unit.late for unit in group)
 
 
 def _stored(group: Iterable[Unit]) -> list[Node]:
@@ -89,7 +111,7 @@ def _source(node: Node) -> Node:
 
 
 def _tasks(
-    groups: Sequence[Group],
+    groups: Sequence[Sequence[Unit]],
     stored: Sequence[Sequence[Node]],
     reads: Callable[[Unit], Iterable[Node]],
     placed: set[Node],
@@ -100,7 +122,7 @@ def _tasks(
     made: dict[Node, int] = {}
     buffers: dict[Node, _Buffer] = {}
     readers: dict[Node, list[int]] = {}
-    for k, (group, _) in enumerate(groups):
+    for k, group in enumerate(groups):
         task = tasks[k]
         task.is_scalar = all(isinstance(unit, Register) for unit in group)
         for unit in group:

@@ -33,7 +33,23 @@ class Nest:
         self.space = space
         self.roots: dict[Node, Expr] = {}  # stored element by element, or reduced
         self.inside: set[Node] = set()  # nodes that it stores: taken as they are computed, not read again
+        self._arrays: set[Node] = set()  # that it reads
+        self.late = False  # whether it computes something again, and runs just before its reader
         self.writer = ExpressionWriter(space, lambda n: n not in self.inside and in_memory(n))
+
+    def add(self, node: Node, root: Expr, leaves: Iterable[Node]) -> None:
+        """Store or reduce one more expression, which reads these."""
+        self.roots[node] = root
+        self._arrays |= {same_memory(n) for n in leaves if n.shape}
+
+    def gains_by(self, leaves: Iterable[Node]) -> bool:
+        """Whether it gains by an expression with these leaves: it has one of them already, or is so short that a call counts.
+
+        All else would only hold what one root reads until the other can be computed.
+        """
+        if prod(self.space) <= SHORT:
+            return True
+        return any((m := same_memory(n)) in self._arrays or m in self.inside for n in leaves)
 
     def nodes(self) -> tuple[dict[Node, None], dict[Node, None]]:
         """The nodes it reads, and the ops it computes."""
@@ -199,28 +215,42 @@ class Plan:
         Its inputs are there after the unit `least`, which may compute them itself.
         """
         value = node.inputs[0] if is_reduction(node) else node
-        for k in range(len(units) - 1, max(least, 0) - 1, -1):
+        late = node in recomputed(self.graph)
+        below = self._leaves(value, value is node)
+        for k in () if late else range(len(units) - 1, max(least, 0) - 1, -1):
             nest = units[k]
-            if not isinstance(nest, Nest) or nest.space != space:
+            if not isinstance(nest, Nest) or nest.space != space or nest.late or not nest.gains_by(below):
+                continue
+            if ready(n for n in below if same_memory(n) not in nest.inside) >= k:
                 continue
             added = {value} - nest.inside if value is node else set()
             nest.inside |= added
             root = nest.writer.at_each_point(value)
             leaves = nodes_of([root])[0]
-            if (
-                ready(leaves) < k
-                and _related(nest, leaves)
-                and boxes([*nest.roots.values(), root], space) <= MAX_PIECES
-            ):
-                nest.roots[node] = root
+            if ready(leaves) < k and boxes([*nest.roots.values(), root], space) <= MAX_PIECES:
+                nest.add(node, root, leaves)
                 return k
             nest.inside -= added
         nest = Nest(space, self.in_memory)
+        nest.late = late
         if value is node:
             nest.inside.add(node)
-        nest.roots[node] = nest.writer.at_each_point(value)
+        root = nest.writer.at_each_point(value)
+        nest.add(node, root, nodes_of([root])[0])
         units.append(nest)
         return len(units) - 1
+
+    def _leaves(self, node: Node, inside: bool) -> list[Node]:
+        """The nodes in memory or registers that an expression is made of; of a node itself that is stored, if `inside`."""
+        found: dict[Node, None] = {}
+        stack = list(node.inputs) if inside else [node]
+        while stack:
+            n = stack.pop()
+            if n not in found:
+                found[n] = None
+                if not self.in_memory(n):
+                    stack += n.inputs
+        return [n for n in found if self.in_memory(n)]
 
     def _computed_twice(self) -> set[Node]:
         """Nodes better stored: computed in several nests, or again and again for a much larger space, and worth the memory."""
@@ -249,6 +279,16 @@ class Plan:
         return cost
 
 
+def note_recomputed(graph: Graph, nodes: frozenset[Node]) -> None:
+    """Note which nodes of a graph compute again what others have."""
+    graph.__dict__["_recomputed"] = nodes
+
+
+def recomputed(graph: Graph) -> frozenset[Node]:
+    """The nodes of a graph that compute again what others have."""
+    return graph.__dict__.get("_recomputed", frozenset())
+
+
 def nodes_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, None]]:
     """The nodes that expressions read, and the ops they apply."""
     leaves: dict[Node, None] = {}
@@ -259,17 +299,6 @@ def nodes_of(expressions: Iterable[Expr]) -> tuple[dict[Node, None], dict[Node, 
         elif isinstance(e, Apply):
             applied[e.node] = None
     return leaves, applied
-
-
-def _related(nest: Nest, leaves: Iterable[Node]) -> bool:
-    """Whether a nest gains by a root with these leaves: it reads one of them too, or is so short that a call counts.
-
-    All else would only hold what one root reads until the other can be computed.
-    """
-    if prod(nest.space) <= SHORT:
-        return True
-    own = {same_memory(n) for n in nest.nodes()[0] if n.shape}
-    return any(same_memory(n) in own for n in leaves)
 
 
 def cuts(expressions: Iterable[Expr]) -> dict[int, set[int]]:
