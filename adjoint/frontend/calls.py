@@ -184,8 +184,9 @@ def item(container: Any, index: Any, text: str = "") -> Any:
         for k in parts:
             if is_number(k):
                 kind_of(k)  # a bool and an int are different indices
-    if type(container) is np.ndarray and _any_graph(parts):
-        container = Tensor(container)
+    if type(container) is np.ndarray and any(map(_holds_graph_values, parts)):
+        container, listed = Tensor(container), [k.tolist() if _is_of_objects(k) else k for k in parts]
+        index = tuple(listed) if type(index) is tuple else listed[0]
     return reading.items(container, index, text) if text else container[index]
 
 
@@ -194,6 +195,17 @@ def item(container: Any, index: Any, text: str = "") -> Any:
 
 def _any_graph(values: Any) -> bool:
     return any(map(state.is_graph_value, values))
+
+
+def _is_of_objects(x: Any) -> bool:
+    return type(x) is np.ndarray and x.dtype == object
+
+
+def _holds_graph_values(index: Any) -> bool:
+    """Whether an index is a graph value, or a list or an array of some."""
+    if type(index) is list or _is_of_objects(index):
+        return any(map(_holds_graph_values, index))
+    return state.is_graph_value(index)
 
 
 def _has_items(x: Any) -> bool:

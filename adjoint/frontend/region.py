@@ -20,7 +20,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.errors import BatchedError, CutGradientError, UnknownShapeError, last_refusal, refusal_behind
+from adjoint.core.errors import (
+    BatchedError,
+    CutGradientError,
+    UnknownShapeError,
+    called_at,
+    last_refusal,
+    refusal_behind,
+)
 from adjoint.frontend.errors import ControlFlowError, LeakError, UnsupportedSyntaxError
 from adjoint.frontend.heap import Heap
 from adjoint.frontend.kinds import facets
@@ -79,6 +86,10 @@ OURS = (
 )  # fmt: skip
 
 
+#: What NumPy says of an index of objects, graph values perhaps.
+_NO_INDEX = ("arrays used as indices must be of integer", "only integers, slices")
+
+
 class trying:
     """The body of a `try` that has handlers, perhaps one for IndexErrors."""
 
@@ -100,6 +111,11 @@ class trying:
         _tried.reset(self.token)
         if error is not None and not isinstance(error, OURS) and (refusal := refusal_behind(error, self.before)):
             raise refusal from error
+        if type(error) is IndexError and str(error).startswith(_NO_INDEX) and context.tracer.get() is not None:
+            raise NeedsNumberError(
+                f"an index that NumPy cannot take, of numbers that are known only when the graph runs perhaps. Index a Tensor in place "
+                f"of the NumPy array, ad.Tensor(array)[i], or leave the `try` out{called_at()}"
+            ) from error
 
 
 class _Swallowing:

@@ -84,6 +84,12 @@ def added(n):
     return array @ np.arange(5.0)
 
 
+def stored_by_a_list(n):
+    array = np.zeros(5)
+    array[[n, 0]] = 2.0
+    return array @ np.arange(5.0)
+
+
 def in_a_list(n):
     items = [1.0, 2.0, 3.0, 4.0, 5.0]
     items[n] = 7.0
@@ -112,6 +118,14 @@ OF_INTEGERS = {
     "bytes": lambda n: float(len(bytes(n))),
     "divmod": lambda n: divmod(17, n)[0] * 1.0,
     "mask": lambda n: (np.arange(5.0)[np.arange(5) >= n] * 1.0).sum(),
+}
+#: Of these NumPy makes an array of objects, and asks nothing: what it raises itself must not be caught either.
+IN_LISTS = {
+    "list": lambda n: np.arange(5.0)[[n, 0]].sum(),
+    "array of indices": lambda n: np.arange(5.0)[np.array([n, 0])].sum(),
+    "list and slice": lambda n: np.arange(10.0).reshape(5, 2)[[n, 0], 1:].sum(),
+    "list of truths": lambda n: np.arange(2.0)[[n > 3, n > 2]].sum(),
+    "stored by a list": stored_by_a_list,
 }
 
 
@@ -148,12 +162,12 @@ def test_as_plain_python_or_refused(way, ask, mode):
 
 
 @pytest.mark.parametrize("mode", [mode for mode in MODES if "jit" in mode])
-@pytest.mark.parametrize("ask", OF_INTEGERS)
+@pytest.mark.parametrize("ask", [*OF_INTEGERS, *IN_LISTS])
 @pytest.mark.parametrize("way", CAUGHT, ids=lambda f: f.__name__)
 def test_of_integers_that_the_graph_knows(way, ask, mode):
     def f(x):
         n = 3 if x > 1 else 4
-        return way(lambda _: OF_INTEGERS[ask](n), x)
+        return way(lambda _: (OF_INTEGERS | IN_LISTS)[ask](n), x)
 
     assert all(agrees(MODES[mode], f, x) for x in (1.5, 0.5))
 
@@ -172,6 +186,15 @@ def test_without_an_except_it_is_named(ask, iterations):
         return s * x
 
     assert agrees(MODES["jit"], f, 0.5)
+
+
+def test_lists_of_integers_that_the_graph_knows_index_an_array():
+    def f(x):
+        n = 3 if x > 1 else 4
+        return sum(IN_LISTS[ask](n) for ask in ("list", "array of indices")) * x
+
+    for x in (1.5, 0.5):
+        assert ad.jit(f)(x) == f(x) and ad.jit(ad.grad(f))(x) == f(x) / x
 
 
 def test_errors_of_the_program_itself_are_caught():
