@@ -18,6 +18,7 @@ from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.control import UNKNOWN, Loop
 from adjoint.graph.loop_revolve import ON_DISK
+from adjoint.graph.loop_segments import SegmentedLoop, segmented, suits
 from adjoint.graph.nested import Control, float_positions, silent
 from adjoint.graph.node import Builder, Graph, Node, Param, Pick
 from adjoint.graph.residuals import worth_keeping
@@ -28,18 +29,18 @@ FEW = 9  # iterations below which everything is kept
 SMALL = 1 << 20  # bytes that "balanced" keeps without more ado
 CACHED = 1 << 16  # bytes of the stacks of a segment that are in the cache
 UNHURRIED = 64 << 20  # bytes for snapshots, and for segments, of a loop of unknown length
-TIMES = 3  # how often "binomial" computes an iteration again, unless it is given the number of snapshots
+TIMES = 2  # how often "binomial" computes an iteration again, unless it is given the number of snapshots
 
 
 def applied(loop: Loop, inputs: Sequence[Any]) -> list[Any]:
     """The results of a loop, under the policy that is in force."""
     policy = context.checkpointing.get()
-    planned = loop if policy is None else with_plan(loop, policy, loop.iterations(loop.parts(inputs)[1]))
-    return _without_count(planned, loop, inputs)
-
-
-def _without_count(planned: Loop, loop: Loop, inputs: Sequence[Any]) -> list[Any]:
-    a = loop.carried
+    if policy is None:
+        return list(loop(*inputs))
+    a, n = loop.carried, loop.iterations(loop.parts(inputs)[1])
+    planned = with_plan(loop, policy, n)
+    if suits(planned, n):
+        return list(segmented(planned, n)(*inputs)[: len(loop.body.outputs)])
     if planned.carried == a:
         return list(planned(*inputs))
     found = planned(*inputs[:a], np.int64(0), *inputs[a:])
@@ -56,6 +57,11 @@ def with_plan(loop: Loop, policy: CheckpointPolicy, n: int) -> Loop:
         return loop
     planned = replace(loop, snapshots=snapshots, segment=segment)
     return planned if loop.test is None else _counted(planned)
+
+
+def has_plan(op: Any) -> bool:
+    """Whether an op is a loop that holds few of its states."""
+    return isinstance(op, SegmentedLoop) or (isinstance(op, Loop) and op.snapshots != 0)
 
 
 def step_bytes(loop: Loop) -> tuple[int, int]:
@@ -114,7 +120,7 @@ def _binomial(n: int, state: int, step: int, snapshots: int | None) -> tuple[int
 
 
 def _segment(n: int, step: int) -> int:
-    segment = min(max(CACHED // step, 1), 64)
+    segment = min(max(CACHED // step, 1), 256)
     return segment if n == UNKNOWN else min(segment, isqrt(n))
 
 
@@ -158,7 +164,8 @@ def with_plans(graph: Graph, policy: CheckpointPolicy) -> Graph:
         if isinstance(op, Loop):
             found[node] = _planned(builder, node, op, inputs, policy)
         elif isinstance(op, Pick) and isinstance(node.inputs[0].op, Loop):
-            moved = inputs[0].op.carried > node.inputs[0].op.carried and op.index >= node.inputs[0].op.carried
+            a, new = node.inputs[0].op.carried, inputs[0].op
+            moved = isinstance(new, Loop) and new.carried > a and op.index >= a
             found[node] = builder.pick(inputs[0], op.index + moved)
         else:
             found[node] = builder.keep(node, op, inputs)
@@ -166,8 +173,10 @@ def with_plans(graph: Graph, policy: CheckpointPolicy) -> Graph:
 
 
 def _planned(builder: Builder, node: Node, loop: Loop, inputs: tuple[Node, ...], policy: CheckpointPolicy) -> Node:
-    stacked = [x.spec for x in loop.parts(inputs)[1]]
-    planned = with_plan(loop, policy, loop.iterations(stacked))
+    n = loop.iterations([x.spec for x in loop.parts(inputs)[1]])
+    planned = with_plan(loop, policy, n)
+    if suits(planned, n):
+        return builder.keep(node, segmented(planned, n), inputs)
     if planned.carried > loop.carried:
         inputs = (*inputs[: loop.carried], builder.const(np.int64(0)), *inputs[loop.carried :])
     return builder.keep(node, planned, inputs)

@@ -171,14 +171,18 @@ class Reversal:
             return (self.n - 1) % self.size + 1 if self.n else 0
         return where(less(0, self.n), mod(self.n - 1, self.size) + 1, 0)
 
-    def pulled(self, gc: Sequence[Any]) -> list[Any]:
-        """The cotangents of the carry, the constants and the stacked inputs."""
+    def pulled(self, gc: Sequence[Any], snapshots: Sequence[Any] = ()) -> list[Any]:
+        """The cotangents of the carry, the constants and the stacked inputs; `snapshots` are the states before all segments, if
+        these are there."""
         _, sf, kf, _ = self.places
         gk = [instantiate(ZERO, self.constants[i]) for i in kf]
         rows = [instantiate(ZERO, self.arrays[i]) for i in sf]
         segments = (self.n - self.rest) // self.size if self.known else floor_divide(self.n - self.rest, self.size)
         if not self.known or segments:
-            gc, gk, rows = self._segments(segments, gc, gk, rows)
+            if snapshots:
+                gc, gk, rows = self._over(snapshots, gc, gk, rows)
+            else:
+                gc, gk, rows = self._segments(segments, gc, gk, rows)
         if not self.known or self.rest:
             gc, gk, more = self._first_iterations(gc, gk)
             rows = [self._added(r, m, i, np.arange(shape_of(m)[0])) for r, m, i in zip(rows, more, sf, strict=True)]
@@ -239,6 +243,29 @@ class Reversal:
     def _parted(self, found: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         n, m = len(self.places[0]), len(self.places[0]) + len(self.places[2])
         return list(found[:n]), list(found[n:m]), list(found[m:])
+
+    def _over(
+        self, snapshots: Sequence[Any], gc: Sequence[Any], gk: Sequence[Any], rows: Sequence[Any]
+    ) -> tuple[list[Any], list[Any], list[Any]]:
+        """Pull back through all segments from the states before them."""
+        n, m = len(gc), len(gk)
+        begin = self.rest + self.size * np.arange(shape_of(snapshots[0])[0])
+
+        def step(*xs: Any) -> list[Any]:
+            gc, gk, rows, (i, *state) = xs[:n], xs[n : n + m], xs[n + m : carried], xs[carried:]
+            at = i + np.arange(self.size)
+            found = self._parted(self._segment(state, at, gc, gk))
+            return [
+                *found[0],
+                *found[1],
+                *(self._added(*r, at) for r in zip(rows, found[2], self.places[1], strict=True)),
+            ]
+
+        init, carried = [*gc, *gk, *rows], n + m + len(rows)
+        slices = [Spec(shape_of(x)[1:], dtype_of(x)) for x in (begin, *snapshots)]
+        (body,), outside = traced_together([step], [*(Spec(shape_of(x), dtype_of(x)) for x in init), *slices])
+        found = Loop(body, carried, len(slices), backwards=True)(*init, begin, *snapshots, *outside)
+        return self._parted(found)
 
     # ------------------------------------------------------------ the schedule
 

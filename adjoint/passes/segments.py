@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import groupby
 
+from adjoint.graph.loop_checkpoints import has_plan
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, stands_for
 from adjoint.graph.recompute import Recomputed
 from adjoint.passes.checkpoint_choice import PlannedPart
@@ -61,7 +63,7 @@ class Segments:
         return Graph(self.graph.params, outputs, self.graph.name, tuple(build.effects))
 
     def _build(self, build: _Build, parts: Sequence[PlannedPart]) -> None:
-        for part in parts:
+        for part in [p for whole in parts for p in self._around_loops(whole)]:
             if part.again:
                 self._wrap(build, part)
             elif part.inside:
@@ -70,6 +72,15 @@ class Segments:
                 made = build.node(self.steps[k])
                 if self.steps[k] in self.effects:
                     build.effects.append(made)
+
+    def _around_loops(self, part: PlannedPart) -> list[PlannedPart]:
+        """A part as those around its loops that hold few states: these have their own plan, and are not computed again as a whole."""
+        if not part.again or not any(has_plan(self.steps[k].op) for k in part.items):
+            return [part]
+        if part.inside:
+            return [p for inner in part.inside for p in self._around_loops(replace(inner, again=True))]
+        runs = groupby(part.items, lambda k: has_plan(self.steps[k].op))
+        return [PlannedPart(tuple(items), again=not loops) for loops, items in runs]
 
     def _wrap(self, build: _Build, part: PlannedPart) -> None:
         """A part as one call."""

@@ -160,7 +160,7 @@ def test_every_plan_can_be_followed(strategy: str, n: int, state: int, more: int
     if strategy == "budget" and snapshots > 1:
         assert snapshots * state + segment * (state + more) <= max(memory, 4 * state + state + more)
     if strategy == "binomial" and n > 100:
-        assert snapshots + segment <= 64 + (6 * n) ** (1 / 3) + 3
+        assert segment <= 256 and snapshots <= np.sqrt(2 * n / segment) + 1
 
 
 # ---------------------------------------------------------------- kinds of loops
