@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import name_of
-from adjoint.core import tree, views
+from adjoint.core import context, tree, views
 from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.layout import scaled
@@ -31,6 +31,7 @@ class Key:
     numeric: tuple[bool, ...]
     specs: tuple[Spec, ...]
     statics: tuple[Any, ...]
+    policy: Any = None  # what gradients in it keep of the forward pass
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,7 @@ class CallArguments:
         """What a graph for this call is kept under."""
         return Key(
             tree.shape(self.whole), tuple(self.numeric),
-            tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)),
+            tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)), context.checkpointing.get(),
         )  # fmt: skip
 
     def points(self) -> list[int]:
@@ -150,6 +151,8 @@ class Signature:
         for path, new_value, old in zip(call.paths(False), key.statics, last.statics, strict=True):
             if new_value != old:
                 return f"static value of {self.describe(path)} changed from {old[1]!r} to {new_value[1]!r}"
+        if key.policy != last.policy:
+            return "gradients keep something else of the forward pass"
         return "a value of an outer transform is used"
 
 

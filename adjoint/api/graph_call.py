@@ -6,11 +6,15 @@ from dataclasses import dataclass
 
 from adjoint.api.compiled import executable
 from adjoint.core.absent import ZERO
+from adjoint.core.checkpoint_policy import CheckpointPolicy
+from adjoint.core.rules import kept
 from adjoint.core.spec import shape_of
 from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
+from adjoint.graph.loop_checkpoints import with_plans
 from adjoint.graph.nested import Control, float_positions, spread
 from adjoint.graph.node import Graph
 from adjoint.ops.broadcast import batch_front
+from adjoint.passes.checkpoint_plan import planned
 
 
 @dataclass(frozen=True, repr=False)
@@ -21,9 +25,10 @@ class GraphCall(Control):
 
     graph: Graph
     backend: str = "interpreter"
+    policy: CheckpointPolicy | None = None  # what its backward pass keeps of the forward pass
 
     def _of(self, graph: Graph) -> GraphCall:
-        return GraphCall(graph, self.backend)
+        return GraphCall(graph, self.backend, self.policy)
 
     def infer(self, *xs):
         return self.graph.specs
@@ -33,7 +38,8 @@ class GraphCall(Control):
 
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        pulled = self._of(vjp_graph(self.graph, wanted, active))
+        graph = self.graph if self.policy is None else _planned(self.graph, wanted, self.policy)
+        pulled = self._of(vjp_graph(graph, wanted, active))
         return tuple(spread(pulled(*xs, *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
@@ -46,3 +52,9 @@ class GraphCall(Control):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
         batched = self._of(vmap_graph(self.graph, tuple(d is not None for d in dims), size))
         return batched(*(x if d is None else batch_front(x, d) for x, d in zip(xs, dims, strict=True)))
+
+
+@kept
+def _planned(graph: Graph, wanted: tuple[int, ...], policy: CheckpointPolicy) -> Graph:
+    """The graph with parts and states of loops that its backward pass computes again."""
+    return planned(with_plans(graph, policy), wanted, policy)

@@ -17,6 +17,7 @@ from adjoint.api.compiled import (
     Compilation,
     Entry,
     executable,
+    memory_of,
     opened,
     optimised,
     taken_over,
@@ -26,11 +27,13 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
+from adjoint.api.memory_budget import within_budget
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import write_back
 from adjoint.core import context, rules, tree
+from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at, warn_user
 from adjoint.core.parameter import resolve
@@ -65,12 +68,13 @@ class Jitted(Methods, Reports, Traced):
         donate: Sequence[str],
         off: Iterable[str],
         backend: str | None,
+        memory: int | None = None,
     ) -> None:
         Traced.__init__(self, fn)
         self._methods: dict[int, tuple[Any, Any]] = {}
         self._static, self._dynamic, self._donate = frozenset(static), frozenset(dynamic), frozenset(donate)
         self._off = tuple(off)
-        self._backend = None if backend is None else backends.checked(backend)
+        self._backend, self._memory = None if backend is None else backends.checked(backend), memory
         if unknown := set(self._off) - {name for name, _ in PASSES}:
             known = ", ".join(name for name, _ in PASSES)
             raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
@@ -128,7 +132,7 @@ class Jitted(Methods, Reports, Traced):
             return entry.rebuild([wrap(y) for y in found])
         entry.calls[size] += 1
         rare = entry.is_rare(size)
-        found = GraphCall(graph, "interpreter" if rare else self.backend)(*inputs)
+        found = GraphCall(graph, "interpreter" if rare else self.backend, context.checkpointing.get())(*inputs)
         given = any(isinstance(n.op, Param) for n in graph.outputs)
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
@@ -244,8 +248,21 @@ class Jitted(Methods, Reports, Traced):
     def _compile(self, made: CallArguments, key: Key) -> Entry:
         start = time.perf_counter()
         self._count_change()
-        entry, reports = self._better(self._traced(made, [spec_of(x) for x in made.numbers]))
+        entry, reports = self._fitting(made)
         return self._kept(entry, reports, made, key, start)
+
+    def _fitting(self, made: CallArguments) -> tuple[Entry, list[Report]]:
+        """The graph of a call, within the budget of memory if there is one."""
+        specs = [spec_of(x) for x in made.numbers]
+        if self._memory is None:
+            return self._better(self._traced(made, specs))
+        donated = self._donated(made)
+        return within_budget(
+            self._memory,
+            lambda: self._better(self._traced(made, specs)),
+            lambda program: memory_of(program[0].graph, self.backend, donated),
+            repr(self),
+        )
 
     def _symbolic(self, made: CallArguments, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
@@ -313,7 +330,7 @@ class BoundJitted(Jitted):
     """A compiled method of one object, called with that object first, as methods are."""
 
     def __init__(self, parent: Jitted, instance: Any, reference: Any) -> None:
-        super().__init__(parent._fn, (), (), (), parent._off, parent._backend)
+        super().__init__(parent._fn, (), (), (), parent._off, parent._backend, parent._memory)
         self._static, self._dynamic, self._donate = parent._static, parent._dynamic, parent._donate
         self._parent, self._self = parent, reference
         self.compilations, self.notes = parent.compilations, parent.notes
@@ -333,6 +350,7 @@ def jit(
     donate: str | Sequence[str] = (),
     passes_off: Iterable[str] = (),
     backend: str | None = None,
+    memory: int | str | None = None,
 ) -> Any:
     """A function that runs as an optimised graph, built once for each set of input shapes and dtypes.
 
@@ -346,6 +364,8 @@ def jit(
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
         backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
+        memory: what a call may take beyond its arguments, as bytes or text like "200MB": gradients inside compute again what they
+            cannot keep. What cannot fit raises `MemoryBudgetError` before anything runs.
 
     The result composes with every transform: `grad(jit(f))`, `jit(grad(f))`, `vmap(jit(f))`, `jit` inside `jit`. Its
     `compilations` say what was compiled and why; `explain(*args)` shows the passes and the graph.
@@ -363,11 +383,14 @@ def jit(
     static, free, given = (_names(names) for names in (static_argnames, dynamic, donate))
     if fn is None:
         return lambda f: jit(
-            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=backend
+            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=backend, memory=memory
         )
     check_function("jit", fn)
     off = (passes_off,) if isinstance(passes_off, str) else passes_off
-    return Jitted(fn, static, free, given, off, backend)
+    size = None if memory is None else byte_count("jit: memory", memory)
+    if size is not None and free:
+        raise ArgumentError(f"jit: memory= is for one batch size, dynamic= for any: give one of them{called_at()}")
+    return Jitted(fn, static, free, given, off, backend, size)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

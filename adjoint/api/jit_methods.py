@@ -20,6 +20,7 @@ class Methods:
     _fn: Any
     _off: tuple[str, ...]
     _backend: str | None
+    _memory: int | None
     _static: frozenset[str]
     _dynamic: frozenset[str]
     _donate: frozenset[str]
@@ -69,7 +70,7 @@ class Methods:
         return type(self), (self._fn, *self._options())
 
     def _options(self) -> tuple[Any, ...]:
-        return tuple(self._static), tuple(self._dynamic), tuple(self._donate), self._off, self._backend
+        return tuple(self._static), tuple(self._dynamic), tuple(self._donate), self._off, self._backend, self._memory
 
     def __copy__(self) -> Any:
         return type(self)(self._fn, *self._options())  # type: ignore[call-arg]

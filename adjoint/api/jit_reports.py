@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.api.arguments import CallArguments, Signature
 from adjoint.api.compiled import Compilation, Entry, executable, memory_of
-from adjoint.backends.memory_report import MemoryReport
+from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.graph.node import Graph
 from adjoint.passes import schedule
 
@@ -15,6 +15,7 @@ class Reports:
     """What a compiled function says of itself; the rest of it is in `Jitted`."""
 
     _donate: frozenset[str]
+    _memory: int | None
     _signature: Signature
     compilations: list[Compilation]
     notes: list[str]
@@ -38,8 +39,10 @@ class Reports:
         """
         _, entry, size = self._prepared(args, kwargs)
         made = next(c for c in reversed(self.compilations) if c.graph is entry.graph)
+        budget = [] if self._memory is None else [f"within {shown(self._memory)} beyond the arguments"]
         lines = [
             f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
+            *budget,
             *self.notes,
             *map(str, made.reports),
             executable(entry.at(size), self.backend).explain(),
@@ -58,5 +61,8 @@ class Reports:
         (1048576, 4, True)
         """
         made, entry, size = self._prepared(args, kwargs)
-        donated = [k for k, path in enumerate(made.paths()) if self._signature.belongs(path, self._donate)]
-        return memory_of(entry.at(size), self.backend, tuple(donated))  # type: ignore[no-any-return]
+        return memory_of(entry.at(size), self.backend, self._donated(made))  # type: ignore[no-any-return]
+
+    def _donated(self, made: CallArguments) -> tuple[int, ...]:
+        """Which numbers may be overwritten."""
+        return tuple([k for k, path in enumerate(made.paths()) if self._signature.belongs(path, self._donate)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.core.errors import ArgumentError, called_at
@@ -50,9 +50,12 @@ class CheckpointPolicy:
 
 @dataclass(frozen=True)
 class ShareOfMemory(CheckpointPolicy):
-    """How far from the least memory (0) to what keeping everything takes (1): what a search for a budget tries."""
+    """How far from the least memory (0) to what keeping everything takes (1): what a search for a budget tries.
+
+    Each gradient notes in `asked` the bytes at both ends."""
 
     share: float = 1.0
+    asked: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
 
 def byte_count(what: str, given: Any) -> int:

@@ -7,10 +7,12 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.api.grad import value_and_grad
+from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import binding
 from adjoint.api.jit import Jitted, jit
 from adjoint.backends.memory_report import MemoryReport
 from adjoint.core import context, tree
+from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.optim.accumulate import GradientAccumulation
@@ -35,16 +37,18 @@ class CompiledStep:
         backend: str | None,
         parts: int,
         reduction: str,
+        checkpoint: CheckpointPolicy | None,
+        memory: int | str | None,
     ) -> None:
         self.optimiser, self.accumulation = optimiser, accumulation
         self._gradients = gradients
-        self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction)
+        self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction, checkpoint)
         self._buffer: list[Any] = []
         self._overwriting = is_large(optimiser.parameters)
         given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
-        self.applying: Jitted = jit(self._apply, backend=backend, donate=given)
-        self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1])
+        self.applying: Jitted = jit(self._apply, backend=backend, donate=given, memory=memory)
+        self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1], memory=memory)
         self.applying.exclusive = True
 
     @boundary
@@ -107,6 +111,8 @@ def compiled_step(
     backend: str | None = None,
     parts: int = 1,
     reduction: str = "mean",
+    checkpoint: str | CheckpointPolicy | None = None,
+    memory: int | str | None = None,
 ) -> CompiledStep:
     """A function `step(*batch)` that computes the loss and its gradients, and changes the Parameters: in one graph.
 
@@ -123,6 +129,8 @@ def compiled_step(
         parts: into how many parts each batch is cut, one after another, to take the memory of one: see
             `GradientAccumulation.value_and_grad`. All arguments of `loss_fn` are then arrays with the examples along their first axis.
         reduction: "mean" or "sum": how the loss of a batch is made of those of its examples, if it is cut.
+        checkpoint: what is kept for the backward pass and what is computed again there, as in `grad`.
+        memory: what a step may take beyond Parameters, state and batch, such as "200MB": see `jit`.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([3.0]), name="w")
@@ -135,7 +143,8 @@ def compiled_step(
     given = list(params)
     if len(given) != len(inner.parameters) or {id(p) for p in given} != {id(p) for p in inner.parameters}:
         raise ArgumentError(f"compiled_step: the optimiser trains other Parameters than those given{called_at()}")
-    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend, parts, reduction)
+    policy = checked_policy("compiled_step", checkpoint)
+    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend, parts, reduction, policy, memory)
 
 
 def evaluated(
@@ -144,6 +153,7 @@ def evaluated(
     has_aux: bool = False,
     parts: int = 1,
     reduction: str = "mean",
+    checkpoint: CheckpointPolicy | None = None,
 ) -> Callable[..., Any]:
     """A function of the Parameters' values and a batch: the loss and its gradients by the Parameters."""
     if type(parts) is not int or parts < 1:
@@ -154,7 +164,8 @@ def evaluated(
         run = accumulated("compiled_step", parts, loss_fn, None, list(params), has_aux, None, reduction)
 
     def loss_and_gradients(values: Sequence[Any], batch: Sequence[Any]) -> Any:
-        with binding(dict(zip(params, values, strict=True))):
+        policy = checkpoint or context.checkpointing.get()
+        with binding(dict(zip(params, values, strict=True))), context.setting(context.checkpointing, policy):
             return run(*batch)
 
     return loss_and_gradients

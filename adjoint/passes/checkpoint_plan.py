@@ -9,7 +9,9 @@ from math import log2, sqrt
 
 from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
 from adjoint.core.errors import ArgumentError, MemoryBudgetError, called_at
+from adjoint.graph.control import Loop
 from adjoint.graph.node import Graph
+from adjoint.graph.ruled import uses
 from adjoint.passes.checkpoint_choice import CheckpointChoice, PlannedPart, crossing_items
 from adjoint.passes.forward_items import Forward, forward_items
 from adjoint.passes.segments import Segments
@@ -34,7 +36,8 @@ class CheckpointPlan:
 def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> CheckpointPlan:
     """What a policy makes of a graph."""
     forward = forward_items(graph, wanted)
-    if not any(item.needed for item in forward.items):
+    if policy.strategy == "offload" or not any(item.needed for item in forward.items):
+        _check_offload(graph, policy)
         return CheckpointPlan(forward, (PlannedPart(tuple(range(len(forward.items)))),))
     if policy.strategy == "sqrt":
         return CheckpointPlan(forward, tuple(_even(forward)))
@@ -42,10 +45,21 @@ def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolic
     return CheckpointPlan(forward, choice.parts(_amount(forward, choice, policy, times)))
 
 
+def _check_offload(graph: Graph, policy: CheckpointPolicy) -> None:
+    if policy.strategy == "offload" and not uses(graph, lambda op: isinstance(op, Loop)):
+        raise ArgumentError(
+            'GradientCheckpoint: strategy="offload" is for loops, and there is none in this compiled function; take "balanced" or '
+            f'"budget", or run in dynamic mode{called_at()}'
+        )
+
+
 def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy, times: int) -> int:
     """The bytes that a policy allows."""
-    least, most = choice.frontier[0][0], choice.frontier[-1][0]
+    once = sum(item.cost for item in forward.items)
+    sizes = [f for f in choice.frontier if f[1] <= once * log2(len(choice.family))] or choice.frontier[-1:]
+    least, most = sizes[0][0], sizes[-1][0]
     if isinstance(policy, ShareOfMemory):
+        policy.asked.append((least * times, most * times))
         return int(least + policy.share * (most - least))
     if policy.memory is not None:
         if policy.memory // times < least:
@@ -55,15 +69,9 @@ def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy
             )
         return policy.memory // times
     if policy.strategy == "binomial":
-        once = sum(item.cost for item in forward.items)
-        few = [size for size, cost in choice.frontier if cost <= once * log2(len(choice.family))]
-        return few[0]
-    if policy.strategy == "offload":
-        raise ArgumentError(
-            'GradientCheckpoint: strategy="offload" is for loops, and there is none in this compiled function; take "balanced" or '
-            f'"budget", or run in dynamic mode{called_at()}'
-        )
-    return min(choice.frontier, key=lambda f: (forward.cost + f[1]) * (forward.fixed + f[0]))[0]
+        return least
+    quick = [f for f in sizes if f[1] <= forward.cost / 3]
+    return min(quick, key=lambda f: (forward.cost + f[1]) * f[0])[0]
 
 
 def _even(forward: Forward) -> Iterator[PlannedPart]:

@@ -30,7 +30,6 @@ class Forward:
     items: tuple[Item, ...]
     family: tuple[int, ...]
     cost: int  # of the forward and the backward pass
-    fixed: int  # bytes that no choice changes: inputs, and gradients by the wanted ones
 
 
 def forward_items(graph: Graph, wanted: Sequence[int], most: int = GROUPS) -> Forward:
@@ -38,9 +37,8 @@ def forward_items(graph: Graph, wanted: Sequence[int], most: int = GROUPS) -> Fo
     needed, backward = read_by_backward(graph, wanted)
     steps = [n for n in graph.nodes if not (isinstance(n.op, (Param, Const, Pick)) or is_free(n))]
     items = _items(graph, steps, {maker(source(n)) for n in needed})
-    fixed = sum(bytes_of(p.spec) for p in graph.params) + sum(bytes_of(graph.params[i].spec) for i in wanted)
     total = sum(x.cost for x in items) + backward
-    return Forward(graph, tuple(steps), tuple(items), tuple(_family(items, most)), total, fixed)
+    return Forward(graph, tuple(steps), tuple(items), tuple(_family(items, most)), total)
 
 
 def is_free(node: Node) -> bool:

@@ -9,9 +9,11 @@ import numpy as np
 
 from adjoint import ops
 from adjoint.api.grad import value_and_grad
+from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.core import context
+from adjoint.core.checkpoint_policy import CheckpointPolicy, byte_count
 from adjoint.core.context import readable
-from adjoint.core.errors import ArgumentTypeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32
 from adjoint.core.tensor import Tensor
@@ -142,7 +144,8 @@ class _Step(Wrapper):
 class TrainOneStepCell(_Step):
     """A network that returns a loss, and an optimiser: each call is one step of training and returns the loss.
 
-    `sens` scales the gradients. With `return_grad` the result is `(loss, gradients by name)`.
+    `sens` scales the gradients. With `return_grad` the result is `(loss, gradients by name)`. `checkpoint` says what is kept for the
+    backward pass, as in `grad`; `memory` what a compiled step may take, as in `jit`: that holds in static mode only.
     The manner of MindSpore; ours is `optim.compiled_step`.
 
     >>> import adjoint as ad
@@ -155,18 +158,33 @@ class TrainOneStepCell(_Step):
     4.0 [1.4]
     """
 
-    def __init__(self, network: Any, optimizer: Any, sens: float | None = None, return_grad: bool = False) -> None:
+    def __init__(
+        self,
+        network: Any,
+        optimizer: Any,
+        sens: float | None = None,
+        return_grad: bool = False,
+        checkpoint: str | CheckpointPolicy | None = None,
+        memory: int | str | None = None,
+    ) -> None:
         super().__init__(network, optimizer)
         self.sens, self.return_grad = sens, return_grad
-        self._gradient = value_and_grad(network, None, weights=self.weights)
+        self.checkpoint = checked_policy("TrainOneStepCell", checkpoint)
+        self.memory = None if memory is None else byte_count("TrainOneStepCell: memory", memory)
+        self._gradient = value_and_grad(network, None, weights=self.weights, checkpoint=self.checkpoint)
         self._compiled: Callable[..., Any] | None = None
 
     def construct(self, *inputs: Any) -> Any:
         if context.static_mode.get() and not self.return_grad and self.sens is None:
             if self._compiled is None:
-                self._compiled = _whole_step(self.network, self.weights, self.optimizer)
+                self._compiled = _whole_step(self.network, self.weights, self.optimizer, self.checkpoint, self.memory)
             if self._compiled is not None:
                 return self._compiled(*inputs)
+        if self.memory is not None:
+            raise ArgumentError(
+                "memory= holds for a compiled step: in static mode (set_context(mode=GRAPH_MODE)), with an optimiser of `ad.optim` and without "
+                f"`sens` and `return_grad`. Elsewhere `checkpoint=` lowers what is held{called_at()}"
+            )
         loss, gradients = self._gradient(*inputs)
         if self.sens is not None:
             gradients = tuple(g * self.sens for g in gradients)
@@ -192,7 +210,13 @@ class TrainOneStepWithLossScaleCell(_Step):
     4.0 False 1024.0 [1.4]
     """
 
-    def __init__(self, network: Any, optimizer: Any, scale_sense: LossScale | float) -> None:
+    def __init__(
+        self,
+        network: Any,
+        optimizer: Any,
+        scale_sense: LossScale | float,
+        checkpoint: str | CheckpointPolicy | None = None,
+    ) -> None:
         super().__init__(network, optimizer)
         self.scaler = loss_scale(scale_sense)
 
@@ -200,7 +224,8 @@ class TrainOneStepWithLossScaleCell(_Step):
             loss = readable(network)(*inputs)
             return ops.cast(loss, float32) * scale, loss
 
-        self._gradient = value_and_grad(scaled, None, weights=self.weights, has_aux=True)
+        policy = checked_policy("TrainOneStepWithLossScaleCell", checkpoint)
+        self._gradient = value_and_grad(scaled, None, weights=self.weights, has_aux=True, checkpoint=policy)
 
     def construct(self, *inputs: Any) -> Any:
         scale = self.scaler.scale_value
@@ -213,11 +238,13 @@ class TrainOneStepWithLossScaleCell(_Step):
         return loss, not finite, scale
 
 
-def _whole_step(network: Any, weights: Sequence[Parameter], optimizer: Any) -> Callable[..., Any] | None:
+def _whole_step(
+    network: Any, weights: Sequence[Parameter], optimizer: Any, checkpoint: CheckpointPolicy | None, memory: int | None
+) -> Callable[..., Any] | None:
     """Loss, gradients and update as one compiled function; None for an optimiser that is any other function."""
     from adjoint.optim.accumulate import GradientAccumulation  # these load the compiler
     from adjoint.optim.optimizer import Optimizer
     from adjoint.optim.step import compiled_step
 
     known = isinstance(optimizer, (Optimizer, GradientAccumulation))
-    return compiled_step(network, weights, optimizer) if known else None
+    return compiled_step(network, weights, optimizer, checkpoint=checkpoint, memory=memory) if known else None

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.context import no_grad
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.tensor import Tensor
@@ -31,6 +32,8 @@ class Model:
         metrics: names of metrics, or a dict of Metrics by name.
         amp_level: "O1", "O2" or "O3" computes in half precision: see `auto_mixed_precision`.
         loss_scale_manager: a scale for the loss, for half precision.
+        checkpoint: what is kept for the backward pass and what is computed again there, as in `grad`.
+        memory: what a step may take beyond Parameters, state and batch, such as "200MB", in static mode: see `jit`.
 
     In static mode a step is compiled once, with the loss, its gradients and the optimiser's update in one graph.
 
@@ -55,6 +58,8 @@ class Model:
         metrics: Mapping[str, Any] | Iterable[str] | None = None,
         amp_level: str = "O0",
         loss_scale_manager: LossScale | float | None = None,
+        checkpoint: str | CheckpointPolicy | None = None,
+        memory: int | str | None = None,
     ) -> None:
         if not isinstance(network, Cell):
             raise ArgumentTypeError(f"Model: network must be a Cell, not {type(network).__name__}{called_at()}")
@@ -63,14 +68,17 @@ class Model:
         self.metrics = get_metrics(metrics)
         self._forward = auto_mixed_precision(network, amp_level)
         self._loss_scale = loss_scale_manager
+        if memory is not None and loss_scale_manager is not None:
+            raise ArgumentError(f"Model: memory= is not for steps with a loss scale; checkpoint= is{called_at()}")
+        self._checkpoint, self._memory = checkpoint, memory
         self.train_network = self._step() if optimizer is not None else None
         self._eval_network = WithEvalCell(self._forward, loss_fn) if loss_fn is not None else None
 
     def _step(self) -> Cell:
         loss = self._forward if self.loss_fn is None else WithLossCell(self._forward, self.loss_fn)
         if self._loss_scale is None:
-            return TrainOneStepCell(loss, self.optimizer)
-        return TrainOneStepWithLossScaleCell(loss, self.optimizer, self._loss_scale)
+            return TrainOneStepCell(loss, self.optimizer, checkpoint=self._checkpoint, memory=self._memory)
+        return TrainOneStepWithLossScaleCell(loss, self.optimizer, self._loss_scale, self._checkpoint)
 
     # ------------------------------------------------------------ training
 
