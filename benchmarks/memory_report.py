@@ -191,20 +191,24 @@ class MemoryTables:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        names = list(dict.fromkeys(m.workload for m in self.found if m.peak and m.seconds and not m.error))
+        names = list(dict.fromkeys(m.workload for m in self.found if m.peak is not None and m.seconds and not m.error))
         figure, grid = pyplot.subplots(
             (len(names) + 1) // 2, 2, figsize=(13, 4.2 * ((len(names) + 1) // 2)), layout="constrained", squeeze=False
         )
         for axes in grid.flat[len(names) :]:
             axes.set_axis_off()
         for axes, name in zip(grid.flat, names, strict=False):
-            rows = [m for m in self.of(name) if m.peak and m.seconds and not m.error]
+            rows = [m for m in self.of(name) if m.peak is not None and m.seconds and not m.error]
             for m in rows:
                 marker = "o" if m.plain else "D"
-                axes.scatter(m.seconds * 1e3, m.peak / MIB, color=COLOURS[m.family], marker=marker, s=45)
+                axes.scatter(m.seconds * 1e3, max(m.peak, 4096) / MIB, color=COLOURS[m.family], marker=marker, s=45)
                 label = MEMORY_ENTRIES[m.contender].way or "plain"
                 axes.annotate(
-                    label, (m.seconds * 1e3, m.peak / MIB), xytext=(4, 3), textcoords="offset points", fontsize=7
+                    label,
+                    (m.seconds * 1e3, max(m.peak, 4096) / MIB),
+                    xytext=(4, 3),
+                    textcoords="offset points",
+                    fontsize=7,
                 )
             axes.set_xscale("log")
             axes.set_yscale("log")
