@@ -12,6 +12,7 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.api.compiled import executable
 from adjoint.backends.native.compiler import overwriting
+from adjoint.backends.native.plan import given_back
 
 trim = ctypes.CDLL(None).malloc_trim
 
@@ -61,10 +62,12 @@ CASES = {
     "scan": (ad.grad(scanned), (f4(600_000),), {}),
     "branch": (ad.grad(branch), (f4(2048, 2048), np.float32(-1.0)), {}),
     "donated": (step, (ad.Tensor(f4(4096, 4096)), f4(512, 4096)), {"donate": "w"}),
+    "given back": (ad.grad(net), ([f4(512, 512) for _ in range(24)], f4(1040, 512)), {}),
     "statistics": (lambda x: ops.softmax(x, 1) @ x.T, (f4(3000, 3000),), {}),
 }
 backend, found = sys.argv[1], {}
 for name, (fn, args, more) in CASES.items():
+    given_back.SHARE, given_back.LEAST = (1.0, 1 << 20) if name == "given back" else (0.01, 1 << 25)
     compiled = ad.jit(fn, backend=backend, **more)
     report = compiled.memory(*args)
     if backend == "native":  # compiled now: what LLVM takes is not the call's

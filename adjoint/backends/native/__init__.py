@@ -17,10 +17,12 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 unit_order          units in an order that needs less memory
                 computed_again      what is cheap is computed again after the peak, not kept over it
                 stages              compiled parts of a graph, and what the interpreter does between them
-                arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results
+                arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results, and
+                                    given_back says what goes back to the system while results are written
                 work_estimate       how much a step or a graph does
     emit/       units -> text of LLVM IR
                 graph_emitter       a planned graph as straight code
+                planned_graph       the emitter of the graph, or of one that computes some things again
                 function_state      what the graphs of one function share: code, arena, stack_slots, polling
                 loop_nest           the loops of a nest: vectors, threads, partial sums
                 expression_code     the value of an expression in a register; vector_access reads and writes memory

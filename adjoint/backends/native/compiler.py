@@ -19,12 +19,12 @@ from adjoint.backends.native.emit import control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.emit.planned_graph import planned
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
-from adjoint.backends.native.plan.arena import WORTH
-from adjoint.backends.native.plan.computed_again import peak_of, recomputing
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
+from adjoint.backends.native.plan.given_back import affordable_bytes
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
@@ -100,7 +100,7 @@ class Program:
 def units_shown(graph: Graph) -> list[str]:
     """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
     targets = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    emitter = _planned(
+    emitter = planned(
         FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], targets
     )
     order = {node: k for k, node in enumerate(emitter.graph.nodes)}
@@ -188,23 +188,6 @@ class Written:
         return [n for k, n in enumerate(self.graph.outputs) if k not in self.same]
 
 
-def _planned(
-    shared: FunctionState,
-    graph: Graph,
-    inputs: list[str],
-    targets: dict[int, str],
-    owned: frozenset[Node] = frozenset(),
-) -> GraphEmitter:
-    """The emitter of a graph, in which what is cheap is computed again where that lowers the peak."""
-    emitter = GraphEmitter(shared, graph, inputs, targets, owned)
-    other = recomputing(graph, [group for group, _ in emitter.groups], emitter.unit_reads, set(emitter.targets))
-    if other is None:
-        return emitter
-    again = GraphEmitter(shared, other, inputs, targets, owned)
-    before, after = (peak_of([group for group, _ in e.groups], e.unit_reads, set(e.targets)) for e in (emitter, again))
-    return again if before - after > WORTH else emitter
-
-
 def _written(graph: Graph, donated: Sequence[int]) -> Written:
     """A graph as the text of a kernel."""
     module = Module(checked=checked_build.wanted())
@@ -216,9 +199,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
         inputs.append(pointer if p.shape else code.load(pointer, p.spec.dtype))
     n = len(graph.params)
     free = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    emitter = _planned(
-        shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape)
-    )
+    emitter = planned(shared, graph, inputs, free, frozenset(graph.params[k] for k in donated if graph.params[k].shape))
     graph = emitter.graph
     same = _written_over(emitter, graph, donated, inputs)
     shared.polls.donated, shared.polls.given = emitter.owned, {inputs[j] for j in same.values()}
@@ -238,7 +219,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
     for slot in shared.slots.heap:
         module.declare("void @free(ptr)")
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
-    shared.lay_out_arena()
+    shared.lay_out_arena(affordable_bytes(graph))
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
     if shared.checks:
         outputs.append(Spec((), int64))
@@ -271,7 +252,8 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
 
 def _check_that_it_fits(graph: Graph, written: Written) -> None:
     """Refuse what needs more memory than there is, before it is compiled."""
-    needed = written.shared.arena.size + sum(map(_bytes, written.outputs))
+    arena = written.shared.arena
+    needed = arena.size - arena.given_back + sum(map(_bytes, written.outputs))
     available = available_memory.available_bytes() if needed > CHECKED_BYTES else None
     if available is None or needed <= available:
         return

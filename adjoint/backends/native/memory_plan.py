@@ -17,7 +17,7 @@ def memory_of(shared: FunctionState, results: Iterable[Node]) -> Part:
     """What a function holds: the places of its arena over time, and the results that it has memory for."""
     arena = shared.arena
     made = list(dict.fromkeys(results))
-    part = Part(arena.size, sum(bytes_of(n.spec) for n in made), keeps=True)
+    part = Part(arena.size - arena.given_back, sum(bytes_of(n.spec) for n in made), keeps=True)
     part.per_iteration = [HeldMemory("stack of a loop", size, None, loop.place) for loop, size in shared.stacks]
     changes = [(moment, taken, place) for moment, taken, place in events(arena.places, arena.now + 1)]
     waiting = {same_memory(n): n for n in made}

@@ -11,7 +11,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, ops
-from adjoint.backends.native.plan import arena, result_rooms, unit_order
+from adjoint.backends.native.plan import arena, given_back, result_rooms, unit_order
 from adjoint.backends.native.plan.arena_places import ALIGN
 from adjoint.backends.native.plan.unit_order import _Buffer, _eager, _peak, _Task
 
@@ -82,6 +82,41 @@ def checked_layout(random: Random) -> int:
         if name == other and a.begin < (b.end or last) and b.begin < (a.end or last):
             assert end <= first or past <= begin
     return sum(bool(p.base) for p in made.places)
+
+
+def test_what_is_given_back_is_not_needed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No byte goes that a place has then or later, and arena and results never take more than is said."""
+    monkeypatch.setattr(given_back, "LEAST", 1)
+    monkeypatch.setattr(given_back, "PIECE", 1)
+    lowered = 0
+    for seed in range(60):
+        random = Random(seed)
+        made, held, moments = arena.Arena(), [], []
+        for k in range(120):
+            moments.append(made.now)
+            if held and random.random() < (0.3 if k < 60 else 0.8):
+                made.give(held.pop(random.randrange(len(held))))
+            elif random.random() < k / 120:
+                made.begin_result(f"%target{k}", random.choice([1 << 16, 1 << 17]))
+            else:
+                held.append(made.take(random.choice([1000, 5000, 1 << 16])))
+        made.lay_out()
+        rooms, last = list(made.rooms.values()), made.now + 1
+        most = random.choice([1 << 16, 1 << 18, 1 << 30])
+        saved, going = given_back.given_back(made.places, last, made.size, rooms, moments, most)
+        gone: set[int] = set()
+        for moment, regions in going.items():
+            gone |= {byte for offset, size in regions for byte in range(offset // 64, (offset + size) // 64)}
+            for place in made.places:
+                if (place.end or last) > moment:
+                    assert gone.isdisjoint(range(place.offset // 64, (place.offset + place.room) // 64))
+        for room in rooms:
+            before = [regions for moment, regions in going.items() if moment < room.begin]
+            there = made.size - sum(size for _, size in before[-1]) if before else made.size
+            there += sum(other.size for other in rooms if other.begin <= room.begin)
+            assert there <= made.size + sum(r.size for r in rooms) - saved
+        lowered += saved > 0
+    assert lowered > 20
 
 
 def test_knowing_all_intervals_saves_room(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from adjoint import ops
-from adjoint.backends.native import compiler
+from adjoint.backends.native.emit import planned_graph
 from adjoint.backends.native.kernels import matmul
 from adjoint.backends.native.plan import arena, computed_again, matmul_operands, result_rooms, unit_order, units
 from adjoint.core import rules
@@ -76,8 +76,8 @@ def test_random_graphs_with_much_computed_again(monkeypatch: pytest.MonkeyPatch)
 
     for name, value in {"LEAST": 1, "SHARE": 0, "SMALL": 0, "STEPS": 30}.items():
         monkeypatch.setattr(computed_again, name, value)
-    monkeypatch.setattr(compiler, "recomputing", counted)
-    for module in (compiler, unit_order, arena):
+    monkeypatch.setattr(planned_graph, "recomputing", counted)
+    for module in (planned_graph, unit_order, arena):
         monkeypatch.setattr(module, "WORTH", -(1 << 40))
     monkeypatch.setattr(units, "SHORT", 0)
     wrong = {seed: found for seed in range(8000, 8150) if (found := fuzz_graphs.disagreement(seed))}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import Any
 
 from adjoint.backends.native.emit.llvm_ir import Code, Module
@@ -10,11 +11,29 @@ from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
 from adjoint.backends.native.plan.arena import Arena
 from adjoint.backends.native.plan.arena_places import ALIGN, Place
+from adjoint.backends.native.plan.given_back import Regions, given_back
 from adjoint.backends.native.plan.result_rooms import EVEN
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.graph.node import Node
 
+LARGE_PAGE = 1 << 21
+DONT_NEED = 4  # Linux: the contents are not needed any more
 _ADDRESS = "getelementptr i8, ptr %arena, i64 "
+_MOMENT = "; moment "
+_GIVE_BACK = f"""\
+  %low = ptrtoint ptr %begin to i64
+  %up = add i64 %low, {LARGE_PAGE - 1}
+  %first = and i64 %up, {-LARGE_PAGE}
+  %high = add i64 %low, %size
+  %end = and i64 %high, {-LARGE_PAGE}
+  %some = icmp ugt i64 %end, %first
+  br i1 %some, label %give, label %done
+give:
+  %count = sub i64 %end, %first
+  %at = inttoptr i64 %first to ptr
+  %rc = call i32 @madvise(ptr %at, i64 %count, i32 {DONT_NEED})
+  br label %done
+done:""".split("\n")
 _NUMBER = re.compile(r"#(\d+)")
 
 
@@ -47,15 +66,38 @@ class FunctionState:
         size = f" ; {place.size}" if self.module.checked else ""
         return self.code.put(f"{_ADDRESS}#{place.number}{size}")
 
-    def lay_out_arena(self) -> None:
-        """Lay out the arena, and put the offsets into the code."""
-        self.arena.lay_out()
-        places, lines = self.arena.places, self.code.lines
-        for k, line in enumerate(lines):
+    def pause(self) -> None:
+        """Note that a unit is over, after which memory may be given back."""
+        self.arena.moments.append(self.arena.now)
+        self.code.do(f"{_MOMENT}{self.arena.now}")
+
+    def lay_out_arena(self, affordable: int) -> None:
+        """Lay out the arena, and put the offsets into the code; so many bytes may be given back meanwhile."""
+        arena = self.arena
+        arena.lay_out()
+        going: dict[int, Regions] = {}
+        if sys.platform == "linux" and not self.module.checked:
+            rooms = list(arena.rooms.values())
+            arena.given_back, going = given_back(
+                arena.places, arena.now + 1, arena.size, rooms, arena.moments, affordable
+            )
+        lines, self.code.lines = self.code.lines, []
+        for line in lines:
+            if line.startswith(f"  {_MOMENT}"):
+                for offset, size in going.get(int(line[len(_MOMENT) + 2 :]), ()):
+                    self._give_back(offset, size)
+                continue
             if _ADDRESS in line:
-                place = places[int(_NUMBER.search(line)[1])]  # type: ignore[index]
+                place = arena.places[int(_NUMBER.search(line)[1])]  # type: ignore[index]
                 line = _NUMBER.sub(str(place.offset), line)
-                lines[k] = line.replace("%arena", place.base) if place.base else line
+                line = line.replace("%arena", place.base) if place.base else line
+            self.code.lines.append(line)
+
+    def _give_back(self, offset: int, size: int) -> None:
+        """Give the whole large pages of a part of the arena back to the system."""
+        self.module.declare("i32 @madvise(ptr, i64, i32)")
+        name = self.module.function("give_back", "ptr %begin, i64 %size", _GIVE_BACK)
+        self.code.do(f"call void @{name}(ptr {self.code.put(f'{_ADDRESS}{offset}')}, i64 {size})")
 
     def even_begins(self) -> list[str]:
         """Instructions for the first address in each result that is a multiple of the alignment, where intermediates begin."""

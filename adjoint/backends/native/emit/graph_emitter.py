@@ -71,6 +71,7 @@ class GraphEmitter:
         self._copies: dict[Node, dict[Any, Place]] = {}
         self._temporary: list[Place] = []  # places that are free after the unit being written
         self.now = 0  # the last unit of the group being written
+        self.outermost = False  # whether it is the graph of the function itself
 
     # ------------------------------------------------------------ values
 
@@ -161,6 +162,8 @@ class GraphEmitter:
             if self.shared.module.checked:
                 self.code.do(f"; {_described(group)}")
             self.shared.arena.mark(group)
+            if self.outermost:
+                self.shared.pause()
             self._before(group)
             self._write(group, lead)
             self._free_unused()

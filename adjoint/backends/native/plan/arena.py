@@ -25,7 +25,9 @@ class Arena:
     places: list[Place] = field(default_factory=list)
     marks: list[tuple[int, Any]] = field(default_factory=list)  # what is written from a moment on
     rooms: dict[str, ResultRoom] = field(default_factory=dict)  # results that are being or have been written
+    moments: list[int] = field(default_factory=list)  # between two units of the function's own graph
     size: int = 0  # when it is laid out
+    given_back: int = 0  # by how much what is given back meanwhile lowers the peak of arena and results
     now: int = 0
 
     def take(self, size: int, node: Node | None = None, use: str = "") -> Place:
