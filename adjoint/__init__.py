@@ -28,12 +28,14 @@ from adjoint.api.grad import grad as grad
 from adjoint.api.grad import value_and_grad as value_and_grad
 from adjoint.api.grad import vjp as vjp
 from adjoint.api.gradient_checkpoint import GradientCheckpoint as GradientCheckpoint
+from adjoint.api.high_orders import derivative as derivative
+from adjoint.api.high_orders import jet as jet
+from adjoint.api.high_orders import nth_derivative as nth_derivative
 from adjoint.api.jacobian import hessian as hessian
 from adjoint.api.jacobian import hvp as hvp
 from adjoint.api.jacobian import jacfwd as jacfwd
 from adjoint.api.jacobian import jacobian as jacobian
 from adjoint.api.jacobian import jacrev as jacrev
-from adjoint.api.jacobian import nth_derivative as nth_derivative
 from adjoint.api.modes import GRAPH_MODE as GRAPH_MODE
 from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
 from adjoint.api.modes import get_context as get_context

@@ -9,9 +9,9 @@ from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.rules import kept
 from adjoint.core.spec import shape_of
-from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
+from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
 from adjoint.graph.loop_checkpoints import with_plans
-from adjoint.graph.nested import Control, float_positions, spread
+from adjoint.graph.nested import Control, active_series, float_positions, spread, spread_series
 from adjoint.graph.node import Graph
 from adjoint.ops.broadcast import batch_front
 from adjoint.passes.checkpoint_plan import planned
@@ -47,6 +47,11 @@ class GraphCall(Control):
         kept = float_positions(ys)
         pushed = self._of(jvp_graph(self.graph, active, kept))
         return tuple(spread(pushed(*xs, *(ts[i] for i in active)), kept, len(ys)))
+
+    def taylor(self, order, series, ys, *xs):
+        (active, later), kept = active_series(series, xs), float_positions(ys)
+        expanded = self._of(taylor_graph(self.graph, active, order, kept))
+        return spread_series(expanded(*xs, *later), order, kept, len(ys))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)

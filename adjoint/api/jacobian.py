@@ -277,18 +277,3 @@ def hvp(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, *mispl
 
     product.__name__ = f"hvp({name_of(fn)})"
     return product
-
-
-@boundary
-def nth_derivative(fn: Callable[..., Any], n: int, x: Any) -> Any:
-    """The n-th derivative of `fn` at `x`, by differentiating n times. For an elementwise function, of each element.
-
-    >>> import adjoint as ad
-    >>> print(ad.nth_derivative(ad.ops.sin, 3, ad.Tensor([0.0])))
-    [-1.]
-    """
-    if not isinstance(n, int) or n < 0:
-        raise ArgumentError(f"nth_derivative: n must be an integer >= 0, not {n!r}{called_at()}")
-    for _ in range(n):
-        fn = grad(fn)
-    return wrap(fn(x))

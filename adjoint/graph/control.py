@@ -13,10 +13,10 @@ from typing import Any
 from adjoint.core import context
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, shape_of
-from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
-from adjoint.graph.loop_rules import loop_jvp, loop_vjp, loop_vmap
+from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
+from adjoint.graph.loop_rules import loop_jvp, loop_taylor, loop_vjp, loop_vmap
 from adjoint.graph.nested import Control as Control
-from adjoint.graph.nested import Passing, float_positions, select, spread
+from adjoint.graph.nested import Passing, active_series, float_positions, select, spread, spread_series
 from adjoint.graph.node import Graph
 from adjoint.graph.steps import steps
 from adjoint.graph.untaken import batch_if_wanted
@@ -53,6 +53,11 @@ class Cond(Passing):
         sides = [jvp_graph(side, active, kept) for side in (self.true, self.false)]
         found = Cond(*sides)(chosen, *xs, *(ts[i + 1] for i in active))
         return tuple(spread(found, kept, len(ys)))
+
+    def taylor(self, order, series, ys, chosen, *xs):
+        (active, later), kept = active_series(series[1:], xs), float_positions(ys)
+        sides = [taylor_graph(side, active, order, kept) for side in (self.true, self.false)]
+        return spread_series(Cond(*sides)(chosen, *xs, *later), order, kept, len(ys))
 
     def vmap(self, dims, chosen, *xs):
         size = next(shape_of(x)[d] for x, d in zip((chosen, *xs), dims, strict=True) if d is not None)
@@ -143,6 +148,9 @@ class Loop(Passing):
 
     def jvp(self, ts, ys, *xs):
         return loop_jvp(self, ts, ys, xs)
+
+    def taylor(self, order, series, ys, *xs):
+        return loop_taylor(self, order, series, ys, xs)
 
     def vmap(self, dims, *xs):
         return loop_vmap(self, dims, xs)

@@ -23,6 +23,7 @@ from adjoint.graph.walk import apply, interpret, replay
 from adjoint.transforms.batch import Batch
 from adjoint.transforms.dual import Dual
 from adjoint.transforms.tape import Tape, sweep
+from adjoint.transforms.taylor import Taylor
 
 
 @derived
@@ -74,6 +75,24 @@ def jvp_graph(graph: Graph, active: tuple[int, ...], kept: tuple[int, ...]) -> G
 
     specs = [p.spec for p in graph.params] + [_strong(graph.params[i].spec) for i in active]
     return _traced(pushed, specs, f"jvp of {graph.name}", "jvp")
+
+
+@derived
+def taylor_graph(graph: Graph, active: tuple[int, ...], order: int, kept: tuple[int, ...]) -> Graph:
+    """The graph from (inputs, coefficients 1 to `order` of each of the `active` inputs) to those of the `kept` results."""
+    graph = silent(graph)  # the primal runs the effects
+    n = len(graph.params)
+
+    def expanded(*xs: Any) -> list[Any]:
+        taylor, inputs = Taylor(order), list(xs[:n])
+        for k, i in enumerate(active, 1):
+            later = xs[n + (k - 1) * order : n + k * order]
+            inputs[i] = taylor.track([xs[i], *later])
+        ys = interpret(graph, inputs)
+        return [instantiate(c, ys[i]) for i in kept for c in taylor.coefficients(ys[i])[1:]]
+
+    later = [_strong(graph.params[i].spec) for i in active for _ in range(order)]
+    return _traced(expanded, [*(p.spec for p in graph.params), *later], f"series of {graph.name}", "jet")
 
 
 @derived

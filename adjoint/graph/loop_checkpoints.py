@@ -83,8 +83,7 @@ def plan(policy: CheckpointPolicy, n: int, state: int, step: int) -> tuple[int, 
     kind = policy.strategy
     share = (policy.memory or 0) // 2
     fits = 0 <= n * step <= (share if kind == "budget" else SMALL) and n != UNKNOWN
-    few = n < 2 if policy.snapshots is not None else n < FEW
-    if (n != UNKNOWN and few) or (kind in ("balanced", "budget") and fits):
+    if 0 <= n < FEW or (kind in ("balanced", "budget") and fits):
         return 0, 0
     if kind == "offload":
         return ON_DISK, 1

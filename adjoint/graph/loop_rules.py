@@ -16,8 +16,8 @@ import numpy as np
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
-from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
-from adjoint.graph.nested import float_positions, select, silent
+from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
+from adjoint.graph.nested import float_positions, select, silent, spread_series
 from adjoint.graph.node import Builder, Graph
 from adjoint.graph.residuals import worth_keeping
 from adjoint.graph.trace import trace
@@ -41,70 +41,88 @@ def _specs(graph: Graph) -> list[Spec]:
 
 def loop_jvp(loop: Loop, ts: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
     """The same loop on state and tangents side by side."""
+    found = _beside(loop, [None if t is ZERO else [t] for t in ts], ys, xs, 1, whole=False)
+    return tuple(ZERO if part is None else part[0] for part in found)
+
+
+def loop_taylor(loop: Loop, order: int, series: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> list[Any]:
+    """The same loop on state and later coefficients side by side."""
+    return _beside(loop, series, ys, xs, order, whole=True)
+
+
+def _beside(
+    loop: Loop, later: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any], order: int, whole: bool
+) -> list[Any]:
+    """Those of each result (None where there are none) by the loop on state and derivatives: the first, or the `whole` series."""
     carry, stacked, constants = loop.parts(xs)
-    ct, st, kt = loop.parts(ts)
+    ct, st, kt = loop.parts(later)
     c = float_positions(carry)
-    s, k = (tuple(i for i, t in enumerate(part) if t is not ZERO) for part in (st, kt))
-    found = _with_tangents(loop, c, s, k)(
-        *carry, *(instantiate(ct[i], carry[i]) for i in c),
-        *stacked, *(st[i] for i in s),
-        *constants, *(kt[i] for i in k),
+    s, k = (tuple(i for i, t in enumerate(part) if t is not None) for part in (st, kt))
+    given = _with_derivatives(loop, c, s, k, order, whole)(
+        *carry, *(instantiate(t, carry[i]) for i in c for t in ct[i] or [ZERO] * order),
+        *stacked, *(instantiate(t, stacked[i]) for i in s for t in st[i]),
+        *constants, *(instantiate(t, constants[i]) for i in k for t in kt[i]),
     )  # fmt: skip
     a, stacks = loop.carried, len(loop.body.outputs) - loop.carried
-    result: list[Any] = [ZERO] * len(ys)
-    for place, t in zip(c, found[a : a + len(c)], strict=True):
-        result[place] = t
-    for place, t in zip(float_positions(loop.body.specs[a:]), found[a + len(c) + stacks :], strict=True):
-        result[a + place] = t
-    return tuple(result)
+    n = a + len(c) * order
+    places = (*c, *(a + i for i in float_positions(loop.body.specs[a:])))
+    return spread_series([*given[a:n], *given[n + stacks :]], order, places, len(ys))
 
 
-def _with_tangents(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Loop:
-    """The loop on state and tangents: carry, carry tangents, stacked, stacked tangents, constants, constant tangents."""
-    test = None if loop.test is None else _test_with_tangents(loop, carry, constants)
+def _with_derivatives(loop: Loop, carry: Places, stacked: Places, constants: Places, order: int, whole: bool) -> Loop:
+    """The loop on: carry, its derivatives, stacked, their derivatives, constants, their derivatives."""
+    test = None if loop.test is None else _test_with_derivatives(loop, carry, constants, order)
     return loop.with_body(
-        _jvp_body(loop, carry, stacked, constants),
-        carried=loop.carried + len(carry),
-        stacked=loop.stacked + len(stacked),
+        _body_with_derivatives(loop, carry, stacked, constants, order, whole),
+        carried=loop.carried + len(carry) * order,
+        stacked=loop.stacked + len(stacked) * order,
         test=test,
     )
 
 
-def _test_with_tangents(loop: Loop, carry_places: Places, constant_places: Places) -> Graph:
+def _test_with_derivatives(loop: Loop, carry_places: Places, constant_places: Places, order: int) -> Graph:
     """The loop's test on a longer carry and more constants, of which it needs the first ones."""
     test, a = loop.test, loop.carried
     assert test is not None
     carry, constants = _specs(test)[:a], _specs(test)[a:]
-    n = a + len(carry_places)
+    n = a + len(carry_places) * order
 
     def decide(*xs: Any) -> list[Any]:
         return replay(test, [*xs[:a], *xs[n : n + len(constants)]])
 
-    more = [carry[i] for i in carry_places], [constants[i] for i in constant_places]
+    more = _times(order, carry, carry_places), _times(order, constants, constant_places)
     return trace(decide, [*carry, *more[0], *constants, *more[1]], replayed=True)[0]
 
 
+def _times(order: int, specs: Sequence[Spec], places: Places) -> list[Spec]:
+    return [specs[i] for i in places for _ in range(order)]
+
+
 @derived
-def _jvp_body(loop: Loop, carry: Places, stacked: Places, constants: Places) -> Graph:
+def _body_with_derivatives(
+    loop: Loop, carry: Places, stacked: Places, constants: Places, order: int, whole: bool
+) -> Graph:
     body, a, s = loop.body, loop.carried, loop.stacked
     active = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
     kept = (*carry, *(a + i for i in float_positions(body.specs[a:])))
-    pushed = jvp_graph(body, active, kept)
+    pushed = taylor_graph(body, active, order, kept) if whole else jvp_graph(body, active, kept)
     c, x, k = _specs(body)[:a], _specs(body)[a : a + s], _specs(body)[a + s :]
+    n = len(carry) * order
 
     def both(*xs: Any) -> list[Any]:
         it = iter(xs)
         take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
-        cs, cts = take(a), take(len(carry))
-        ss, sts = take(s), take(len(stacked))
-        ks, kts = take(len(k)), take(len(constants))
+        cs, cts = take(a), take(n)
+        ss, sts = take(s), take(len(stacked) * order)
+        ks, kts = take(len(k)), take(len(constants) * order)
         ys = replay(body, [*cs, *ss, *ks])
         ts = replay(pushed, [*cs, *ss, *ks, *cts, *sts, *kts])
-        n = len(carry)
         return [*ys[:a], *ts[:n], *ys[a:], *ts[n:]]
 
-    specs = [*c, *(c[i] for i in carry), *x, *(x[i] for i in stacked), *k, *(k[i] for i in constants)]
-    return trace(both, specs, f"jvp of {body.name}", replayed=True)[0]
+    specs = [
+        *c, *_times(order, c, carry), *x, *_times(order, x, stacked), *k, *_times(order, k, constants)
+    ]  # fmt: skip
+    return trace(both, specs, pushed.name, replayed=True)[0]
 
 
 # ---------------------------------------------------------------- reverse mode

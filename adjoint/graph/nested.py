@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.rules import kept
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
@@ -96,6 +96,20 @@ def spread(values: Sequence[Any], places: Sequence[int], count: int) -> list[Any
     result: list[Any] = [ZERO] * count
     for place, value in zip(places, values, strict=True):
         result[place] = value
+    return result
+
+
+def active_series(series: Sequence[Any], xs: Sequence[Any]) -> tuple[tuple[int, ...], list[Any]]:
+    """Which inputs vary, and their later coefficients one after another."""
+    active = tuple(i for i, s in enumerate(series) if s is not None)
+    return active, [instantiate(c, xs[i]) for i in active for c in series[i]]
+
+
+def spread_series(found: Sequence[Any], order: int, places: Sequence[int], count: int) -> list[Any]:
+    """Coefficients 1 to `order` of the results at some places, None at the others."""
+    result: list[Any] = [None] * count
+    for k, place in enumerate(places):
+        result[place] = found[k * order : (k + 1) * order]
     return result
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import shape_of
-from adjoint.graph.derivatives import jvp_graph, vjp_graph, vmap_graph
-from adjoint.graph.nested import Passing, float_positions, spread
+from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
+from adjoint.graph.nested import Passing, active_series, float_positions, spread, spread_series
 from adjoint.graph.node import Graph
 from adjoint.graph.numbers import marked
 from adjoint.graph.steps import steps
@@ -45,6 +45,11 @@ class Recomputed(Passing):
         active, kept = tuple(i for i, t in enumerate(ts) if t is not ZERO), float_positions(ys)
         push = Recomputed(jvp_graph(self.inner, active, kept))
         return tuple(spread(push(*xs, *(ts[i] for i in active)), kept, len(ys)))
+
+    def taylor(self, order, series, ys, *xs):
+        (active, later), kept = active_series(series, xs), float_positions(ys)
+        expanded = Recomputed(taylor_graph(self.inner, active, order, kept))
+        return spread_series(expanded(*xs, *later), order, kept, len(ys))
 
     def vmap(self, dims, *xs):
         size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)

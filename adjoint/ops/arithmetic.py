@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import absent
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import dtype_of, is_inexact
 from adjoint.ops import language as F
@@ -15,6 +16,7 @@ from adjoint.ops.broadcast import conj, match, push, spread
 from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, python
 from adjoint.ops.integer_ranges import corners, magnitude, power, remainder, without_zero
+from adjoint.ops.power_series import of_product
 
 
 @register(function="add", method=True, ufunc=np.add, example="add(Tensor([1.0, 2.0]), 3) -> [4. 5.]")
@@ -122,6 +124,9 @@ class Mul(Elementwise):
     def partials(self, z, x, y):
         return y, x
 
+    def coefficient(self, k, z, x, y):
+        return of_product(masked_mul, k, x, y)
+
 
 @register
 @dataclass(frozen=True)
@@ -152,6 +157,9 @@ class MaskedMul(Elementwise):
 
     def vjp(self, g, z, x, y):
         return lambda: match(self(g, conj(y)), x), lambda: match(self(g, conj(x)), y)
+
+    def coefficient(self, k, z, x, y):
+        return of_product(self, k, x, y)
 
     def jvp(self, ts, z, x, y):
         t = push(ts, lambda t: self(t, y), lambda t: self(x, t))
@@ -184,6 +192,13 @@ class Div(Elementwise):
 
     def partials(self, z, x, y):
         return lambda: div(1.0, y), lambda: div(-z, y)
+
+    def coefficient(self, k, z, x, y):
+        rest = x[k]
+        for i in range(k):
+            if z[i] is not ZERO and y[k - i] is not ZERO:
+                rest = absent.add(rest, -masked_mul(z[i], y[k - i]))
+        return ZERO if rest is ZERO else spread(masked_mul(rest, 1.0 / y[0]), z[0])
 
     def vjp(self, g, z, x, y):
         if isinstance(y, (int, float)) and y:  # a constant divisor needs no care at 0

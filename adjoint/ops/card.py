@@ -104,6 +104,17 @@ class Op(Facts, abc.ABC):
     def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         """Push the input tangents `ts`, each of which may be `ZERO`, forward to the tangent of the result."""
 
+    def coefficient(self, k: int, y: Any, /, *xs: Any) -> Any:
+        """The k-th coefficient of the result as a power series, from those of the inputs and earlier ones of the result.
+
+        Few ops have it: products, for which `jvp` would take more calls with each order.
+        """
+        raise NotImplementedError(f"{type(self).__name__} takes its coefficients from jvp")
+
+    def taylor(self, order: int, series: Sequence[Any], y: Any, /, *xs: Any) -> Sequence[Any]:
+        """The coefficients 1 to `order` of each result, given those of each input (None for a constant). Few ops have it."""
+        raise NotImplementedError(f"{type(self).__name__} takes its coefficients from jvp")
+
     @abc.abstractmethod
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         """Apply to a batch; `dims[i]` is input i's batch axis, None if it has none. The result's is 0."""

@@ -13,6 +13,7 @@ from adjoint.core.spec import Spec, broadcast, elements, promote, shape_of
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, register
+from adjoint.ops.power_series import of_product
 from adjoint.ops.publish import UFUNCS, public
 
 
@@ -66,6 +67,9 @@ class MatMul(Op):
             g = F.expand_last(g)
             return match(F.squeeze_last(self(conj(swap_last(x)), g)), y)
         return match(self(conj(swap_last(x)), g), y)
+
+    def coefficient(self, k, z, x, y):
+        return of_product(self, k, x, y)
 
     def jvp(self, ts, z, x, y):
         return push(ts, lambda t: self(t, y), lambda t: self(x, t))

@@ -13,6 +13,7 @@ from adjoint.core.spec import Shape, Spec, elements, shape_of
 from adjoint.ops.broadcast import batch_front, batch_size, push
 from adjoint.ops.card import Op
 from adjoint.ops.language import moveaxis, reshape
+from adjoint.ops.power_series import of_product
 from adjoint.ops.windows import Padding, covered, sizes_of, taps
 
 COLUMNS = 1 << 19  # elements: windows are written out for so many samples at once that they stay near the processor
@@ -114,6 +115,9 @@ class Convolution(Op):
         """Samples to work on at once. There is always a batch, if an empty one."""
         step = max(COLUMNS // max(channels * prod(window) * prod(count), 1), 1)
         return [slice(k, k + step) for k in range(0, max(samples, 1), step)]
+
+    def coefficient(self, k, y, a, b):
+        return of_product(self, k, a, b)
 
     def jvp(self, ts, y, a, b):
         return push(ts, lambda t: self(t, b), lambda t: self(a, t))

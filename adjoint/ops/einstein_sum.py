@@ -16,6 +16,7 @@ from adjoint.ops.card import Op, card, register
 from adjoint.ops.functional.diagonals import shown_diagonal
 from adjoint.ops.language import broadcast_to, reshape
 from adjoint.ops.movement import transpose
+from adjoint.ops.power_series import of_product
 from adjoint.ops.publish import public
 from adjoint.ops.stacking import array
 
@@ -76,6 +77,9 @@ class Einsum(Op):
         shape = shape_of(xs[i])
         pulled = reshape(pulled, tuple(n if a in known else 1 for a, n in zip(term, shape, strict=True)))
         return match(broadcast_to(pulled, shape), xs[i])
+
+    def coefficient(self, k, y, *xs):
+        return of_product(self, k, *xs)
 
     def jvp(self, ts, y, *xs):
         terms = [lambda t, i=i: self(*xs[:i], t, *xs[i + 1 :]) for i in range(len(xs))]

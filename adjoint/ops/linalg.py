@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.absent import instantiate
 from adjoint.core.dispatch import located
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import (
@@ -355,12 +356,20 @@ class Expm(SquareMatrix):
         return self._along(x, ts[0])
 
     def _along(self, x, t):
-        """The derivative at x along t: exp [[x, t], [0, x]] = [[exp x, D exp(x)[t]], [0, exp x]]."""
-        rows, columns = ndim(x) - 2, ndim(x) - 1
-        below = card(Concat, columns)(zeros_like(x), x)
-        whole = self(card(Concat, rows)(card(Concat, columns)(x, t), below))
-        n = shape_of(x)[-1]
-        return card(GetItem, (*(WHOLE,) * rows, (0, n, None), (n, 2 * n, None)))(whole)
+        """The derivative at x along t."""
+        return self._series(x, t)[0]
+
+    def taylor(self, order, series, y, x):
+        return [self._series(x, *(instantiate(c, x) for c in series[0]))]
+
+    def _series(self, *xs):
+        """The later coefficients of the exponential of a series: exp [[x, t], [0, x]] = [[exp x, D exp(x)[t]], [0, exp x]], and so on."""
+        rows, columns = ndim(xs[0]) - 2, ndim(xs[0]) - 1
+        n, count, zero = shape_of(xs[0])[-1], len(xs), zeros_like(xs[0])
+        blocks = [card(Concat, columns)(*[zero] * i, *xs[: count - i]) for i in range(count)]
+        whole = self(card(Concat, rows)(*blocks))
+        above = (*(WHOLE,) * rows, (0, n, None))
+        return [card(GetItem, (*above, (k * n, (k + 1) * n, None)))(whole) for k in range(1, count)]
 
 
 @public(aliases=("expm",))

@@ -9,7 +9,6 @@ from adjoint import ops
 from adjoint.api.grad import check_weights, value_and_grad
 from adjoint.api.inputs import check_function, check_positions
 from adjoint.core import context, tree
-from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.spec import shape_of
 from adjoint.frontend.loops import few
@@ -107,10 +106,9 @@ def _summed(share: Callable[..., Any], leaves: list[Any], count: int, size: int,
     others: list[Any] = []
     if full:
         pieces = [ops.reshape(x[first:], (full, size, *shape_of(x)[1:])) for x in leaves]
-        inside = _Inside(share, few.get(), context.checkpointing.get())
-        # a loop that holds few states is left as it is, also by the passes that would take products of all parts at once
-        with context.setting(few, 0), context.setting(context.checkpointing, CheckpointPolicy("binomial", snapshots=2)):
-            sums, others = context.readable(add_parts)(inside, sums, pieces, full)
+        usual = few.get()
+        with context.setting(few, 0):
+            sums, others = context.readable(add_parts)(_Inside(share, usual), sums, pieces, full)
     value, gradients = rebuild(sums)
     if not has_aux:
         return value, gradients
@@ -118,13 +116,13 @@ def _summed(share: Callable[..., Any], leaves: list[Any], count: int, size: int,
 
 
 class _Inside:
-    """A part's share, in which the loops and checkpoints of the user are treated as ever."""
+    """A part's share, in which the loops of the user are treated as ever."""
 
-    def __init__(self, share: Callable[..., Any], few: int, policy: CheckpointPolicy | None) -> None:
-        self.share, self.few, self.policy = share, few, policy
+    def __init__(self, share: Callable[..., Any], few: int) -> None:
+        self.share, self.few = share, few
 
     def __call__(self, pieces: Sequence[Any]) -> tuple[list[Any], Any]:
-        with context.setting(few, self.few), context.setting(context.checkpointing, self.policy):
+        with context.setting(few, self.few):
             return _flat(self.share(pieces))[:2]
 
 

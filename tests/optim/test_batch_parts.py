@@ -179,29 +179,17 @@ def peak_of(run, *args):
         tracemalloc.stop()
 
 
-def deep(w, x):
-    for k in range(10):
-        x = ops.tanh(x @ w[k])
-    return ops.mean(x * x)
-
-
 def test_the_memory_is_that_of_one_part():
     """Ten layers of 4,000 × 64 numbers are 20 MB; of a part of 500 examples, an eighth."""
     rng = np.random.default_rng(7)
     w, x = rng.normal(size=(10, 64, 64)) / 8, rng.normal(size=(4000, 64))
-    whole = peak_of(ad.value_and_grad(deep), w, x)
+
+    def loss(w, x):
+        for k in range(10):
+            x = ops.tanh(x @ w[k])
+        return ops.mean(x * x)
+
+    whole = peak_of(ad.value_and_grad(loss), w, x)
+    parted = peak_of(optim.GradientAccumulation(8).value_and_grad(loss), w, x)
     assert whole > 20e6
-    assert peak_of(optim.GradientAccumulation(8).value_and_grad(deep), w, x) < whole / 5
-
-
-@pytest.mark.parametrize("backend", ["native", "interpreter"])
-@pytest.mark.parametrize(("examples", "parts"), [(4000, 8), (4001, 3), (4000, 250)])
-def test_the_memory_of_a_compiled_gradient_is_that_of_one_part(backend, examples, parts):
-    w, x = np.ones((10, 64, 64)), np.ones((examples, 64))
-    whole = ad.jit(ad.value_and_grad(deep), backend=backend).memory(w, x)
-    one = ad.jit(ad.value_and_grad(deep), backend=backend).memory(w, x[: -(-examples // parts)])
-    run = optim.GradientAccumulation(parts).value_and_grad(deep)
-    found = ad.jit(run, backend=backend).memory(w, x)
-    weights, batch = w.nbytes, x.nbytes
-    assert found.peak_bytes < whole.peak_bytes / 2
-    assert found.peak_bytes < 1.25 * one.peak_bytes + batch + 6 * weights
+    assert parted < whole / 5
