@@ -42,6 +42,7 @@ from adjoint.frontend import loops
 from adjoint.frontend.guards import Guard
 from adjoint.frontend.reads import PlaceInput, recorder
 from adjoint.graph.indices import indices
+from adjoint.graph.loop_checkpoints import with_plans
 from adjoint.graph.node import Graph, Param, constants_apart
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import is_graph_value
@@ -125,6 +126,8 @@ class Jitted(Methods, Reports, Traced):
         if entry.draws is not None:
             inputs += entry.draws.begin()
         graph = entry.at(size)
+        if (policy := context.checkpointing.get()) is not None:  # of a gradient around this call
+            graph = with_plans(graph, policy)
         if any(is_graph_value(x) for x in inputs):
             return entry.rebuild(write_back(entry.written, made, replay(graph, inputs)))
         if self._donate:

@@ -343,3 +343,34 @@ def test_a_stack_of_empty_arrays_grows() -> None:
         return ops.sum(x)
 
     assert ad.jit(ad.grad(f))(np.ones((0, 3)), 1000.0).shape == (0, 3)
+
+
+def test_a_state_that_is_updated_where_it_is_has_one_place() -> None:
+    def filled(x):
+        u = x * 2.0
+        for i in range(20):
+            u[i] = u[i] * 0.5 + u[i + 1]
+        return u.sum()
+
+    x = np.linspace(0.0, 1.0, 100_000)
+    step = ad.jit(filled)
+    np.testing.assert_allclose(float(step(x)), float(filled(x)), rtol=1e-12)
+    assert step.memory(x).peak_bytes < 1.5 * x.nbytes
+
+
+def test_what_a_loop_overwrites_may_be_read_elsewhere() -> None:
+    """The state before an update, a state that begins as another one does, and the beginning after the loop."""
+
+    def passed_on(x):
+        u = x + 1.0
+        start, v = u, u * 1.0
+        for i in range(20):
+            old = u
+            u = u.copy()
+            u[i % 5] = old[4] * 0.5 + x[i % 5]
+            v = old + v * 0.1
+        return u, v, start * u
+
+    x = np.linspace(-1.0, 1.0, 5)
+    for found, expected in zip(ad.jit(passed_on)(x), passed_on(x), strict=True):
+        np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)

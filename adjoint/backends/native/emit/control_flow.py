@@ -131,6 +131,7 @@ class _LoopWriter:
         self.carry, self.stacked, self.constants = loop.parts(node.inputs)
         self.arrays = [k for k in range(self.carried) if node.spec[k].shape]
         self.kinds = ["ptr" if k in self.arrays else in_register(node.spec[k].dtype) for k in range(self.carried)]
+        self.still = {k for k in self.arrays if emitter.updates_in_place(self.body.outputs[k], self.body.params[k])}
         self.iterations = self._iterations()
         known = self.iterations if isinstance(self.iterations, int) and loop.test is None else None
         self.stacks = [IterationStack(emitter, node, s, known) for s in node.spec[self.carried :]]
@@ -162,7 +163,7 @@ class _LoopWriter:
         code.begin(head)
         count, count_at = code.phi("i64", (first, before))
         phis = [code.phi(kind, (x, before)) for kind, x in zip(self.kinds, start, strict=True)]
-        spare_phis = {k: code.phi("ptr", (spare[k], before)) for k in self.arrays}
+        spare_phis = {k: code.phi("ptr", (at, before)) for k, at in spare.items()}
         state, spares = [name for name, _ in phis], {k: name for k, (name, _) in spare_phis.items()}
         code.branch(self._going_on(count, state), inside, after)
 
@@ -187,19 +188,36 @@ class _LoopWriter:
         return [*state, *(stack.begin() for stack in self.stacks)]
 
     def _begin_state(self) -> tuple[list[str], dict[int, str]]:
-        """The state that the loop begins with, and a second place for each array of it."""
+        """The state that the loop begins with, and a second place for each array of it that is not updated where it is."""
         emitter, spec = self.emitter, self.node.spec
-        first, spare = {}, {}
+        first: dict[int, str] = {}
+        spare: dict[int, str] = {}
         self.places: dict[int, list[Place]] = {}
         for k in self.arrays:
-            self.places[k] = [emitter.shared.arena.take(_size(spec[k]), self.node, f"state {k}") for _ in range(2)]
-            first[k], spare[k] = (emitter.shared.address(p) for p in self.places[k])
+            if k in self.still and (place := self._given_up(k)) is not None:
+                self.places[k], first[k] = [place], emitter.value(self.carry[k])
+                continue
+            count = 1 if k in self.still else 2
+            self.places[k] = [emitter.shared.arena.take(_size(spec[k]), self.node, f"state {k}") for _ in range(count)]
+            first[k], *second = (emitter.shared.address(p) for p in self.places[k])
+            spare |= dict(zip((k,), second, strict=False))
             self.code.copy(first[k], emitter.value(self.carry[k]), _size(spec[k]))
         start = [
             first[k] if k in self.arrays else _cast(self.code, emitter.value(c), c.spec, self.body.outputs[k].spec)
             for k, c in enumerate(self.carry)
         ]
         return start, spare
+
+    def _given_up(self, k: int) -> Place | None:
+        """The place of what a part of the state begins with, if nothing else needs it: the loop may go on there."""
+        memory = same_memory(self.carry[k])
+        alone = sum(same_memory(x) is memory for x in self.node.inputs) == 1
+        places = self.emitter.places.get(memory, [])
+        if not alone or len(places) != 1 or self.carry[k].spec != memory.spec or not self.emitter.dies_here(memory):
+            return None
+        if lane_loop(self.emitter, self.node, self.iterations) is not None:  # it may have to begin again
+            return None
+        return self.emitter.places.pop(memory)[0]
 
     def _iterations_in_lanes(self, start: list[str]) -> tuple[str, list[str]]:
         """Do the iterations that can be done many at once; gives their number, and the state after them.
@@ -248,11 +266,15 @@ class _LoopWriter:
         values = self._body(at, state, slices, spares)
         new_state, new_spares = list(values[: self.carried]), dict(spares)
         for k in self.arrays:
-            if values[k] == state[k]:  # updated where it was
+            if k in self.still or values[k] == state[k]:  # updated where it was
                 continue
             if values[k] != spares[k]:
                 code.copy(spares[k], values[k], _size(self.body.outputs[k].spec))
             new_state[k], new_spares[k] = spares[k], state[k]
+        for k in self.still:
+            if values[k] != state[k]:  # something else still had to be read
+                code.copy(state[k], values[k], _size(self.body.outputs[k].spec))
+                new_state[k] = state[k]
         if skip is None:
             return new_state, new_spares, code.label
         return self._or_skipped(skip, at, (new_state, new_spares), (state, spares))
@@ -271,7 +293,7 @@ class _LoopWriter:
             *(c.spec for c in self.constants),
         ]
         given = _cast_inputs(code, body, [*state, *slices, *self.fixed], specs)
-        targets = {k: spares[k] for k in self.arrays}
+        targets = {k: spares.get(k, state[k]) for k in self.arrays}
         targets |= {a + j: stack.at(at) for j, stack in enumerate(self.stacks) if body.outputs[a + j].shape}
         inner = self.emitter.inner(body, given, targets, frozenset(body.params[k] for k in self.arrays))
         for k in self.arrays:  # a state updated in place keeps its place: it is not copied to the target
@@ -309,7 +331,7 @@ class _LoopWriter:
         code.begin(joined)
         either = partial(_either, code, end, skip_end)
         state = [either(*values) for values in zip(self.kinds, new[0], old[0], strict=True)]
-        return state, {k: either("ptr", new[1][k], old[1][k]) for k in self.arrays}, joined
+        return state, {k: either("ptr", new[1][k], old[1][k]) for k in old[1]}, joined
 
     def _keep_memory(self, count: str) -> None:
         """The memory of the results is theirs from now on; stacks are as long as there were iterations."""
