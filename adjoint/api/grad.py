@@ -71,7 +71,7 @@ class Recording:
 
     def pull(self, seeds: list[tuple[Record, Any]]) -> tuple[list[Any], list[Any]]:
         """Gradients of the chosen inputs and of the weights."""
-        found = self.tape.sweep(seeds)
+        found = self.tape.sweep(seeds, again=self.out is not None)
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:

@@ -68,7 +68,7 @@ class CheckpointedTape(Tape):
 
     # ------------------------------------------------------------ the sweep
 
-    def sweep(self, seeds: list[tuple[Record, Any]]) -> dict[Record, Any]:
+    def sweep(self, seeds: list[tuple[Record, Any]], again: bool = False) -> dict[Record, Any]:
         self.finish()
         try:
             return sweep(seeds, None, self)
@@ -82,7 +82,7 @@ class CheckpointedTape(Tape):
         self.bring([record, *record.sources()])
         return value_of(record), record.inputs()
 
-    def passed(self, record: Record) -> None:
+    def passed(self, record: Record, grads: dict[int, Any]) -> None:
         """Let go of what was computed again for this record and those after it."""
         self._let_go(record.order)
 
@@ -100,7 +100,11 @@ class CheckpointedTape(Tape):
     def _let_go(self, order: int) -> None:
         """Let go of what was computed again from this order on."""
         while self._again and -self._again[0][0] >= order:
-            heappop(self._again)[1].y = FORGOTTEN
+            self.drop(heappop(self._again)[1])
+
+    def drop(self, record: StoredRecord) -> None:
+        """Let go of a result."""
+        record.y = FORGOTTEN
 
     def release(self) -> None:
         """Let go of what was computed again and nobody else holds: values that another tape asked for."""
@@ -110,7 +114,7 @@ class CheckpointedTape(Tape):
             if is_held_elsewhere(record):
                 held.append((order, record))
             else:
-                record.y = FORGOTTEN
+                self.drop(record)
         self._again = held  # sorted, so it is a heap
 
 

@@ -50,10 +50,14 @@ class SegmentedTape(CheckpointedTape):
             if record.loose and not record.bytes:
                 record.y = FORGOTTEN
             elif record.y is not FORGOTTEN:
-                self._open.append(record)
-                self._open_bytes += record.bytes
+                self.let_go_by_user(record)
         live.reverse()
         self._live = live
+
+    def let_go_by_user(self, record: StoredRecord) -> None:
+        """Take notice that nothing but the tape holds a result."""
+        self._open.append(record)
+        self._open_bytes += record.bytes
 
     def _close(self) -> None:
         """End the segment: let go of what is inside, and keep what the function holds."""

@@ -28,12 +28,13 @@ class Away:
 class StoredRecord(Record):
     """A recorded call whose inputs are looked up where they were made; its result may be let go of and computed again."""
 
-    __slots__ = ("bytes", "loose", "seconds", "wanted")
+    __slots__ = ("bytes", "counted", "loose", "seconds", "wanted")
 
     def __init__(self, record: Record, seconds: float) -> None:
         self.op, self.parents, self.xs, self.y = record.op, record.parents, record.xs, record.y
         self.order, self.hooks = record.order, record.hooks
         self.seconds = seconds
+        self.counted = True  # whether the bytes are among those that the tape holds
         self.wanted = True  # whether the backward pass may read the result
         for i, (p, x) in enumerate(zip(self.parents, self.xs, strict=True)):
             if p is not None and p.y is x:

@@ -56,8 +56,8 @@ class Tape(Trace):
         """Where a sweep begins, given results and their cotangents: those results that this tape has recorded."""
         return [(y._extra, g) for y, g in zip(ys, gs, strict=True) if isinstance(y, Value) and y._trace is self]
 
-    def sweep(self, seeds: list[tuple[Record, Any]]) -> dict[Record, Any]:
-        """Cotangents of this tape's inputs."""
+    def sweep(self, seeds: list[tuple[Record, Any]], again: bool = False) -> dict[Record, Any]:
+        """Cotangents of this tape's inputs; `again` if it may be asked for them once more."""
         return sweep(seeds)
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
@@ -121,7 +121,7 @@ class Store(Protocol):
     def values(self, record: Record, g: Any, grads: dict[int, Any]) -> tuple[Any, Any]:
         """The result and the inputs of a call, whose cotangent has come, among others that wait."""
 
-    def passed(self, record: Record) -> None:
+    def passed(self, record: Record, grads: dict[int, Any]) -> None:
         """The sweep is through with a call, and with those after it."""
 
 
@@ -194,7 +194,7 @@ def sweep(
                     results[record] = g
                 if store is not None:
                     g = y = xs = c = parts = None
-                    store.passed(record)
+                    store.passed(record, grads)
         finally:
             _place.reset(token)
     return results

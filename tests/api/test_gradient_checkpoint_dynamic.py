@@ -18,7 +18,12 @@ from adjoint.core import tree
 RNG = np.random.default_rng(0)
 WEIGHTS = [RNG.normal(size=(9, 9)) / 2 for _ in range(8)]
 X = RNG.normal(size=(5, 9))
-POLICIES = {name: ad.GradientCheckpoint(name) for name in ("sqrt", "balanced")}
+POLICIES = {
+    **{name: ad.GradientCheckpoint(name) for name in ("sqrt", "balanced", "binomial")},
+    "three states": ad.GradientCheckpoint("binomial", snapshots=3),
+    "roomy": ad.GradientCheckpoint("budget", memory="1MB"),
+    "short": ad.GradientCheckpoint("budget", memory=16000),
+}
 every_policy = pytest.mark.parametrize("policy", POLICIES.values(), ids=POLICIES)
 
 
@@ -220,10 +225,49 @@ def test_segments_hold_about_the_root_of_all_values():
     assert peak("balanced") < 150  # by time, so that it differs from one run to the next
 
 
-@every_policy
+def test_states_grow_with_the_logarithm():
+    short, long = peak("binomial", 100), peak("binomial", 1600)
+    assert short < 50
+    assert long < short + 30  # of which some are the records
+    assert peak(ad.GradientCheckpoint("binomial", snapshots=4), 400) < 26
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.integers(0, 6)), min_size=1, max_size=40),
+    st.integers(10, 120),
+)
+def test_random_budgets_are_kept(program, values):
+    """What is refused needs more; what is not gives the same bits, and takes no more than the budget and one step."""
+    x = ad.Tensor(np.linspace(-1, 1, 9 * 9 * 60).reshape(-1, 9)[: 45 * 9])
+    steps = [(s if s not in (4, 10) else 0, back) for s, back in program]
+    f = lambda x: composed(steps, x)
+    size = x.asnumpy().nbytes
+    expected = ad.grad(f)(x)
+    tracemalloc.start()
+    try:
+        found = ad.grad(f, checkpoint=ad.GradientCheckpoint("budget", memory=values * size))(x)
+        assert tracemalloc.get_traced_memory()[1] < (values + 4) * size + 3_000 * len(program) + 30_000
+        same(found, expected)
+    except ad.MemoryBudgetError:
+        if values >= 20:
+            raise
+    finally:
+        tracemalloc.stop()
+
+
+def test_what_does_not_fit_says_so():
+    with pytest.raises(ad.MemoryBudgetError, match="budget of 1,000 bytes cannot be kept: 1,080 bytes are needed"):
+        ad.grad(lambda x: loss(WEIGHTS, x), checkpoint=ad.GradientCheckpoint("budget", memory=1000))(X)
+    assert issubclass(ad.MemoryBudgetError, MemoryError)
+
+
+@pytest.mark.parametrize("policy", [*POLICIES.values(), None], ids=[*POLICIES, "plain"])
 def test_nothing_is_left_behind(policy):
     """No reference cycles: memory does not wait for the collector, not even after an error."""
     calls, big = 0, np.ones((500, 9))
+    if policy is POLICIES["short"]:
+        policy = ad.GradientCheckpoint("budget", memory=5 * big.nbytes)
 
     def failing(x):
         nonlocal calls
