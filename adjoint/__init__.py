@@ -52,6 +52,7 @@ from adjoint.core.errors import IndexingError as IndexingError
 from adjoint.core.errors import MemoryBudgetError as MemoryBudgetError
 from adjoint.core.errors import NoRuleError as NoRuleError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+from adjoint.core.errors import OffloadError as OffloadError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.errors import UnknownShapeError as UnknownShapeError
 from adjoint.core.parameter import Parameter as Parameter

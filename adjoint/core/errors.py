@@ -68,6 +68,10 @@ class EndedTransformError(AdjointError, RuntimeError):
     """A Tensor outlived the transform that made it."""
 
 
+class OffloadError(AdjointError, OSError):
+    """Checkpoints of a gradient that could not be written to disk."""
+
+
 class NoRuleError(AdjointError, NotImplementedError):
     """An op lacks the rule that was needed."""
 

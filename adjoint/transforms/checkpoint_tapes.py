@@ -5,6 +5,7 @@ from __future__ import annotations
 from adjoint.core import context
 from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.transforms.budget_tape import BinomialTape, BudgetTape
+from adjoint.transforms.offload_tape import OffloadTape
 from adjoint.transforms.segmented_tape import BalancedTape, SegmentedTape
 from adjoint.transforms.tape import Tape
 
@@ -18,4 +19,6 @@ def tape_for(what: str, policy: CheckpointPolicy | None) -> Tape:
         return BudgetTape(what, policy.memory)
     if policy.strategy == "binomial":
         return BinomialTape(what, policy.snapshots)
-    return {"sqrt": SegmentedTape, "balanced": BalancedTape}.get(policy.strategy, Tape)(what)
+    if policy.strategy == "offload":
+        return OffloadTape(what, policy.directory)
+    return {"sqrt": SegmentedTape, "balanced": BalancedTape}[policy.strategy](what)

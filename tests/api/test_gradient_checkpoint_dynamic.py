@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import gc
+import os
 import tracemalloc
 
 import numpy as np
@@ -14,12 +16,13 @@ from hypothesis import strategies as st
 import adjoint as ad
 from adjoint import nn, ops
 from adjoint.core import tree
+from adjoint.transforms import offload_tape
 
 RNG = np.random.default_rng(0)
 WEIGHTS = [RNG.normal(size=(9, 9)) / 2 for _ in range(8)]
 X = RNG.normal(size=(5, 9))
 POLICIES = {
-    **{name: ad.GradientCheckpoint(name) for name in ("sqrt", "balanced", "binomial")},
+    **{name: ad.GradientCheckpoint(name) for name in ("sqrt", "balanced", "binomial", "offload")},
     "three states": ad.GradientCheckpoint("binomial", snapshots=3),
     "roomy": ad.GradientCheckpoint("budget", memory="1MB"),
     "short": ad.GradientCheckpoint("budget", memory=16000),
@@ -240,7 +243,8 @@ def test_states_grow_with_the_logarithm():
 def test_random_budgets_are_kept(program, values):
     """What is refused needs more; what is not gives the same bits, and takes no more than the budget and one step."""
     x = ad.Tensor(np.linspace(-1, 1, 9 * 9 * 60).reshape(-1, 9)[: 45 * 9])
-    steps = [(s if s not in (4, 10) else 0, back) for s, back in program]
+    # The shapes do not fit, or there is a record for every row.
+    steps = [(s if s not in (4, 9, 10) else 0, back) for s, back in program]
     f = lambda x: composed(steps, x)
     size = x.asnumpy().nbytes
     expected = ad.grad(f)(x)
@@ -254,6 +258,45 @@ def test_random_budgets_are_kept(program, values):
             raise
     finally:
         tracemalloc.stop()
+
+
+@pytest.fixture
+def everything_is_offloaded(monkeypatch):
+    monkeypatch.setattr(offload_tape, "PAGE", 1)
+
+
+@pytest.mark.usefixtures("everything_is_offloaded")
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_what_is_read_back_from_disk_is_the_same(name, tmp_path):
+    policy = ad.GradientCheckpoint("offload", directory=tmp_path)
+    same(TRANSFORMS[name](policy), TRANSFORMS[name](None))
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("everything_is_offloaded")
+def test_arrays_in_every_order_and_dtype_come_back_from_disk():
+    def f(x):
+        y = ops.transpose(ops.sin(ops.transpose(x, (2, 0, 1))) * 2.0, (1, 0, 2))
+        z = ops.cast(ops.tanh(y), np.complex128) * 1j
+        return ops.sum(ops.abs(ops.exp(z) * z) * ops.cast(ops.cos(ops.cast(y, np.float32)), np.float64))
+
+    x = RNG.normal(size=(4, 5, 6))
+    for array in (x, np.asfortranarray(x), x[::-1]):
+        same(ad.grad(f, checkpoint="offload")(array), ad.grad(f)(array))
+
+
+def test_offloading_holds_little_in_memory():
+    assert peak("offload") < 10
+
+
+def test_a_full_disk_says_so(monkeypatch):
+    def full(descriptor, data, place):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "pwrite", full)
+    with pytest.raises(ad.OffloadError, match="checkpoints could not be written to .*No space left") as caught:
+        peak("offload")
+    assert isinstance(caught.value, OSError)
 
 
 def test_what_does_not_fit_says_so():
