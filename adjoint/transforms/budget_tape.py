@@ -18,7 +18,7 @@ from adjoint.core.spec import dtype_of, elements, spec_of
 from adjoint.transforms.checkpointed_tape import is_held_elsewhere
 from adjoint.transforms.records import FORGOTTEN, Record
 from adjoint.transforms.revolve import held_of
-from adjoint.transforms.segmented_tape import SegmentedTape
+from adjoint.transforms.segmented_tape import SegmentedTape, is_idle
 from adjoint.transforms.stored_records import StoredRecord
 from adjoint.transforms.tape import Scattered
 
@@ -80,7 +80,11 @@ class BudgetTape(SegmentedTape):
         return self.limit / 32
 
     def let_go_by_user(self, record: StoredRecord) -> None:
-        if record.loose and record not in self._members:
+        if record in self._members:
+            return
+        if is_idle(record):
+            self.drop(record)
+        elif record.loose:
             self._inside.append(record)
 
     def _note_state(self) -> None:
@@ -191,7 +195,7 @@ class BudgetTape(SegmentedTape):
         self._expect(record.order, size_of(g))
         if type(record) is not StoredRecord:
             return record.y, record.xs
-        self._pinned = {record, *record.sources()}
+        self._pinned = set(record.read())
         cotangents = sum(p.bytes if isinstance(p, StoredRecord) else size_of(p.y) for p in record.parents if p)
         self._work = cotangents + 2 * max(record.bytes, size_of(g))
         self._make_room(self._work, 0)
@@ -205,9 +209,9 @@ class BudgetTape(SegmentedTape):
             self._drop_farthest(2 * self.largest)
         super().bring(targets)
 
-    def restore(self, again: Sequence[StoredRecord]) -> None:
+    def restore(self, again: Sequence[StoredRecord], targets: set[Record]) -> None:
         inside: set[Record] = set(again)
-        targets = set(self._pinned)
+        targets = targets | self._pinned
         left = Counter(p for r in again for p in r.sources())
         self._pinned |= left.keys() - inside
         self._make_room(self._work, 0)

@@ -6,7 +6,9 @@ computed again to the last bit. Which values stay is what strategies differ in.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from time import perf_counter
 from typing import Any
@@ -14,6 +16,7 @@ from typing import Any
 from adjoint.core.arrays import holders
 from adjoint.core.dispatch import Value, make
 from adjoint.transforms.records import FORGOTTEN, Record
+from adjoint.transforms.rule_needs import deferred
 from adjoint.transforms.stored_records import Away, StoredRecord, missing, stored, value_of
 from adjoint.transforms.tape import Tape, sweep
 
@@ -79,8 +82,25 @@ class CheckpointedTape(Tape):
         """The result and the inputs of a call: those that are gone are computed again."""
         if type(record) is not StoredRecord:
             return record.y, record.xs
-        self.bring([record, *record.sources()])
-        return value_of(record), record.inputs()
+        self.bring(record.read())
+        if record.needs is None:
+            return value_of(record), record.inputs()
+        return self._handed(record), [
+            self._handed(p) if x is FORGOTTEN and p is not None else x
+            for p, x in zip(record.parents, record.xs, strict=True)
+        ]
+
+    def _handed(self, record: Record) -> Any:
+        """A value for a rule; one that is not there, which the rule does not read, stays away."""
+        if record.y is FORGOTTEN or isinstance(record.y, Away):
+            assert isinstance(record, StoredRecord)
+            if record.spec is not None:
+                return deferred(record.spec, partial(self._fetch, record))
+        return value_of(record)
+
+    def _fetch(self, record: Record) -> Any:
+        self.bring([record])
+        return value_of(record)
 
     def passed(self, record: Record, grads: dict[int, Any]) -> None:
         """Let go of what was computed again for this record and those after it."""
@@ -88,14 +108,22 @@ class CheckpointedTape(Tape):
 
     def bring(self, targets: Iterable[Record]) -> None:
         """Compute again what is missing of these results."""
+        targets = set(targets)
         if again := missing(targets):
-            self.restore(again)
+            self.restore(again, targets)
 
-    def restore(self, again: Sequence[StoredRecord]) -> None:
-        """Compute these results again, each from those before it."""
+    def restore(self, again: Sequence[StoredRecord], targets: set[Record]) -> None:
+        """Compute these results again, each from those before it; hold those that rules read."""
+        idle: set[Record] = {r for r in again if not r.wanted and r not in targets}
+        left = Counter(p for r in again for p in r.sources() if p in idle)
         for record in again:
             record.y = record.computed()
             heappush(self._again, (-record.order, record))
+            for p in record.sources():
+                if p in left:
+                    left[p] -= 1
+                    if not left[p]:
+                        self.drop(p)  # type: ignore[arg-type]
 
     def _let_go(self, order: int) -> None:
         """Let go of what was computed again from this order on."""
@@ -127,10 +155,12 @@ def is_held_elsewhere(record: StoredRecord) -> bool:
 def _refer_to_outer_tapes(record: StoredRecord) -> None:
     """Hold what other such tapes have recorded by its record there, so that they can let go of it."""
     if _is_outer(record.y):
+        record.y._extra.wanted = True
         record.y, record.bytes, record.loose = OuterValue(record.y), 0, False
     for i, x in enumerate(record.xs):
         if _is_outer(x):
             p = record.parents[i]
+            x._extra.wanted = True
             known = p is not None and isinstance(p.y, OuterValue) and p.y.record is x._extra
             record.xs[i] = FORGOTTEN if known else OuterValue(x)
 

@@ -15,7 +15,7 @@ from adjoint.core.errors import OffloadError, called_at
 from adjoint.transforms.checkpointed_tape import is_held_elsewhere
 from adjoint.transforms.dual import Dual
 from adjoint.transforms.records import FORGOTTEN, Record
-from adjoint.transforms.segmented_tape import SegmentedTape
+from adjoint.transforms.segmented_tape import SegmentedTape, is_idle
 from adjoint.transforms.stored_records import Away, StoredRecord, is_recomputable
 
 PAGE = 4096  # bytes: smaller values stay in memory
@@ -108,7 +108,9 @@ class OffloadTape(SegmentedTape):
             self._put_back_unheld()
 
     def let_go_by_user(self, record: StoredRecord) -> None:
-        if record.bytes >= PAGE and (spilled := self._spilled(record.y)) is not None:
+        if is_idle(record):
+            self.drop(record)
+        elif record.bytes >= PAGE and (spilled := self._spilled(record.y)) is not None:
             record.y = spilled
 
     def _spilled(self, y: Any) -> Away | None:
@@ -147,10 +149,13 @@ class OffloadTape(SegmentedTape):
         super().bring(targets)
         self._load(targets)
 
-    def restore(self, again: Sequence[StoredRecord]) -> None:
+    def restore(self, again: Sequence[StoredRecord], targets: set[Record]) -> None:
         for record in again:
             self._load(record.sources())
-            super().restore([record])
+            super().restore([record], targets)
+        for record in again:
+            if not record.wanted and record not in targets:
+                self.drop(record)
 
     def _load(self, records: Iterable[Record]) -> None:
         """Read what is in the file, once for all that need it."""

@@ -33,17 +33,22 @@ def first_part(steps: int, states: int) -> int:
 
 def held_of(again: Sequence[StoredRecord], free: float) -> set[Record]:
     """Which results, of records that are computed again one after another, are held afterwards in so many bytes."""
-    if sum(r.bytes for r in again) <= free:
-        return set(again)
+    if _read_bytes(again) <= free:
+        return {r for r in again if r.wanted}
     last = _last_uses(again)
     cuts = _bytes_between(again, last)
     held: set[Record] = set()
     for start, place in _places(again, cuts, free):
         if place is None:
-            held.update(again[start:])
+            held.update(r for r in again[start:] if r.wanted)
         else:
             held.update(r for r, used in zip(again[: place + 1], last, strict=False) if used > place)
     return held
+
+
+def _read_bytes(again: Sequence[StoredRecord]) -> int:
+    """The bytes of what rules read."""
+    return sum(r.bytes for r in again if r.wanted)
 
 
 def _last_uses(again: Sequence[StoredRecord]) -> list[int]:
@@ -75,7 +80,7 @@ def _bytes_between(again: Sequence[StoredRecord], last: Sequence[int]) -> list[i
 
 def _places(again: Sequence[StoredRecord], cuts: Sequence[int], free: float) -> list[tuple[int, int | None]]:
     """Where states are held: (beginning of the part, its place), the last one None if the part after it is held whole."""
-    rest = sum(r.bytes for r in again)
+    rest = _read_bytes(again)
     usual = sorted(cuts)[len(cuts) // 2] or 1
     places: list[tuple[int, int | None]] = []
     start, count = 0, len(again)
@@ -93,6 +98,6 @@ def _places(again: Sequence[StoredRecord], cuts: Sequence[int], free: float) -> 
             break
         places.append((start, place))
         free -= cuts[place]
-        rest -= sum(r.bytes for r in again[start : place + 1])
+        rest -= _read_bytes(again[start : place + 1])
         start = place + 1
     return places

@@ -39,7 +39,7 @@ class SegmentedTape(CheckpointedTape):
             self._close()
 
     def _look(self) -> None:
-        """See what the function has let go of. Views are let go of at once, before what they are views of."""
+        """See what the function has let go of. Views are let go of before what they are views of."""
         self._unseen = 0
         live = []
         for record in reversed(self._live):
@@ -47,17 +47,18 @@ class SegmentedTape(CheckpointedTape):
                 live.append(record)
                 continue
             self._live_bytes -= record.bytes
-            if record.loose and not record.bytes:
-                record.y = FORGOTTEN
-            elif record.y is not FORGOTTEN:
+            if record.y is not FORGOTTEN:
                 self.let_go_by_user(record)
         live.reverse()
         self._live = live
 
     def let_go_by_user(self, record: StoredRecord) -> None:
         """Take notice that nothing but the tape holds a result."""
-        self._open.append(record)
-        self._open_bytes += record.bytes
+        if is_idle(record):
+            self.drop(record)
+        else:
+            self._open.append(record)
+            self._open_bytes += record.bytes
 
     def _close(self) -> None:
         """End the segment: let go of what is inside, and keep what the function holds."""
@@ -81,6 +82,11 @@ class SegmentedTape(CheckpointedTape):
     def is_worth_keeping(self, record: StoredRecord) -> bool:
         """Whether a value inside a segment stays."""
         return False
+
+
+def is_idle(record: StoredRecord) -> bool:
+    """Whether a value is not worth holding: no rule reads it, or it is a view, which costs nothing to make again."""
+    return record.loose and not (record.bytes and record.wanted)
 
 
 class BalancedTape(SegmentedTape):

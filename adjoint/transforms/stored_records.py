@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, HALF, Value
+from adjoint.core.spec import Spec, spec_of
 from adjoint.transforms.batch import Batch
 from adjoint.transforms.dual import Dual
 from adjoint.transforms.records import FORGOTTEN, Record, ResultRecord
+from adjoint.transforms.rule_needs import needs_of
 
 SMALL = 256  # bytes: a value that takes less than its record does is never let go of
 
@@ -28,16 +30,22 @@ class Away:
 class StoredRecord(Record):
     """A recorded call whose inputs are looked up where they were made; its result may be let go of and computed again."""
 
-    __slots__ = ("bytes", "counted", "loose", "seconds", "wanted")
+    __slots__ = ("bytes", "counted", "loose", "needs", "seconds", "spec", "wanted")
 
     def __init__(self, record: Record, seconds: float) -> None:
         self.op, self.parents, self.xs, self.y = record.op, record.parents, record.xs, record.y
         self.order, self.hooks = record.order, record.hooks
         self.seconds = seconds
         self.counted = True  # whether the bytes are among those that the tape holds
-        self.wanted = True  # whether the backward pass may read the result
+        self.needs = needs = needs_of(record)  # what the rule reads; None for everything
+        self.wanted = needs is None or needs[0]  # whether a rule reads the result
+        self.spec = None if needs is None else _the_only(spec_of(self.y))
         for i, (p, x) in enumerate(zip(self.parents, self.xs, strict=True)):
-            if p is not None and p.y is x:
+            if p is None:
+                continue
+            if isinstance(p, StoredRecord) and (needs is None or needs[1][i]):
+                p.wanted = True
+            if p.y is x:
                 self.xs[i] = FORGOTTEN
         self.bytes, freed = _memory_of(self.y, self._memory_of_inputs())
         self.loose = freed and not (self.op.opaque or self.op.effect or type(self.y) is tuple)
@@ -54,6 +62,16 @@ class StoredRecord(Record):
     def sources(self) -> Iterable[Record]:
         """The records whose results are this one's inputs."""
         return (p for p, x in zip(self.parents, self.xs, strict=True) if p is not None and x is FORGOTTEN)
+
+    def read(self) -> list[Record]:
+        """The records whose results the rule reads: this one's, inputs'."""
+        if self.needs is None:
+            return [self, *self.sources()]
+        found: list[Record] = [self] if self.needs[0] else []
+        for p, x, needed in zip(self.parents, self.xs, self.needs[1], strict=True):
+            if needed and p is not None and x is FORGOTTEN:
+                found.append(p)
+        return found
 
     def inputs(self) -> list[Any]:
         """The inputs, all of which are there."""
@@ -101,6 +119,16 @@ def stored(result: Any, trace: Any, seconds: float) -> StoredRecord | None:
         else:
             x._extra = record
     return record
+
+
+_specs: dict[Spec, Spec] = {}
+
+
+def _the_only(spec: Spec) -> Spec:
+    """The same for all records of one shape and dtype."""
+    if len(_specs) > 4096:
+        _specs.clear()
+    return _specs.setdefault(spec, spec)
 
 
 def _memory_of(y: Any, others: set[int]) -> tuple[int, bool]:
