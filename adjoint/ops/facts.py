@@ -38,6 +38,8 @@ class Facts:
     view: ClassVar[bool] = False
     #: Whether the result of an input in C order is the same bytes under another shape.
     same_bytes: ClassVar[bool] = False
+    #: Whether the result is the input, taken only after another value is known.
+    delays: ClassVar[bool] = False
     #: How a reduction combines elements: "sum", "mean", "max", "min", "any" or "all". Empty for all other ops.
     reduction: ClassVar[str] = ""
     #: What is done to the elements that arrays of indices name: "get", "add" or "set". Empty for ops without such inputs.

@@ -19,7 +19,7 @@ class After(Op):
     So the steps of a checkpoint are computed again in the backward pass, where a graph would otherwise keep the first results.
     """
 
-    complex, total, same_bytes = True, True, True
+    complex, total, same_bytes, delays = True, True, True, True
 
     def infer(self, x, y):
         return Spec(x.shape, x.dtype)

@@ -49,9 +49,14 @@ class CheckpointChoice:
         self._measure()
         last = len(self.family) - 1
         self.all_bytes = int(self.stored[0, last])  # what is held if everything is kept
-        self.slot = max(1, -(-self.all_bytes // (slots or SLOTS)))
+        self.slot = self._slot(slots or SLOTS)
         self.slots = -(-self.all_bytes // self.slot) + 1
         self._solve()
+
+    def _slot(self, slots: int) -> int:
+        """The bytes of one amount: the largest result is so many of them exactly."""
+        about, largest = max(1, -(-self.all_bytes // slots)), max(item.bytes for item in self.items)
+        return -(-largest // (largest // about)) if largest >= about else about
 
     def _measure(self) -> None:
         """For each pair of lower sets, the first inside the second: what is held at the second of what the first does not have, what

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import log2, sqrt
@@ -10,11 +11,16 @@ from math import log2, sqrt
 from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
 from adjoint.core.errors import ArgumentError, MemoryBudgetError, called_at
 from adjoint.graph.control import Loop
-from adjoint.graph.node import Graph
+from adjoint.graph.node import Graph, Node
 from adjoint.graph.ruled import uses
-from adjoint.passes.checkpoint_choice import CheckpointChoice, PlannedPart, crossing_items
+from adjoint.passes.checkpoint_choice import CheckpointChoice, Item, PlannedPart, crossing_items
 from adjoint.passes.forward_items import Forward, forward_items
 from adjoint.passes.segments import Segments
+
+SLOWER = 0.37  # the most that "balanced" adds to the work of a gradient; it takes about a third more time
+
+#: Where the plans are noted that gradients make, if they are wanted.
+plans: ContextVar[list[CheckpointPlan] | None] = ContextVar("plans", default=None)
 
 
 def planned(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> Graph:
@@ -22,6 +28,8 @@ def planned(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times
 
     `times` says how many such graphs run side by side, as under `vmap`."""
     plan = checkpoint_plan(graph, wanted, policy, times)
+    if (noted := plans.get()) is not None:
+        noted.append(plan)
     return Segments(plan.forward).graph_of(plan.parts) if len(plan.parts) > 1 else graph
 
 
@@ -31,6 +39,39 @@ class CheckpointPlan:
 
     forward: Forward
     parts: tuple[PlannedPart, ...]
+
+    def held(self) -> list[list[int]]:
+        """For each part, the steps in it whose results are kept."""
+        items, lower, found = self.forward.items, 0, []
+        for part in self.parts:
+            lower |= sum(1 << k for k in part.items)
+            crossing = crossing_items(items, lower)
+            found.append(
+                [k for k in part.items if crossing >> k & 1 or (not (part.again or part.inside) and items[k].needed)]
+            )
+        return found
+
+    def kept(self) -> list[Node]:
+        """The nodes whose values are kept from the forward pass for the backward pass."""
+        return [self.forward.steps[k] for held in self.held() for k in held]
+
+    @property
+    def recomputed(self) -> float:
+        """What is computed again, in parts of the work of the forward and the backward pass."""
+        return sum(_again(self.forward.items, self.parts, 0)) / max(self.forward.cost, 1)
+
+
+def _again(items: Sequence[Item], parts: Sequence[PlannedPart], lower: int) -> Iterator[int]:
+    """The cost of each part that is computed again, and of those inside it."""
+    for part in parts:
+        below = lower
+        lower |= sum(1 << k for k in part.items)
+        crossing, required = crossing_items(items, lower), 0
+        for k in reversed(part.items):
+            if required >> k & 1 or (items[k].needed and not crossing >> k & 1):
+                yield items[k].cost * part.again
+                required |= sum(1 << i for i in items[k].inputs if not crossing >> i & 1)
+        yield from _again(items, part.inside, below)
 
 
 def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> CheckpointPlan:
@@ -70,7 +111,7 @@ def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy
         return policy.memory // times
     if policy.strategy == "binomial":
         return least
-    quick = [f for f in sizes if f[1] <= forward.cost / 3]
+    quick = [f for f in sizes if f[1] <= SLOWER * forward.cost]
     return min(quick, key=lambda f: (forward.cost + f[1]) * f[0])[0]
 
 
@@ -81,17 +122,20 @@ def _even(forward: Forward) -> Iterator[PlannedPart]:
     count = max(1, round(sqrt(sum(needed) ** 2 / sum(x * x for x in needed))))
     run = [0, *accumulate(needed)]
     share = run[-1] / count
-    cuts = [s for s in forward.family if s and (s & (s + 1)) == 0 and s.bit_length() < len(items)]
-    held = {s.bit_length(): sum(items[g].bytes for g in _bits(crossing_items(items, s))) for s in cuts}
+    cuts = sorted(s for s in forward.family if s and (s & (s + 1)) == 0 and s.bit_length() < len(items))
+    held = {s.bit_length(): _held(items, s) for s in cuts}
     chosen = [0]
     for k in range(1, count):
         near = [p for p in held if p > chosen[-1] and abs(run[p] - k * share) <= share / 3]
         if near:
-            chosen.append(min(near, key=lambda p: (held[p], abs(run[p] - k * share))))
+            chosen.append(min(near, key=lambda p: (*held[p], abs(run[p] - k * share))))
     for a, b in pairwise(chosen):
         yield PlannedPart(tuple(range(a, b)), again=True)
     yield PlannedPart(tuple(range(chosen[-1], len(items))))
 
 
-def _bits(mask: int) -> list[int]:
-    return [g for g in range(mask.bit_length()) if mask >> g & 1]
+def _held(items: Sequence[Item], lower: int) -> tuple[int, int]:
+    """The bytes that are held at a lower set, and those of them that no backward pass needs."""
+    crossing = crossing_items(items, lower)
+    held = [item for g, item in enumerate(items) if crossing >> g & 1]
+    return sum(item.bytes for item in held), sum(item.bytes for item in held if not item.needed)

@@ -13,6 +13,7 @@ from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.rewrite import Make, rebuild
+from adjoint.graph.ruled import uses
 from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
@@ -23,8 +24,13 @@ from adjoint.ops.reduce import Sum
 
 
 def canonical(graph: Graph) -> Graph:
-    """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place."""
-    return rebuild(rebuild(multiplied_at_once(rebuild(graph, _canonical)), together), ToInsertSlice())
+    """The graph in the forms that have code: means are sums, reductions drop their axes, only index updates are in place.
+
+    Products are joined only where nothing is computed again to save memory: all their factors are held at the same time.
+    """
+    better = multiplied_at_once(rebuild(graph, _canonical))
+    joined = better if uses(graph, lambda op: op.delays) else rebuild(better, together)
+    return rebuild(joined, ToInsertSlice())
 
 
 def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
