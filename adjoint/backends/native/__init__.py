@@ -23,6 +23,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
     emit/       units -> text of LLVM IR
                 graph_emitter       a planned graph as straight code
                 planned_graph       the emitter of the graph, or of one that computes some things again
+                over_inputs         results of units written over inputs that die there
                 function_state      what the graphs of one function share: code, arena, stack_slots, polling
                 loop_nest           the loops of a nest: vectors, threads, partial sums
                 expression_code     the value of an expression in a register; vector_access reads and writes memory

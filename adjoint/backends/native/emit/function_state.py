@@ -71,7 +71,7 @@ class FunctionState:
         self.arena.moments.append(self.arena.now)
         self.code.do(f"{_MOMENT}{self.arena.now}")
 
-    def lay_out_arena(self, affordable: int) -> None:
+    def lay_out_arena(self, affordable: int = 0) -> None:
         """Lay out the arena, and put the offsets into the code; so many bytes may be given back meanwhile."""
         arena = self.arena
         arena.lay_out()

@@ -13,6 +13,7 @@ from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import literal
 from adjoint.backends.native.emit.loop_nest import NestFunction, NestReduction, combine, neutral
+from adjoint.backends.native.emit.over_inputs import place_stores
 from adjoint.backends.native.emit.polling import LARGE
 from adjoint.backends.native.emit.vector_access import fill
 from adjoint.backends.native.kernel_registry import kernel_of, plain, reads
@@ -313,8 +314,7 @@ class GraphEmitter:
             self._empty(nests[0])
             return
         function = NestFunction(self.shared.module, nests, self.shared.bits, lead)
-        for root in function.stores:
-            self.values[root] = self.memory_for(root)
+        place_stores(self, nests, function.stores)
         sums: dict[NestReduction, str] = {}
         for fold in function.folds:
             if fold.partial:

@@ -88,6 +88,12 @@ def emit_gemm(
     _call(emitter, values, calls)
 
 
+def sums_are_whole(wanted: Product, bits: int, again: bool) -> bool:
+    """Whether a product adds up all terms of a tile in one go, so that no sums are in memory meanwhile."""
+    p = wanted.simplified()
+    return layout(p, bits, again).deep >= p.k
+
+
 def pack_ahead(emitter: GraphEmitter, wanted: Product, b: str, again: Keep) -> None:
     """Pack B for products that follow, if they want it so."""
     p = wanted.simplified()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
+from adjoint.backends.native.emit.over_inputs import place_epilogue
 from adjoint.backends.native.kernels import gemm, matmul_epilogue
 from adjoint.backends.native.plan import matmul_operands
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
@@ -51,17 +52,19 @@ def write_matmul(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
 def write_fused(emitter: GraphEmitter, unit: FusedMatMul) -> None:
     """Write a product and what is made of it."""
-    for root in unit.roots:
-        emitter.values[root] = emitter.memory_for(root)
+    again = _kept_copies(emitter, unit.node)
+    product = _product(unit.node)
+    whole = gemm.sums_are_whole(product, emitter.shared.bits, again is not None)
+    place_epilogue(emitter, unit, matmul_operands.operands(unit.node), unit.kept or whole)
     a, b = (emitter.value(operand(i)[0]) for i in unit.node.inputs)
     gemm.emit_gemm(
         emitter,
-        _product(unit.node),
+        product,
         a,
         b,
         matmul_epilogue.sums_place(emitter, unit),
         epilogue=matmul_epilogue.written(emitter, unit),
-        again=_kept_copies(emitter, unit.node),
+        again=again,
     )
 
 
