@@ -27,11 +27,14 @@ from adjoint.api.batching import vmap
 from adjoint.api.checkpointing import checkpoint
 from adjoint.api.forward import jvp
 from adjoint.api.grad import grad, value_and_grad
+from adjoint.api.gradient_checkpoint import GradientCheckpoint
 from adjoint.api.jit import jit
 from adjoint.backends import chosen
 from adjoint.core import context, tree
+from adjoint.core.errors import MemoryBudgetError
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.passes import PASSES
+from adjoint.testing.letting_go import nothing_is_small
 from adjoint.testing.quick_builds import quick_builds
 from adjoint.testing.random_programs import Inputs, RandomProgram, random_program
 from adjoint.testing.shrink import reduced
@@ -43,6 +46,14 @@ BATCH = 3
 LIMIT = 60.0  # seconds for one program
 BACKENDS = ("native", "interpreter")
 NATIVE_SHARE = 4  # every so many programs, the further check runs on machine code, which takes longer to make
+
+#: What gradients keep; each must give the same bits.
+STRATEGIES = (
+    *("sqrt", "balanced", "binomial", "offload"),
+    GradientCheckpoint("binomial", snapshots=1),
+    GradientCheckpoint("budget", memory=300),
+    GradientCheckpoint("budget", memory=3000),
+)
 
 #: What static mode refuses by name: a loop that writes to its caller's array and then to another one of the same name.
 REFUSED = "make a copy of it before the loop"
@@ -117,6 +128,18 @@ def _checkpointed(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs
     yield "grad(jit(checkpoint(f)))", grad(static(part), EVERY)(*program.inputs), gradient
 
 
+def _strategies(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
+    """Computed again as a strategy says, in dynamic mode: the same to the last bit."""
+    with nothing_is_small():
+        for policy in STRATEGIES:
+            try:
+                found = grad(program.fn, EVERY, checkpoint=policy)(*program.inputs)
+            except MemoryBudgetError:
+                continue
+            equal = [np.array_equal(a, b, equal_nan=True) for a, b in zip(found, gradient, strict=True)]
+            yield f"grad(f, checkpoint={policy}), where True is an equal gradient,", equal, [True] * len(equal)
+
+
 def _second(program: RandomProgram, compiled: Any, gradient: Any) -> Pairs:
     """The derivative of the gradient's component along a direction: reverse over reverse, forward over reverse."""
     along = tangents(program.inputs)
@@ -153,6 +176,7 @@ CHECKS: dict[str, Callable[[RandomProgram, Any, Any], Pairs]] = {
     "batched value": _batched_value,
     "batched gradient": _batched_gradient,
     "checkpointed": _checkpointed,
+    "checkpoint strategies": _strategies,
     "second derivative": _second,
     "differences": _differences,
 }

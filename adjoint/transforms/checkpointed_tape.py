@@ -92,11 +92,10 @@ class CheckpointedTape(Tape):
 
     def _handed(self, record: Record) -> Any:
         """A value for a rule; one that is not there, which the rule does not read, stays away."""
-        if record.y is FORGOTTEN or isinstance(record.y, Away):
-            assert isinstance(record, StoredRecord)
-            if record.spec is not None:
-                return deferred(record.spec, partial(self._fetch, record))
-        return value_of(record)
+        if record.y is not FORGOTTEN and not isinstance(record.y, Away):
+            return record.y
+        spec = record.spec if isinstance(record, StoredRecord) else None
+        return self._fetch(record) if spec is None else deferred(spec, partial(self._fetch, record))
 
     def _fetch(self, record: Record) -> Any:
         self.bring([record])

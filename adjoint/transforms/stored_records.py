@@ -39,7 +39,7 @@ class StoredRecord(Record):
         self.counted = True  # whether the bytes are among those that the tape holds
         self.needs = needs = needs_of(record)  # what the rule reads; None for everything
         self.wanted = needs is None or needs[0]  # whether a rule reads the result
-        self.spec = None if needs is None else _the_only(spec_of(self.y))
+        self.spec = _the_only(spec_of(self.y)) if isinstance(self.y, np.ndarray) else None
         for i, (p, x) in enumerate(zip(self.parents, self.xs, strict=True)):
             if p is None:
                 continue
@@ -83,7 +83,8 @@ class StoredRecord(Record):
     def computed(self) -> Any:
         """The result once more: the same op on the same values."""
         xs = self.inputs()
-        return self.op.show(*xs) if any(isinstance(x, Value) for x in xs) else self.op.eval(np, *xs)
+        with np.errstate(all="ignore"):  # what there is to say was said the first time
+            return self.op.show(*xs) if any(isinstance(x, Value) for x in xs) else self.op.eval(np, *xs)
 
 
 def value_of(record: Record) -> Any:

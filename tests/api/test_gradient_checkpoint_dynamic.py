@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 import adjoint as ad
 from adjoint import nn, ops
 from adjoint.core import tree
-from adjoint.transforms import offload_tape
+from adjoint.testing import fuzz
+from adjoint.testing.letting_go import nothing_is_small
+from adjoint.testing.random_programs import random_program
 
 RNG = np.random.default_rng(0)
 WEIGHTS = [RNG.normal(size=(9, 9)) / 2 for _ in range(8)]
@@ -130,6 +132,20 @@ def test_networks_and_their_weights(policy):
 
 
 @every_policy
+def test_convolutions_and_statistics_of_batches(policy):
+    net = nn.SequentialCell(
+        nn.Conv2d(1, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(), nn.Dense(4 * 16, 3)
+    ).set_train()
+    x, labels = RNG.normal(size=(6, 1, 8, 8)).astype(np.float32), np.arange(6) % 3
+    if policy is POLICIES["short"]:
+        policy = ad.GradientCheckpoint("budget", memory="60KB")
+    run = lambda c: ad.value_and_grad(
+        lambda x: ops.cross_entropy(net(x), labels), 0, net.trainable_params(), checkpoint=c
+    )(x)
+    same(run(policy), run(None))
+
+
+@every_policy
 def test_the_function_runs_once_with_its_samples_hooks_and_effects(policy, capsys):
     seen = []
 
@@ -199,7 +215,25 @@ def composed(program, x):
 )
 def test_random_programs(program, name):
     f = lambda x: composed(program, x)
-    same(ad.grad(f, checkpoint=POLICIES[name])(X), ad.grad(f)(X))
+    with nothing_is_small():
+        found = ad.grad(f, checkpoint=POLICIES[name])(X)
+    same(found, ad.grad(f)(X))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_programs_of_the_fuzzer(seed):
+    program = random_program(seed)
+    with np.errstate(all="ignore"):
+        gradient = ad.grad(program.fn, fuzz.EVERY)(*program.inputs)
+        for what, found, wanted in fuzz.CHECKS["checkpoint strategies"](program, None, gradient):
+            assert found == wanted, what
+    program.forget()
+
+
+@every_policy
+def test_inputs_that_are_numbers(policy):
+    f = lambda s, t: ops.sum(ops.sin(ops.cos(ops.sin(s * X) * X) + t * X) * s)
+    same(ad.grad(f, (0, 1), checkpoint=policy)(2.0, 0.5), ad.grad(f, (0, 1))(2.0, 0.5))
 
 
 # ---------------------------------------------------------------- memory
@@ -261,8 +295,9 @@ def test_random_budgets_are_kept(program, values):
 
 
 @pytest.fixture
-def everything_is_offloaded(monkeypatch):
-    monkeypatch.setattr(offload_tape, "PAGE", 1)
+def everything_is_offloaded():
+    with nothing_is_small():
+        yield
 
 
 @pytest.mark.usefixtures("everything_is_offloaded")
