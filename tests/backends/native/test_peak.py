@@ -129,3 +129,20 @@ def test_activations_are_given_back_as_gradients_appear(monkeypatch: pytest.Monk
     assert report.peak_bytes < before - 12 * 256 * 256 * 4
     for _ in range(3):  # what was given back is there again
         assert all((a == b).all() for a, b in zip(compiled(ws, x), wanted, strict=True))
+
+
+def test_masks_are_kept_not_the_numbers_that_they_choose() -> None:
+    """Of dropout a byte is kept for each element, beside what it is applied to."""
+
+    def dropped(ws: Any, x: Any) -> Any:
+        for k, w in enumerate(ws):
+            x = ops.dropout(ops.tanh(x @ w), 0.2, seed=k)
+        return ops.sum(x * x)
+
+    ws, x = arrays(12, 128, 128), arrays(1, 2048, 128)[0]
+    compiled = ad.jit(ad.grad(dropped))
+    report = compiled.memory(ws, x)
+    assert report.arena_bytes < 12 * x.nbytes * 1.25 + 5 * x.nbytes
+    masks = [held for held in report.at_peak if held.shape == x.shape and held.bytes == x.size]
+    assert len(masks) >= 10
+    agree(ad.grad(dropped), ws, x)

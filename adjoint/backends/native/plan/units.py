@@ -13,7 +13,7 @@ from typing import Any
 
 from adjoint.backends.native.dtypes import is_known
 from adjoint.backends.native.kernel_registry import has_kernel, reads
-from adjoint.backends.native.node_facts import is_elementwise, is_reduction, is_view, same_memory
+from adjoint.backends.native.node_facts import is_elementwise, is_reduction, is_view, same_memory, uniform
 from adjoint.backends.native.plan.loop_expressions import Apply, Choice, Expr, ExpressionWriter, Load, Scalar, within
 from adjoint.backends.native.rewrite.insert_slice import MAX_PIECES, is_insertion, pieces
 from adjoint.core.spec import Spec
@@ -159,7 +159,7 @@ class Plan:
         cost = self._costs()
         users: dict[Node, set[int]] = {n: set() for n in self.nodes}  # the stages that compute a node
         for node in reversed(self.nodes):
-            if not self.in_memory(node) and len(users[node]) > 1 and cost[node] >= WORTH:
+            if not self.in_memory(node) and len(users[node]) > 1 and cost[node] >= WORTH and not self._narrower(node):
                 self._need(node)
             wanted = {stage[node] - is_reduction(node)} if self.in_memory(node) else users[node]
             for i in node.inputs:
@@ -267,7 +267,16 @@ class Plan:
         cost = self._costs()
         # Only what is used elsewhere: the parts of a stored node are then computed once, with it.
         tops = {i for n in self.nodes if n not in twice for i in n.inputs if i in twice}
-        return spread | {n for n in tops if cost[n] >= WORTH}
+        return spread | {self._narrower(n) or n for n in tops if cost[n] >= WORTH}
+
+    def _narrower(self, node: Node) -> Node | None:
+        """What is better stored than a node that is made of it in one step: a mask, not the numbers that it chooses."""
+        others = [i for i in node.inputs if i.shape and uniform(i) is None]
+        if len(others) != 1 or not is_elementwise(node) or node.op.expensive:
+            return None
+        (x,) = others
+        smaller = x.shape == node.shape and x.spec.dtype.itemsize < node.spec.dtype.itemsize
+        return x if smaller and is_elementwise(x) and not self.in_memory(x) else None
 
     def _costs(self) -> dict[Node, int]:
         """How many steps an expression takes; an expensive one counts as many."""
