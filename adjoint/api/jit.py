@@ -126,9 +126,9 @@ class Jitted(Methods, Reports, Traced):
         if entry.draws is not None:
             inputs += entry.draws.begin()
         graph = entry.at(size)
-        if (policy := context.checkpointing.get()) is not None:  # of a gradient around this call
-            graph = with_plans(graph, policy)
         if any(is_graph_value(x) for x in inputs):
+            policy = context.checkpointing.get()
+            graph = graph if policy is None else with_plans(graph, policy)
             return entry.rebuild(write_back(entry.written, made, replay(graph, inputs)))
         if self._donate:
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))

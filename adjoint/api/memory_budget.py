@@ -27,7 +27,7 @@ def within_budget(
     found, least = None, report
     low, high, share = 0.0, 1.0, None
     for _ in range(TRIES):
-        policy = ShareOfMemory(share=0.5 if share is None else share)
+        policy = ShareOfMemory("budget", budget, share=0.5 if share is None else share)
         with context.setting(context.checkpointing, policy):
             tried = make()
         if not policy.asked:

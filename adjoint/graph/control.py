@@ -81,7 +81,7 @@ class Loop(Passing):
     are `length` of them, or as many as the stacked inputs have slices. `backwards` takes and puts the slices from the last to
     the first. If it is `guarded`, the first stacked input says of each iteration whether it takes place; one that does not
     leaves the carry as it is and puts out zeros. With `snapshots`, its backward pass holds so many states, each before a number of
-    segments of `segment` iterations, and computes the others again; the last part of the carry of a loop with a test then counts the iterations.
+    segments of `segment` iterations, and computes the others again; the first part of the carry of a loop with a test then counts the iterations.
     """
 
     total = True  # it fails only where a step inside does

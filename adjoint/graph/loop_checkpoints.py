@@ -37,14 +37,13 @@ def applied(loop: Loop, inputs: Sequence[Any]) -> list[Any]:
     policy = context.checkpointing.get()
     if policy is None:
         return list(loop(*inputs))
-    a, n = loop.carried, loop.iterations(loop.parts(inputs)[1])
+    n = loop.iterations(loop.parts(inputs)[1])
     planned = with_plan(loop, policy, n)
     if suits(planned, n):
         return list(segmented(planned, n)(*inputs)[: len(loop.body.outputs)])
-    if planned.carried == a:
+    if planned.carried == loop.carried:
         return list(planned(*inputs))
-    found = planned(*inputs[:a], np.int64(0), *inputs[a:])
-    return [*found[:a], *found[a + 1 :]]
+    return list(planned(np.int64(0), *inputs)[1:])
 
 
 def with_plan(loop: Loop, policy: CheckpointPolicy, n: int) -> Loop:
@@ -81,7 +80,7 @@ def plan(policy: CheckpointPolicy, n: int, state: int, step: int) -> tuple[int, 
     (98, 100)
     """
     kind = policy.strategy
-    share = (policy.memory or 0) // 2
+    share = (policy.memory or 0) // (6 if getattr(policy, "share", 1.0) == 0 else 2)  # the rest is for other steps
     fits = 0 <= n * step <= (share if kind == "budget" else SMALL) and n != UNKNOWN
     if 0 <= n < FEW or (kind in ("balanced", "budget") and fits):
         return 0, 0
@@ -133,17 +132,15 @@ def _reach(slots: int) -> int:
 
 
 def _counted(loop: Loop) -> Loop:
-    """A loop with a test that also carries the number of iterations, as the last part of its state."""
-    a, test = loop.carried, loop.test
+    """A loop with a test that also carries the number of iterations, as the first part of its state."""
+    body, test = loop.body, loop.test
     assert test is not None
-    count = Node(Param(a), (), Spec((), int64))
-    builder = Builder()
+    count, builder = Node(Param(0), (), Spec((), int64)), Builder()
     following = builder.build(add, (count, builder.const(np.int64(1))))
-    body, outputs = loop.body, loop.body.outputs
     return replace(
-        loop, carried=a + 1,
-        body=replace(body, params=(*body.params[:a], count, *body.params[a:]), outputs=(*outputs[:a], following, *outputs[a:])),
-        test=replace(test, params=(*test.params[:a], Node(Param(a), (), count.spec), *test.params[a:])),
+        loop, carried=loop.carried + 1,
+        body=replace(body, params=(count, *body.params), outputs=(following, *body.outputs)),
+        test=replace(test, params=(Node(Param(0), (), count.spec), *test.params)),
     )  # fmt: skip
 
 
@@ -164,9 +161,8 @@ def with_plans(graph: Graph, policy: CheckpointPolicy) -> Graph:
         if isinstance(op, Loop):
             found[node] = _planned(builder, node, op, inputs, policy)
         elif isinstance(op, Pick) and isinstance(node.inputs[0].op, Loop):
-            a, new = node.inputs[0].op.carried, inputs[0].op
-            moved = isinstance(new, Loop) and new.carried > a and op.index >= a
-            found[node] = builder.pick(inputs[0], op.index + moved)
+            counted = isinstance(inputs[0].op, Loop) and inputs[0].op.carried > node.inputs[0].op.carried
+            found[node] = builder.pick(inputs[0], op.index + counted)
         else:
             found[node] = builder.keep(node, op, inputs)
     return changed(graph, found)
@@ -178,5 +174,5 @@ def _planned(builder: Builder, node: Node, loop: Loop, inputs: tuple[Node, ...],
     if suits(planned, n):
         return builder.keep(node, segmented(planned, n), inputs)
     if planned.carried > loop.carried:
-        inputs = (*inputs[: loop.carried], builder.const(np.int64(0)), *inputs[loop.carried :])
+        inputs = (builder.const(np.int64(0)), *inputs)
     return builder.keep(node, planned, inputs)

@@ -45,7 +45,7 @@ def revolved_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[
     a, s = loop.carried, loop.stacked
     cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))
     yf = tuple(i for i in float_positions(loop.body.specs[a:]) if gs[a + i] is not ZERO)
-    count = () if loop.test is None else (_most(ys[a - 1]),)
+    count = () if loop.test is None else (_most(ys[0]),)
     given = [*xs, *count, *(instantiate(gs[i], carry[i]) for i in cf), *(gs[a + i] for i in yf)]
     specs = tuple([Spec(shape_of(x), dtype_of(x)) for x in given])
     found = Recomputed(_pulled(loop, specs, (cf, sf, kf, yf)))(*given)

@@ -79,6 +79,8 @@ def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolic
     forward = forward_items(graph, wanted)
     if policy.strategy == "offload" or not any(item.needed for item in forward.items):
         _check_offload(graph, policy)
+        if isinstance(policy, ShareOfMemory):
+            policy.asked.append((0, 0))  # there is nothing to choose here, but perhaps inside of loops
         return CheckpointPlan(forward, (PlannedPart(tuple(range(len(forward.items)))),))
     if policy.strategy == "sqrt":
         return CheckpointPlan(forward, tuple(_even(forward)))

@@ -125,7 +125,7 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
         used |= {i for i in still if test.params[i] in in_test}
         used |= {i for i in range(a + s, total) if test.params[i - s] in in_test}
     constants = sorted(used)
-    counted = test is None or a - 1 in carry  # its derivative must know how many iterations there were
+    counted = test is None or 0 in carry  # its derivative must know how many iterations there were
     test_params = [*carry, *(i if i < a else i - s for i in constants)]
     op = Loop(
         _with_params(smaller, [*carry, *slices, *constants]), len(carry), len(slices),

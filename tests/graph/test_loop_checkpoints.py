@@ -234,6 +234,9 @@ TRANSFORMS = {
         )
     ),
     "second": lambda f, n, cp: ad.grad(lambda *xs: (ad.grad(f, checkpoint=cp)(*xs) ** 2).sum(), n),
+    "of_forward": lambda f, n, cp: ad.grad(
+        lambda x, *rest: ad.jvp(lambda y: f(y, *rest), (x,), (ops.ones_like(x),))[1], n, checkpoint=cp
+    ),
     "forward": lambda f, n, cp: (
         lambda x, *rest: (ad.jvp(lambda y: ad.grad(f, checkpoint=cp)(y, *rest), (x,), (ops.ones_like(x),))[1],)
     ),
@@ -311,6 +314,19 @@ def test_memory_grows_with_the_root_or_the_logarithm_of_the_number_of_iterations
     assert peak(10_000, "sqrt") < 0.1 * peak(10_000, None)
     few = [peak(n, ad.GradientCheckpoint("binomial", snapshots=int(np.log2(n)))) for n in (10**3, 10**4, 10**5)]
     assert few[2] < 1.5 * few[0] and few[2] < 0.01 * 10**5 * state
+
+
+@pytest.mark.parametrize("share", [1.1, 0.5, 0.02, 0.01])
+def test_a_compiled_gradient_keeps_its_budget_by_the_states_of_loops(share: float) -> None:
+    def steps(x):
+        return steps_of(x, 0.9, 2000)
+
+    x = np.linspace(-1.0, 1.0, 500)
+    everything = ad.jit(ad.grad(steps))
+    budget = int(share * everything.memory(x).peak_bytes)
+    found = ad.jit(ad.grad(steps), memory=budget)
+    assert found.memory(x).peak_bytes <= budget
+    assert_same([found(x)], [everything(x)])
 
 
 def test_a_loop_that_is_small_is_kept_whole_by_balanced_and_budget() -> None:
