@@ -62,16 +62,16 @@ class BudgetTape(SegmentedTape):
         self._latest = record.order
 
     def tidy(self) -> None:
-        short = self.held + 2 * self.largest > self.limit
-        if self.ended or (8 * self._unseen < len(self._live) and not short):
+        if self.ended:
             return
         self._pinned.clear()
-        self._look()
-        self._least = min(self._least, self._live_bytes)
-        grain = self.grain()
-        if self._since > grain and (self._live_bytes <= self._least or self._since > 1.5 * grain):
-            self._note_state()
-        if short:
+        if 8 * self._unseen >= len(self._live):
+            self._look()
+            self._least = min(self._least, self._live_bytes)
+            grain = self.grain()
+            if self._since > grain and (self._live_bytes <= self._least or self._since > 1.5 * grain):
+                self._note_state()
+        if self.held + 2 * self.largest > self.limit:
             self.release()
             self._make_room(2 * self.largest, self.largest)
 
@@ -102,7 +102,9 @@ class BudgetTape(SegmentedTape):
         """Let go of values so that as many bytes are free as are wanted; an error if there are not the least that must be."""
         spared: list[StoredRecord] = []
         while self.held + self._waiting + wanted > self.limit:
-            if self._states and (self._member_bytes > self.limit / 2 or not self._inside):
+            if not self._inside and self._unseen and not self.ended:
+                self._look()
+            elif self._states and (self._member_bytes > self.limit / 2 or not self._inside):
                 self._drop_a_state()
             elif self._inside:
                 record = self._inside.popleft()
@@ -161,9 +163,8 @@ class BudgetTape(SegmentedTape):
                 self.drop(record)
             elif self.ended:
                 insort(self._inside, record, key=_order)
-            else:
-                self._live.append(record)
-                self._live_bytes += record.bytes
+            elif not is_held_elsewhere(record):
+                self._inside.append(record)
 
     def _without_state(self, k: int) -> Iterable[StoredRecord]:
         """The values that are a part of no state once this one is gone."""
