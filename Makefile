@@ -56,6 +56,7 @@ bench: $(STAMP)  ## every workload against the other frameworks, each in an envi
 	$(BIN)/python -m venv .venv-bench-mindspore
 	.venv-bench-mindspore/bin/python -m pip install --quiet --disable-pip-version-check mindspore "numpy<2" || echo "left out: mindspore"
 	.venv-bench/bin/python -m benchmarks.run --python mindspore=.venv-bench-mindspore/bin/python --write docs/benchmark
+	.venv-bench/bin/python -m benchmarks.memory --write docs/memory_benchmark
 
 clean:
 	rm -rf $(VENV) .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -64,12 +64,20 @@ class Outcome:
 class Runner:
     """A contender's process, stopped whenever it is not its turn, so that no thread of it spins."""
 
-    def __init__(self, name: str, python: str, task: str, settings: Settings, arguments: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        python: str,
+        task: str,
+        settings: Settings,
+        arguments: dict[str, Any],
+        module: str = "benchmarks.worker",
+    ) -> None:
         self.name = name
         self.turns: list[dict[str, float]] = []
         self.pipe, theirs = Pipe()
         message = json.dumps(arguments | {"tiny": settings.tiny, "turn": settings.turn})
-        command = [python, "-m", "benchmarks.worker", task, str(theirs.fileno()), message]
+        command = [python, "-m", module, task, str(theirs.fileno()), message]
         variables = {f"{library}_NUM_THREADS": str(settings.threads) for library in ("OMP", "OPENBLAS", "MKL")}
         variables["ADJOINT_CACHE"] = "0"  # a first call compiles, even if an earlier race has left its machine code
         output = None if settings.verbose else subprocess.DEVNULL
@@ -86,7 +94,7 @@ class Runner:
             found = Ready(**self.pipe.recv())
         except (EOFError, OSError):
             return Ready(error=f"the process died (exit code {self.process.wait()})")
-        self._signal("SIGSTOP")
+        self.pause()
         return found
 
     def turn(self, limit: float) -> str:
@@ -99,8 +107,12 @@ class Runner:
             self.turns.append(self.pipe.recv())
         except (EOFError, OSError):
             return f"the process died (exit code {self.process.wait()})"
-        self._signal("SIGSTOP")
+        self.pause()
         return ""
+
+    def pause(self) -> None:
+        """Let it wait for its turn."""
+        self._signal("SIGSTOP")
 
     def close(self) -> None:
         self._signal("SIGCONT")

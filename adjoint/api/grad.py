@@ -22,6 +22,7 @@ from adjoint.api.inputs import (
     output_leaves,
     whole,
 )
+from adjoint.api.memory_errors import out_of_memory
 from adjoint.api.modes import by_mode
 from adjoint.api.planned_forward import under_policy
 from adjoint.core import context, tree
@@ -54,6 +55,8 @@ class Recording:
         try:
             with binding(bound):
                 self.out = whole(under_policy(policy, tape, context.readable(fn))(*args, **kwargs))
+        except MemoryError as error:
+            raise out_of_memory(what, error) from None
         finally:
             tape.ended = True
 
@@ -71,7 +74,10 @@ class Recording:
 
     def pull(self, seeds: list[tuple[Record, Any]]) -> tuple[list[Any], list[Any]]:
         """Gradients of the chosen inputs and of the weights."""
-        found = self.tape.sweep(seeds, again=self.out is not None)
+        try:
+            found = self.tape.sweep(seeds, again=self.out is not None)
+        except MemoryError as error:
+            raise out_of_memory(self.what, error) from None
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:

@@ -128,9 +128,11 @@ def explain(op: Any, arrays: Any, error: Exception) -> Exception:
         return located(better)
     except Exception:  # the shape rule had no words for it: fall through to the kernel's own
         return type(error)(f"{op}: {error}{called_at()}") if len(error.args) == 1 else error
+    inputs = ", ".join(map(str, specs))
+    if isinstance(error, MemoryError):  # NumPy's has a signature of its own
+        return MemoryError(f"{op} on {inputs}: {str(error) or 'no memory'}{called_at()}")
     if len(error.args) != 1:
         return error
-    inputs = ", ".join(map(str, specs))
     try:
         return type(error)(f"{op} on {inputs}: {error.args[0]}{called_at()}")
     except Exception:  # an exception class with a signature of its own

@@ -82,7 +82,8 @@ def plan(policy: CheckpointPolicy, n: int, state: int, step: int) -> tuple[int, 
     kind = policy.strategy
     share = (policy.memory or 0) // (6 if getattr(policy, "share", 1.0) == 0 else 2)  # the rest is for other steps
     fits = 0 <= n * step <= (share if kind == "budget" else SMALL) and n != UNKNOWN
-    if 0 <= n < FEW or (kind in ("balanced", "budget") and fits):
+    few = n < 2 if policy.snapshots is not None else n < FEW
+    if (n != UNKNOWN and few) or (kind in ("balanced", "budget") and fits):
         return 0, 0
     if kind == "offload":
         return ON_DISK, 1

@@ -9,6 +9,7 @@ from adjoint import ops
 from adjoint.api.grad import check_weights, value_and_grad
 from adjoint.api.inputs import check_function, check_positions
 from adjoint.core import context, tree
+from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, ShapeError, boundary, called_at
 from adjoint.core.spec import shape_of
 from adjoint.frontend.loops import few
@@ -47,6 +48,10 @@ def accumulated(
         if any(not isinstance(k, int) or not 0 <= k < len(args) for k in cut):
             raise ArgumentError(
                 f"{what}: batch must name positions of the {len(args)} arguments given, not {batch!r}{called_at()}"
+            )
+        if chosen is None and any(shape_of(x) for x in tree.leaves(kwargs)):
+            raise ArgumentError(
+                f"{what}: arrays given by name are not cut; give the batch by position, or say by `batch=` what it is{called_at()}"
             )
         leaves, rebuild = tree.flatten([args[k] for k in cut])
         count = _examples(what, leaves)
@@ -106,9 +111,10 @@ def _summed(share: Callable[..., Any], leaves: list[Any], count: int, size: int,
     others: list[Any] = []
     if full:
         pieces = [ops.reshape(x[first:], (full, size, *shape_of(x)[1:])) for x in leaves]
-        usual = few.get()
-        with context.setting(few, 0):
-            sums, others = context.readable(add_parts)(_Inside(share, usual), sums, pieces, full)
+        inside = _Inside(share, few.get(), context.checkpointing.get())
+        # a loop that holds few states is left as it is, also by the passes that would take products of all parts at once
+        with context.setting(few, 0), context.setting(context.checkpointing, CheckpointPolicy("binomial", snapshots=2)):
+            sums, others = context.readable(add_parts)(inside, sums, pieces, full)
     value, gradients = rebuild(sums)
     if not has_aux:
         return value, gradients
@@ -116,13 +122,13 @@ def _summed(share: Callable[..., Any], leaves: list[Any], count: int, size: int,
 
 
 class _Inside:
-    """A part's share, in which the loops of the user are treated as ever."""
+    """A part's share, in which the loops and checkpoints of the user are treated as ever."""
 
-    def __init__(self, share: Callable[..., Any], few: int) -> None:
-        self.share, self.few = share, few
+    def __init__(self, share: Callable[..., Any], few: int, policy: CheckpointPolicy | None) -> None:
+        self.share, self.few, self.policy = share, few, policy
 
     def __call__(self, pieces: Sequence[Any]) -> tuple[list[Any], Any]:
-        with context.setting(few, self.few):
+        with context.setting(few, self.few), context.setting(context.checkpointing, self.policy):
             return _flat(self.share(pieces))[:2]
 
 

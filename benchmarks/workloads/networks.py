@@ -30,10 +30,10 @@ def lenet(F: Any, params: Any, x: Any, labels: Any) -> Any:
     return F.cross_entropy(F.matmul(x, w5) + b5, labels)
 
 
-def encoder_block(heads: int) -> Any:
+def encoder_layer(heads: int) -> Any:
     """Attention and a feed-forward layer, each with a residual connection and normalised before."""
 
-    def block(F: Any, params: Any, x: Any) -> Any:
+    def layer(F: Any, params: Any, x: Any) -> Any:
         gain1, shift1, w_qkv, w_out, gain2, shift2, w_up, b_up, w_down, b_down = params
         batch, length, dim = x.shape
         h = F.matmul(F.layer_norm(x, (dim,), gain1, shift1), w_qkv)
@@ -42,7 +42,17 @@ def encoder_block(heads: int) -> Any:
         h = F.reshape(F.transpose(h, (0, 2, 1, 3)), (batch, length, dim))
         x = x + F.matmul(h, w_out)
         h = F.relu(F.matmul(F.layer_norm(x, (dim,), gain2, shift2), w_up) + b_up)
-        x = x + F.matmul(h, w_down) + b_down
+        return x + F.matmul(h, w_down) + b_down
+
+    return layer
+
+
+def encoder_block(heads: int) -> Any:
+    """The mean square of an encoder layer's result."""
+    layer = encoder_layer(heads)
+
+    def block(F: Any, params: Any, x: Any) -> Any:
+        x = layer(F, params, x)
         return F.mean(x * x)
 
     return block

@@ -14,7 +14,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.backends.native import compiler
+from adjoint.backends import fitting
+from adjoint.backends.memory_report import HeldMemory, MemoryReport
 from adjoint.backends.native.runtime import available_memory
 
 MEASURED = Path(__file__).parent / "measured_memory.py"
@@ -89,18 +90,49 @@ def test_stages_in_the_interpreter_count(tmp_path: Path) -> None:
     assert (tmp_path / "memory.png").stat().st_size > 1000
 
 
-def test_what_cannot_fit_says_so_before_it_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+def test_what_cannot_fit_says_so_before_it_starts(backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is needed, what can be had, what would help; the next call is asked again."""
-    compiled = ad.jit(ad.grad(loss))
-    monkeypatch.setattr(compiler, "CHECKED_BYTES", 1000)
-    monkeypatch.setattr(available_memory, "available_bytes", lambda: 100_000)
-    with pytest.raises(MemoryError, match=r"needs \d\d\d\.\d KiB .* 97\.7 KiB can be had") as found:
+    compiled = ad.jit(ad.grad(loss), backend=backend)
+    monkeypatch.setattr(fitting, "CHECKED_BYTES", 1000)
+    monkeypatch.setattr(available_memory, "available_bytes", lambda: 200_000)
+    with pytest.raises(MemoryError, match=r"needs \d\d\d\.\d KiB .* 195\.3 KiB can be had") as found:
         compiled(WS, X)
     text = str(found.value)
     assert "ad.checkpoint" in text
+    assert "jit(f, memory=180000)" in text
     assert "at the peak" in text
+    monkeypatch.setattr(available_memory, "available_bytes", lambda: 50_000)
+    with pytest.raises(MemoryError, match="results alone are 96.0 KiB"):
+        compiled(WS, X)
     monkeypatch.setattr(available_memory, "available_bytes", lambda: 1 << 30)
     assert len(compiled(WS, X)) == 6
+
+
+def test_settings_that_would_fit_are_named() -> None:
+    mib = 1 << 20
+    layers = tuple([HeldMemory("Tanh", 10 * mib)] * 100)
+    report = MemoryReport("native", 1000 * mib, 8 * mib, 0, 0, 0, layers, ())
+    said = fitting.settings_that_fit(report, 500 * mib)
+    assert 'checkpoint="sqrt")` (about 208.0 MiB)' in said
+    assert "in 4 parts by `GradientAccumulation(4)` (about 266.0 MiB)" in said
+    said = fitting.settings_that_fit(report, 100 * mib)
+    assert "sqrt" not in said
+    assert "in 16 parts" in said
+    assert "By estimate" not in fitting.settings_that_fit(report, 12 * mib)
+
+
+def test_the_estimate_for_parts_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the message says of parts, against the report of a gradient in so many parts."""
+    ws, x = [np.full((32, 32), 0.01, np.float32)] * 12, np.ones((4096, 32), np.float32)
+    whole = ad.jit(ad.grad(loss), backend="interpreter").memory(ws, x)
+    found = fitting.parts_that_fit(whole, whole.peak_bytes // 3)
+    assert found is not None
+    parts, said = found
+    run = ad.optim.GradientAccumulation(parts).value_and_grad(loss, reduction="sum")
+    measured = ad.jit(run, backend="interpreter").memory(ws, x).peak_bytes
+    assert measured < 1.3 * said + x.nbytes
+    assert measured < whole.peak_bytes / 2
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux says how much memory is free")

@@ -160,6 +160,8 @@ def test_what_cannot_be_cut_is_refused():
         accumulation.value_and_grad(lambda w, x, k: ops.mean(w * k))(w, x, 2.0)
     with pytest.raises(ArgumentError, match="positions of the 2 arguments"):
         accumulation.value_and_grad(lambda w, x: ops.mean(w), batch=5)(w, x)
+    with pytest.raises(ArgumentError, match="by name are not cut"):
+        accumulation.value_and_grad(mean_loss)(w, x, y=y)
     with pytest.raises(ShapeError, match="one number"):
         accumulation.value_and_grad(lambda w, x: x @ w)(w, x)
     with pytest.raises(ArgumentError, match="second output"):
@@ -179,17 +181,29 @@ def peak_of(run, *args):
         tracemalloc.stop()
 
 
+def deep(w, x):
+    for k in range(10):
+        x = ops.tanh(x @ w[k])
+    return ops.mean(x * x)
+
+
 def test_the_memory_is_that_of_one_part():
     """Ten layers of 4,000 × 64 numbers are 20 MB; of a part of 500 examples, an eighth."""
     rng = np.random.default_rng(7)
     w, x = rng.normal(size=(10, 64, 64)) / 8, rng.normal(size=(4000, 64))
-
-    def loss(w, x):
-        for k in range(10):
-            x = ops.tanh(x @ w[k])
-        return ops.mean(x * x)
-
-    whole = peak_of(ad.value_and_grad(loss), w, x)
-    parted = peak_of(optim.GradientAccumulation(8).value_and_grad(loss), w, x)
+    whole = peak_of(ad.value_and_grad(deep), w, x)
     assert whole > 20e6
-    assert parted < whole / 5
+    assert peak_of(optim.GradientAccumulation(8).value_and_grad(deep), w, x) < whole / 5
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize(("examples", "parts"), [(4000, 8), (4001, 3), (4000, 250)])
+def test_the_memory_of_a_compiled_gradient_is_that_of_one_part(backend, examples, parts):
+    w, x = np.ones((10, 64, 64)), np.ones((examples, 64))
+    whole = ad.jit(ad.value_and_grad(deep), backend=backend).memory(w, x)
+    one = ad.jit(ad.value_and_grad(deep), backend=backend).memory(w, x[: -(-examples // parts)])
+    run = optim.GradientAccumulation(parts).value_and_grad(deep)
+    found = ad.jit(run, backend=backend).memory(w, x)
+    weights, batch = w.nbytes, x.nbytes
+    assert found.peak_bytes < whole.peak_bytes / 2
+    assert found.peak_bytes < 1.25 * one.peak_bytes + batch + 6 * weights

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
-from adjoint.backends.memory_report import MemoryReport, combined, interpreted, shown
+from adjoint.backends.memory_report import MemoryReport, combined, interpreted
 from adjoint.backends.native.emit import control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
@@ -29,7 +30,6 @@ from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import (
-    available_memory,
     bounds_checks,
     checked_build,
     interrupt,
@@ -41,8 +41,6 @@ from adjoint.backends.native.runtime.module_split import split
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Const, Graph, Node
-
-CHECKED_BYTES = 1 << 28  # a kernel that needs more is asked whether it fits
 
 llvm_compile.host()  # LLVM is loaded with this module
 register({**control_flow.KERNELS, **table.KERNELS}, table.LATE)
@@ -253,17 +251,12 @@ def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[
 def _check_that_it_fits(graph: Graph, written: Written) -> None:
     """Refuse what needs more memory than there is, before it is compiled."""
     arena = written.shared.arena
-    needed = arena.size - arena.given_back + sum(map(_bytes, written.outputs))
-    available = available_memory.available_bytes() if needed > CHECKED_BYTES else None
-    if available is None or needed <= available:
-        return
-    part = memory_of(written.shared, written.own_results())
-    report = combined("native", graph, [part], sum(_bytes(graph.outputs[k].spec) for k in written.same))
-    raise MemoryError(
-        f"this function needs {shown(needed)} beyond its arguments, and {shown(available)} can be had. Keep less for the backward pass with "
-        "`ad.checkpoint` around parts of it, take smaller batches (`GradientAccumulation` gives the gradient of a large one), or let it "
-        f"overwrite arguments that are not used again (`jit(f, donate=...)`).\n{report}"
-    )
+
+    def report() -> MemoryReport:
+        part = memory_of(written.shared, written.own_results())
+        return combined("native", graph, [part], sum(_bytes(graph.outputs[k].spec) for k in written.same))
+
+    check_that_it_fits(arena.size - arena.given_back + sum(map(_bytes, written.outputs)), report)
 
 
 @functools.cache
