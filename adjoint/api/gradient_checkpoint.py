@@ -21,7 +21,7 @@ class GradientCheckpoint(CheckpointPolicy):
     """What a gradient keeps of the forward pass, and what it computes again: `grad(f, checkpoint=GradientCheckpoint(...))`.
 
     Args:
-        strategy: "balanced" for the least product of time and memory, at no more than 37% more work by estimate; "sqrt" for about √n parts of a program of n steps, of which one
+        strategy: "balanced" for the least product of time and memory, at no more than 30% more work by estimate; "sqrt" for about √n parts of a program of n steps, of which one
             at a time is computed again; "budget" for the least recomputation that fits `memory`; "offload" to put what is kept on
             disk; "binomial" for loops, with a number of states that grows with the logarithm of the number of iterations (Revolve).
         memory: for "budget", what may be held: a number of bytes, or text like "200MB" or "1.5GiB".

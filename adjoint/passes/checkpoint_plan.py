@@ -17,7 +17,7 @@ from adjoint.passes.checkpoint_choice import CheckpointChoice, Item, PlannedPart
 from adjoint.passes.forward_items import Forward, forward_items
 from adjoint.passes.segments import Segments
 
-SLOWER = 0.37  # the most that "balanced" adds to the work of a gradient; it takes about a third more time
+SLOWER = 0.3  # the most that "balanced" adds to the work of a gradient
 
 #: Where the plans are noted that gradients make, if they are wanted.
 plans: ContextVar[list[CheckpointPlan] | None] = ContextVar("plans", default=None)

@@ -35,7 +35,7 @@ def test_random_graphs_in_any_order(monkeypatch: pytest.MonkeyPatch) -> None:
     counts = {"order": 0, "layout": 0, "in results": 0}
     largest_first, in_results, random = arena._largest_first, arena.placed_in_results, Random(0)
 
-    def any_order(tasks: Any) -> list[int]:
+    def any_order(tasks: Any, least: int = 1) -> list[int]:
         run = unit_order._Run(tasks)
         while len(run.order) < len(tasks):
             ready = [k for k in range(len(tasks)) if not run.done[k] and not run.missing[k]]

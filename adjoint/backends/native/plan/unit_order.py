@@ -62,7 +62,7 @@ def ordered_for_memory(
     if sum(_size(n) for nodes in stored for n in nodes) > WORTH:
         units = [[unit for group, _ in bundle for unit in group] for bundle in bundles]
         tasks = _tasks(units, stored, reads, set(placed), set(owned))
-        other = _eager(tasks)
+        other = min((_eager(tasks, least) for least in (1, 0)), key=lambda order: _peak(tasks, order))
         if _peak(tasks, order) - _peak(tasks, other) > WORTH:
             order = other
     return [group for k in order for group in bundles[k]]
@@ -204,8 +204,8 @@ def _peak(tasks: Sequence[_Task], order: Iterable[int]) -> int:
     return run.most
 
 
-def _eager(tasks: Sequence[_Task]) -> list[int]:
-    """The order in which what frees memory runs as soon as it can, and all else in turn."""
+def _eager(tasks: Sequence[_Task], least: int = 1) -> list[int]:
+    """The order in which what frees memory, by `least` bytes more than it takes, runs as soon as it can, and all else in turn."""
     run = _Run(tasks)
     run.touched += [k for k, task in enumerate(tasks) if task.is_scalar]
     gains: list[tuple[int, int]] = []
@@ -216,7 +216,7 @@ def _eager(tasks: Sequence[_Task]) -> list[int]:
         while True:
             for j in run.touched:
                 gain = run.frees[j] - tasks[j].takes
-                if (gain > 0 or tasks[j].is_scalar) and not run.missing[j] and not run.done[j]:
+                if (gain >= least or tasks[j].is_scalar) and not run.missing[j] and not run.done[j]:
                     heappush(gains, (-gain, j))
             run.touched.clear()
             while gains and run.done[gains[0][1]]:
