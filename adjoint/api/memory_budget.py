@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.core import context
@@ -21,45 +21,50 @@ def within_budget(
 ) -> Program:
     """What `make` gives, under a checkpoint policy if need be: its peak is that of the report, which is within the budget."""
     plain = make()
-    report = weigh(plain)
+    report = whole = weigh(plain)
     if report.peak_bytes <= budget:
         return plain
-    found, least = None, report
-    low, high, share = 0.0, 1.0, None
-    for _ in range(TRIES):
-        policy = ShareOfMemory("budget", budget, share=0.5 if share is None else share)
-        with context.setting(context.checkpointing, policy):
-            tried = make()
-        if not policy.asked:
-            break  # there is no gradient in it
-        if share is None:  # what may be held, if all else stays
-            first, most = (sum(sizes) for sizes in zip(*policy.asked, strict=True))
-            wanted = most - (report.peak_bytes - budget)
-            share = min(max((wanted - first) / max(most - first, 1), 0.0), 1.0)
-            continue
-        weighed = weigh(tried)
-        least = min(least, weighed, key=lambda r: r.peak_bytes)
-        if weighed.peak_bytes <= budget:
+    sizes = _held_by_gradients(make, budget)
+    if not sizes:
+        raise _cannot_fit(budget, report, name)
+    spread = max(sizes[1] - sizes[0], 1)
+    share = (sizes[1] - (report.peak_bytes - budget) - sizes[0]) / spread  # what may be held, if all else stays
+    found, low, high = None, 0.0, 1.0
+    for k in range(TRIES):
+        share = min(max(share, 0.0), 1.0) if found is not None or k < TRIES - 1 else 0.0
+        tried = _made(make, ShareOfMemory("budget", budget, share=share))
+        report = weigh(tried)
+        if report.peak_bytes <= budget:
             found, low = tried, share
-            if weighed.peak_bytes >= NEAR * budget:
+            if report.peak_bytes >= NEAR * budget:
                 break
-            share = (low + high) / 2
+        elif share == 0.0:
+            break
         else:
-            over, high = weighed.peak_bytes - budget, share
-            if share == 0.0:
-                break
-            share = (low + high) / 2 if found is not None else max(0.0, share - 1.3 * over / max(most - first, 1))
-    if found is not None:
-        return found
-    raise MemoryBudgetError(
+            high = share
+        over = report.peak_bytes - budget
+        share = (low + high) / 2 if found is not None else share - 1.3 * over / spread
+    if found is None:
+        raise _cannot_fit(budget, min(report, whole, key=lambda r: r.peak_bytes), name)
+    return found
+
+
+def _made(make: Callable[[], Program], policy: ShareOfMemory) -> Program:
+    with context.setting(context.checkpointing, policy):
+        return make()
+
+
+def _held_by_gradients(make: Callable[[], Any], budget: int) -> tuple[int, int] | None:
+    """The least and the most bytes that gradients hold for their backward passes, by estimate; None if there is no gradient."""
+    policy = ShareOfMemory("budget", budget, share=1.0)
+    _made(make, policy)
+    return (sum(a for a, _ in policy.asked), sum(b for _, b in policy.asked)) if policy.asked else None
+
+
+def _cannot_fit(budget: int, least: MemoryReport, name: str) -> MemoryBudgetError:
+    return MemoryBudgetError(
         f"{name}: memory={shown(budget)} was allowed beyond the arguments, and {shown(least.peak_bytes)} are needed at the least"
-        f"{_advice(least)}{called_at()}\n{least}"
-    )
-
-
-def _advice(least: MemoryReport) -> str:
-    return (
         f": {shown(least.result_bytes)} for results and {shown(least.arena_bytes)} for intermediates, with as much computed again as can be. "
         f"It would fit with memory={least.peak_bytes}, with smaller batches (`GradientAccumulation` gives the gradient of a large one), or "
-        "if arguments that are not used again may be overwritten (`donate`)"
+        f"if arguments that are not used again may be overwritten (`donate`){called_at()}\n{least}"
     )
