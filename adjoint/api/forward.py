@@ -105,6 +105,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     trees = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
     checked = check_inputs("linearize", trees, range(len(trees)))
     tape = Tape("linearize")
+    tape.sparing = False  # tangents are pushed through it
     tracked = [list(map(tape.track, i.leaves)) for i in checked]
     nodes = [x._extra for xs in tracked for x in xs]
     try:

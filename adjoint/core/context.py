@@ -24,6 +24,9 @@ open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 #: What gradients keep of the forward pass (a CheckpointPolicy), where they are not told themselves; None for everything.
 checkpointing: ContextVar[Any] = ContextVar("checkpointing", default=None)
 
+#: Whether what is recorded will be computed again, from its inputs: the part of a program that is a checkpoint.
+replays: ContextVar[bool] = ContextVar("replays", default=False)
+
 #: The branch of a graph that is being traced: ops on values from outside belong to it too, so that they run only if it does.
 branch: ContextVar[Any] = ContextVar("branch", default=None)
 

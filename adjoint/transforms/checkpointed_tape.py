@@ -38,6 +38,8 @@ class OuterValue(Away):
 class CheckpointedTape(Tape):
     """Records the ops on Tensors of its level, and lets go of values."""
 
+    sparing = False  # what is computed again needs all of its inputs
+
     def __init__(self, what: str = "grad") -> None:
         super().__init__(what)
         self.seconds = 0.0  # what the recorded ops have taken

@@ -21,9 +21,11 @@ from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
 from adjoint.transforms.records import ForgottenInputs, Leaf, Record, ResultRecord, restore
+from adjoint.transforms.rule_needs import LARGE, forgetful
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
+_replays = context.replays.get
 _place = context.place
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
@@ -31,6 +33,9 @@ _own_rule = GetItem.vjp
 
 class Tape(Trace):
     """Records the ops on Tensors of its level."""
+
+    #: Whether large arrays that the sweep does not read are left out.
+    sparing = True
 
     def __init__(self, what: str = "grad") -> None:
         self.what = what
@@ -111,7 +116,9 @@ class Tape(Trace):
             )
         result = _new(Tensor)
         result._value, result._trace, result._kin = y, self, None
-        result._extra = Record(op, parents, values, y)
+        result._extra = record = Record(op, parents, values, y)
+        if plain and self.sparing and type(y) is np.ndarray and y.nbytes >= LARGE and not _replays():
+            forgetful(record)
         return result
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import adjoint as ad
+from adjoint import nn, ops
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import spec_of
 from adjoint.ops import REGISTRY, Add, MatMul, Mul, Sin, Tanh
 from adjoint.testing.cases import cases, inexact
+from adjoint.transforms import rule_needs, tape
 from adjoint.transforms.records import Leaf, Record
 from adjoint.transforms.rule_needs import deferred, needs_of
 
@@ -68,3 +71,59 @@ def test_what_is_read_after_all_is_fetched():
     assert fetched.shape == (3,)
     np.testing.assert_array_equal(Sin()(fetched), np.sin(x))
     np.testing.assert_array_equal(fetched.asnumpy(), x)
+
+
+def attention(x, w):
+    q, k, v = x @ w, x * 0.5, ops.tanh(x)
+    weights = ops.softmax(q @ k.swapaxes(-1, -2), -1)
+    return ops.sum((weights @ v) ** 2) + ops.mean(ops.relu(x[1:] - x[:-1]))
+
+
+def network(x, w):
+    conv = nn.Conv2d(1, 3, 3, weight_init="ones")
+    y = ops.max_pool2d(ops.relu(conv(ops.reshape(x, (1, 1, *x.shape)))), 2)
+    return ops.sum(ops.sigmoid(y)) + ops.sum(ops.where(x > 0, x / (1 + x * x), x @ w))
+
+
+def written(x, w):
+    y = ops.exp(-x) @ w
+    y[0] = x[0] * 2
+    return ops.sum(y * ops.cumsum(y, 0)) + ops.max(ops.stack([x, y])) + ops.log(ops.sum(ops.exp(x)))
+
+
+@pytest.mark.parametrize("f", [attention, network, written], ids=lambda f: f.__name__)
+def test_a_tape_without_what_no_rule_reads(f, monkeypatch):
+    """The same bits as a tape that keeps everything, to the second order."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(9, 9)), rng.normal(size=(9, 9))
+    product = lambda x, w: ad.vjp(ad.grad(f, (0, 1)), x, w)[1]((x, w))
+    pulled = ad.vjp(f, x, w)[1]
+    want = [*ad.grad(f, (0, 1))(x, w), *product(x, w)]
+    for module in (tape, rule_needs):
+        monkeypatch.setattr(module, "LARGE", 0)
+    pull = ad.vjp(f, x, w)[1]
+    for found in ([*ad.grad(f, (0, 1))(x, w), *product(x, w)], pull(1.0), pull(1.0), pulled(1.0)):
+        for a, b in zip(found, want, strict=False):
+            np.testing.assert_array_equal(a, b)
+    a, b = ad.linearize(f, (x, w))[1](x, w), ad.jvp(f, (x, w), (x, w))[1]
+    np.testing.assert_array_equal(a, b)
+    for again in (ad.checkpoint(f), lambda x, w: ad.recompute(f, x, w) + f(x, w)):
+        np.testing.assert_allclose(
+            ad.grad(again)(x, w) / want[0], np.round(float(ad.grad(again)(x, w).sum() / want[0].sum()))
+        )
+    leaf = ad.Tensor(x, requires_grad=True)
+    f(leaf, w).backward()
+    np.testing.assert_array_equal(leaf.grad, want[0])
+
+
+def test_an_input_that_no_rule_reads_is_let_go_of():
+    x, w = ad.Tensor(np.ones((200, 200))), np.eye(200)
+    kept = []
+
+    def f(x):
+        product = x @ w
+        kept.append(product)
+        return ops.sum(ops.relu(product))
+
+    ad.grad(f)(x)
+    assert not isinstance(kept[0]._extra.y, np.ndarray)
