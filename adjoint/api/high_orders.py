@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import factorial
+from math import e, factorial, log2
 from typing import Any
 
 import numpy as np
@@ -109,6 +109,12 @@ def _unstacked(place: int, given: Input, like: Any, series: Any) -> list[list[An
     return [[check_cotangent(what, d, x) for d in s] for s, x in zip(leaves, given.leaves, strict=True)]
 
 
+def _scale(order: int, k: int) -> float:
+    """The k-th derivative in coefficients of the series, whose variable is stretched where these would be too small for float32."""
+    stretch = 1 if order <= 20 else 2 ** round(log2(order / e))
+    return factorial(k) / stretch**k
+
+
 def _along_curve(
     what: str,
     fn: Any,
@@ -119,10 +125,10 @@ def _along_curve(
 ) -> tuple[Any, Any]:
     """The output of a function, and what is shown of the derivatives of each floating-point leaf of it."""
     trace = Taylor(order, what)
-    scale = [1 / factorial(k) for k in range(1, order + 1)]
+    scale = [_scale(order, k) for k in range(1, order + 1)]
 
     def tracked(x: Any, ds: list[Any]) -> Any:
-        return trace.track([x, *(d if d is ZERO else d * s for d, s in zip(ds, scale, strict=True))])
+        return trace.track([x, *(d if d is ZERO else d / s for d, s in zip(ds, scale, strict=True))])
 
     args = [i.rebuild(list(map(tracked, i.leaves, dss))) for i, dss in zip(inputs, given, strict=True)]
     try:
@@ -136,6 +142,6 @@ def _along_curve(
         if not is_inexact(dtype_of(y)):
             return y
         later = trace.coefficients(y)[1:]
-        return shown(y, [c if c is ZERO else c * factorial(k) for k, c in enumerate(later, 1)])
+        return shown(y, [c if c is ZERO else c * s for c, s in zip(later, scale, strict=True)])
 
     return tree.map(lambda y: lowered(trace, y), out), tree.map(derivatives, out)

@@ -178,13 +178,14 @@ class BudgetTape(SegmentedTape):
     # ------------------------------------------------------------ the sweep
 
     def sweep(self, seeds: list[tuple[Record, Any]], again: bool = False) -> dict[Record, Any]:
-        self._reused = again
-        self._pending.clear()
-        self._waiting = 0
-        try:
-            return super().sweep(seeds, again)
-        finally:
-            self._pinned.clear()
+        with self.sweeping:
+            self._reused = again
+            self._pending.clear()
+            self._waiting = 0
+            try:
+                return super().sweep(seeds, again)
+            finally:
+                self._pinned.clear()
 
     def finish(self) -> None:
         self.release()

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import partial
 from heapq import heappop, heappush
+from threading import RLock
 from time import perf_counter
 from typing import Any
 
@@ -44,6 +45,7 @@ class CheckpointedTape(Tape):
         super().__init__(what)
         self.seconds = 0.0  # what the recorded ops have taken
         self._again: list[tuple[int, StoredRecord]] = []  # what has been computed again, latest first
+        self.sweeping = RLock()  # values come and go: one sweep at a time
 
     # ------------------------------------------------------------ recording
 
@@ -74,11 +76,12 @@ class CheckpointedTape(Tape):
     # ------------------------------------------------------------ the sweep
 
     def sweep(self, seeds: list[tuple[Record, Any]], again: bool = False) -> dict[Record, Any]:
-        self.finish()
-        try:
-            return sweep(seeds, None, self)
-        finally:
-            self._let_go(0)
+        with self.sweeping:
+            self.finish()
+            try:
+                return sweep(seeds, None, self)
+            finally:
+                self._let_go(0)
 
     def values(self, record: Record, g: Any, grads: dict[int, Any]) -> tuple[Any, Any]:
         """The result and the inputs of a call: those that are gone are computed again."""

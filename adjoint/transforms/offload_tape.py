@@ -137,12 +137,13 @@ class OffloadTape(SegmentedTape):
     # ------------------------------------------------------------ the sweep
 
     def sweep(self, seeds: list[tuple[Record, Any]], again: bool = False) -> dict[Record, Any]:
-        try:
-            return super().sweep(seeds, again)
-        finally:
-            self._put_back(0)
-            if not again:
-                self._file = None
+        with self.sweeping:
+            try:
+                return super().sweep(seeds, again)
+            finally:
+                self._put_back(0)
+                if not again:
+                    self._file = None
 
     def bring(self, targets: Iterable[Record]) -> None:
         targets = list(targets)

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from operator import attrgetter
+from threading import RLock
 from typing import Any
 
 from adjoint.core.dispatch import Value
@@ -127,7 +128,17 @@ def upstream(roots: Iterable[Record], since: int = -1) -> list[Record]:
     return sorted(found, key=attrgetter("order"))
 
 
+_restoring = RLock()  # one tape may be swept by several threads
+
+
 def restore(record: Record) -> None:
+    """Compute again what a call inside a checkpoint needs."""
+    with _restoring:
+        if type(record.xs) is ForgottenInputs:  # not by another thread meanwhile
+            _restore(record)
+
+
+def _restore(record: Record) -> None:
     """Compute again what a record of a checkpoint needs and others around it will need; what checkpoints further in have
     forgotten is computed on the way, and let go of again."""
     needed = _missing(record)

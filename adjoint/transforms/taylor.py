@@ -193,7 +193,11 @@ class Call:
 
 def _identity(x: Any) -> Any:
     """What tells an op or a constant from others, as long as it is held."""
+    if isinstance(x, (int, float, complex)):
+        return type(x), repr(x)
+    if isinstance(x, (Value, np.ndarray)):
+        return id(x)
     try:
-        return (type(x), repr(x)) if isinstance(x, (int, float, complex)) else (hash(x), x)
+        return hash(x), x
     except TypeError:
         return id(x)

@@ -246,6 +246,31 @@ def test_rules_of_the_users_own_and_parts_without_derivatives():
     assert float(ad.derivative(lambda x: x * (x > 0), 2.0, 2)[1]) == 0
 
 
+OF_ONE_NUMBER = {
+    "abs": ops.abs, "relu": ops.relu, "maximum": lambda x: ops.maximum(x, 0.5), "where": lambda x: ops.where(x > 0, x * x, x),
+    "x**x": lambda x: x**x, "atan2": lambda x: ops.atan2(x, x * x + 1), "hypot": lambda x: ops.sqrt(x * x + 1),
+    "norm": lambda x: ops.norm(ops.stack([x, x * x])), "std": lambda x: ops.std(ops.stack([x, x * x, x + 3])),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_ONE_NUMBER)
+@pytest.mark.parametrize(
+    "x", [1.5, np.float32(1.5), np.array(1.5), ad.Tensor(1.5)], ids=["float", "float32", "array", "Tensor"]
+)
+def test_functions_of_one_number(name, x):
+    f = g = OF_ONE_NUMBER[name]
+    for k in range(1, 4):
+        g = ad.grad(g)
+        found = [ad.derivative(f, x, k)[1], ad.nth_derivative(f, k, x)]
+        np.testing.assert_allclose(np.array(found, float), float(g(1.5)), rtol=2e-4, atol=2e-5)
+
+
+def test_high_orders_of_single_precision():
+    x = ad.Tensor(0.0, ad.float32)
+    np.testing.assert_allclose(float(ad.derivative(ops.exp, x, 40)[1]), 1.0, rtol=1e-4)
+    np.testing.assert_allclose(float(ad.derivative(ops.exp, 0.0, 200)[1]), 1.0, rtol=1e-10)
+
+
 def test_single_precision_stays():
     _, found = ad.jet(lambda x: ops.exp(x) / (1 + x), ad.Tensor([1.0], ad.float32), np.eye(1, 5).T.astype(np.float32))
     assert found.dtype == ad.float32
