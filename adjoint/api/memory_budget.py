@@ -22,7 +22,7 @@ def within_budget(
     """What `make` gives, under a checkpoint policy if need be: its peak is that of the report, which is within the budget."""
     plain = make()
     report = whole = weigh(plain)
-    if report.peak_bytes <= budget:
+    if _fits(report, budget):
         return plain
     sizes = _held_by_gradients(make, budget)
     if not sizes:
@@ -34,18 +34,18 @@ def within_budget(
         share = min(max(share, 0.0), 1.0) if found is not None or k < TRIES - 1 else 0.0
         tried = _made(make, ShareOfMemory("budget", budget, share=share))
         report = weigh(tried)
-        if report.peak_bytes <= budget:
+        if _fits(report, budget):
             found, low = tried, share
             if report.peak_bytes >= NEAR * budget:
                 break
-        elif share == 0.0:
+        elif share == 0.0 or report.per_iteration:
             break
         else:
             high = share
         over = report.peak_bytes - budget
         share = (low + high) / 2 if found is not None else share - 1.3 * over / spread
     if found is None:
-        raise _cannot_fit(budget, min(report, whole, key=lambda r: r.peak_bytes), name)
+        raise _cannot_fit(budget, min(report, whole, key=_size), name)
     return found
 
 
@@ -61,7 +61,27 @@ def _held_by_gradients(make: Callable[[], Any], budget: int) -> tuple[int, int] 
     return (sum(a for a, _ in policy.asked), sum(b for _, b in policy.asked)) if policy.asked else None
 
 
+def _fits(report: MemoryReport, budget: int) -> bool:
+    """Whether a program keeps a budget, however often its loops turn."""
+    return report.peak_bytes <= budget and not report.per_iteration
+
+
+def _growing(report: MemoryReport) -> int:
+    return sum(held.bytes for held in report.per_iteration)
+
+
+def _size(report: MemoryReport) -> tuple[int, int]:
+    """By what the least is found: what grows with the iterations first."""
+    return _growing(report), report.peak_bytes
+
+
 def _cannot_fit(budget: int, least: MemoryReport, name: str) -> MemoryBudgetError:
+    if least.per_iteration:
+        return MemoryBudgetError(
+            f"{name}: memory={shown(budget)} cannot be kept: a loop of unknown length keeps {shown(_growing(least))} for each iteration. "
+            'Give the gradient of the loop checkpoint="binomial" (for products with second derivatives take jvp of grad), or take a loop '
+            f"of known length{called_at()}\n{least}"
+        )
     return MemoryBudgetError(
         f"{name}: memory={shown(budget)} was allowed beyond the arguments, and {shown(least.peak_bytes)} are needed at the least"
         f": {shown(least.result_bytes)} for results and {shown(least.arena_bytes)} for intermediates, with as much computed again as can be. "

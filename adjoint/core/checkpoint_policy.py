@@ -58,6 +58,14 @@ class ShareOfMemory(CheckpointPolicy):
     asked: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
 
 
+def not_on_disk() -> ArgumentError:
+    """What is said where a compiled function is to keep values on disk."""
+    return ArgumentError(
+        'GradientCheckpoint: strategy="offload" is for dynamic mode. In a compiled function take another: "binomial" or "sqrt" for '
+        f'loops, "balanced" or "budget" for all else, or jit(..., memory=...){called_at()}'
+    )
+
+
 def byte_count(what: str, given: Any) -> int:
     """So many bytes, given as an integer or as text: "200MB" is 200 million, "200MiB" 200 times 2**20."""
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.absent import ZERO, instantiate
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.checkpoint_policy import not_on_disk
 from adjoint.core.rules import derived, kept
 from adjoint.core.spec import Spec, dtype_of, int64, shape_of, spec_of
 from adjoint.graph.control import Cond, Loop
@@ -37,10 +37,7 @@ ON_DISK = -1  # what `Loop.snapshots` says where no state is to be held in memor
 def revolved_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
     """The cotangents of a loop's inputs, with `loop.snapshots` states held at a time."""
     if loop.snapshots == ON_DISK:
-        raise ArgumentError(
-            'GradientCheckpoint: strategy="offload" does not put the states of a compiled loop on disk; '
-            f'use "binomial" or "sqrt", which hold few of them{called_at()}'
-        )
+        raise not_on_disk()
     carry, stacked, constants = loop.parts(xs)
     a, s = loop.carried, loop.stacked
     cf, sf, kf = (float_positions(part) for part in (carry, stacked, constants))

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import log2, sqrt
 
-from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
-from adjoint.core.errors import ArgumentError, MemoryBudgetError, called_at
-from adjoint.graph.control import Loop
+from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory, not_on_disk
+from adjoint.core.errors import MemoryBudgetError, called_at
 from adjoint.graph.node import Graph, Node
-from adjoint.graph.ruled import uses
 from adjoint.passes.checkpoint_choice import CheckpointChoice, Item, PlannedPart, crossing_items
 from adjoint.passes.forward_items import Forward, forward_items
 from adjoint.passes.segments import Segments
@@ -76,9 +74,10 @@ def _again(items: Sequence[Item], parts: Sequence[PlannedPart], lower: int) -> I
 
 def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times: int = 1) -> CheckpointPlan:
     """What a policy makes of a graph."""
+    if policy.strategy == "offload":
+        raise not_on_disk()
     forward = forward_items(graph, wanted)
-    if policy.strategy == "offload" or not any(item.needed for item in forward.items):
-        _check_offload(graph, policy)
+    if not any(item.needed for item in forward.items):
         if isinstance(policy, ShareOfMemory):
             policy.asked.append((0, 0))  # there is nothing to choose here, but perhaps inside of loops
         return CheckpointPlan(forward, (PlannedPart(tuple(range(len(forward.items)))),))
@@ -86,14 +85,6 @@ def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolic
         return CheckpointPlan(forward, tuple(_even(forward)))
     choice = CheckpointChoice(forward.items, forward.family)
     return CheckpointPlan(forward, choice.parts(_amount(forward, choice, policy, times)))
-
-
-def _check_offload(graph: Graph, policy: CheckpointPolicy) -> None:
-    if policy.strategy == "offload" and not uses(graph, lambda op: isinstance(op, Loop)):
-        raise ArgumentError(
-            'GradientCheckpoint: strategy="offload" is for loops, and there is none in this compiled function; take "balanced" or '
-            f'"budget", or run in dynamic mode{called_at()}'
-        )
 
 
 def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy, times: int) -> int:

@@ -79,6 +79,46 @@ def test_without_a_gradient_there_is_nothing_to_compute_again():
         ad.jit(lambda x: ops.exp(x) @ x.T, memory=1000)(X)
 
 
+def waiting(x, n):
+    """A loop whose length is known only when it runs."""
+    k = 0.0
+    while k < n:
+        x = ops.sin(x) * 1.01
+        k = k + 1.0
+    return x.sum()
+
+
+def waiting_in_turn(x, n):
+    k = 0.0
+    while k < n:
+        j = 0.0
+        while j < k:
+            x = ops.sin(x) * 1.01
+            j = j + 1.0
+        k = k + 1.0
+    return x.sum()
+
+
+@pytest.mark.parametrize("backend", ["native", "interpreter"])
+@pytest.mark.parametrize("fn", [waiting, waiting_in_turn])
+@pytest.mark.parametrize("budget", [200_000, 2_000_000])
+def test_loops_of_unknown_length_hold_no_more_than_the_budget(fn, budget, backend):
+    x = np.linspace(-1.0, 1.0, 1000)
+    f = ad.jit(ad.grad(fn), backend=backend, memory=budget)
+    report = f.memory(x, 5.0)
+    assert report.peak_bytes <= budget and not report.per_iteration
+    for n in (0.0, 1.0, 17.0):
+        same(f(x, n), ad.grad(fn)(x, n), 1e-12)
+
+
+def test_what_grows_with_the_iterations_is_refused():
+    def second(x, n):
+        return ad.grad(lambda x: (ad.grad(waiting)(x, n) ** 2).sum())(x)
+
+    with pytest.raises(ad.MemoryBudgetError, match='a loop of unknown length keeps .* checkpoint="binomial"'):
+        ad.jit(second, memory="1GB").memory(np.ones(10), 3.0)
+
+
 def test_wrong_budgets():
     for wrong in ("many", 0, -5, 2.5, "3 parsecs"):
         with pytest.raises(ad.ArgumentError, match="memory"):
