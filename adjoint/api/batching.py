@@ -49,7 +49,8 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
     def batched(*args: Any, **kwargs: Any) -> Any:
         axes = _spread_axes("in_axes", in_axes, args)
         leaves, rebuild = tree.flatten(args)
-        leaves = [resolve(x, for_backward=False) if isinstance(x, Parameter) else x for x in leaves]
+        traced = context.bindings.get() is not None  # backward() goes through a compiled `vmap` only
+        leaves = [resolve(x, for_backward=traced) if isinstance(x, Parameter) else x for x in leaves]
         size = _batch_size(fn, leaves, axes)
         batch = Batch(size)
         tracked = [

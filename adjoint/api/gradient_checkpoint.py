@@ -46,6 +46,10 @@ class GradientCheckpoint(CheckpointPolicy):
         directory: str | os.PathLike[str] | None = None,
     ) -> None:
         size = None if memory is None else byte_count("GradientCheckpoint: memory", memory)
+        if directory is not None and not isinstance(directory, (str, os.PathLike)):
+            raise ArgumentTypeError(
+                f"GradientCheckpoint: directory must be a path, as text or a pathlib.Path, not {directory!r}{called_at()}"
+            )
         super().__init__(strategy, size, snapshots, None if directory is None else os.fspath(directory))
 
     @boundary

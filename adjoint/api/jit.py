@@ -36,7 +36,6 @@ from adjoint.core import context, rules, tree
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at, warn_user
-from adjoint.core.parameter import resolve
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
 from adjoint.frontend.guards import Guard
@@ -122,7 +121,7 @@ class Jitted(Methods, Reports, Traced):
             if recorder.get() is not None:  # the graph around it cannot be built either
                 raise
             return self._op_by_op(error)(*args, **kwargs)
-        inputs = [*made.numbers, *(resolve(p) for p in entry.parameters), *taken_over(entry, recorder.get())]
+        inputs = [*made.numbers, *entry.weights(), *taken_over(entry, recorder.get())]
         if entry.draws is not None:
             inputs += entry.draws.begin()
         graph = entry.at(size)

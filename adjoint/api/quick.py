@@ -13,7 +13,6 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
-from adjoint.core.parameter import resolve
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.guards import EqualValue, Guard, Same, compiled
 from adjoint.frontend.places import MISSING, AttributeOf, Free, Global
@@ -74,12 +73,12 @@ def plain_quick(run: Any, entry: Entry) -> Callable[[list[Any]], Any]:
 
 def bound_quick(graph: Graph, backend: str, entry: Entry) -> Callable[[list[Any]], Any]:
     """The same for a graph with Parameters or networks in it, or with inputs that are found around it."""
-    apply, parameters, rebuild = GraphCall(graph, backend), entry.parameters, entry.rebuild
+    apply, rebuild = GraphCall(graph, backend), entry.rebuild
 
     def quick(values: list[Any]) -> Any:
         if entry.outdated() or context.bindings.get() is not None or recorder.get() is not None:
             return NotImplemented
-        return rebuild([wrap(y) for y in apply(*values, *map(resolve, parameters), *entry.inputs())])
+        return rebuild([wrap(y) for y in apply(*values, *entry.weights(), *entry.inputs())])
 
     return boundary(quick)
 

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.errors import ArgumentError, called_at
 
 STRATEGIES = ("balanced", "sqrt", "budget", "offload", "binomial")
@@ -68,8 +70,8 @@ def not_on_disk() -> ArgumentError:
 
 def byte_count(what: str, given: Any) -> int:
     """So many bytes, given as an integer or as text: "200MB" is 200 million, "200MiB" 200 times 2**20."""
-    if isinstance(given, int) and not isinstance(given, bool) and given > 0:
-        return given
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool) and given > 0:
+        return int(given)
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*", given) if isinstance(given, str) else None
     unit = None if found is None else _UNITS.get(found[2].upper())
     size = 0 if found is None or unit is None else int(float(found[1]) * unit)

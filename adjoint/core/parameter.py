@@ -37,7 +37,7 @@ class Parameters(Trace):
         return op(*[resolve(x) if isinstance(x, Parameter) else x for x in xs])
 
     def shape(self, x: Any) -> tuple[int, ...]:
-        return resolve(x).shape
+        return resolve(x, for_backward=False).shape
 
     def below(self, x: Any) -> Any:
         return resolve(x, for_backward=False)
@@ -199,6 +199,8 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     """The Tensor that a Parameter stands for: tracked by the transform around it, by an open tape, or for backward()."""
     bound = context.bindings.get()
     if bound is not None and p in bound:
+        if for_backward and type(bound) is not dict:
+            _note_followed(bound, p)
         return bound[p]
     tape = context.open_tape.get()
     if tape is not None:
@@ -206,6 +208,17 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     if for_backward and bound is None and p._trainable:
         return autograd.parameter_leaf(p)
     return plain(p)
+
+
+def _note_followed(bound: Any, p: Parameter) -> None:
+    """Let the graph that is being built know that a Parameter is read for itself, if no transform inside stands for it."""
+    while bound is not None:
+        followed = getattr(bound, "followed", None)
+        if followed is not None:
+            followed.add(p)
+        if followed is not None or dict.__contains__(bound, p):
+            return
+        bound = getattr(bound, "outer", None)
 
 
 def plain(p: Parameter) -> Any:

@@ -96,6 +96,7 @@ class GradientAccumulation:
             weights: Parameters to differentiate by.
             has_aux: `fn` returns more than the loss; of each further output there is a tuple, with what each part gave.
             batch: positions of the arguments that are cut along their first axis; if not given, all that are not differentiated by.
+                Arguments given by keyword are not cut.
             reduction: "mean" or "sum": how the loss of a batch is made of those of its examples.
 
         >>> import adjoint as ad

@@ -16,6 +16,15 @@ from adjoint.frontend.loops import few
 from adjoint.optim.part_loop import add_parts
 
 REDUCTIONS = ("mean", "sum")
+SHOWN = 5  # different shapes that a message names
+
+
+def check_reduction(what: str, reduction: Any) -> None:
+    """An error if a loss cannot be put together in such a way."""
+    if reduction not in REDUCTIONS:
+        raise ArgumentError(
+            f'{what}: reduction must be "mean" or "sum", as the loss is, not {reduction!r}{called_at()}'
+        )
 
 
 def accumulated(
@@ -31,10 +40,7 @@ def accumulated(
     """`value_and_grad` of a function whose batch is cut into parts; see `GradientAccumulation.value_and_grad`."""
     check_function(what, fn)
     check_weights(what, weights)
-    if reduction not in REDUCTIONS:
-        raise ArgumentError(
-            f'{what}: reduction must be "mean" or "sum", as the loss is, not {reduction!r}{called_at()}'
-        )
+    check_reduction(what, reduction)
     fixed = () if grad_position is None else check_positions(what, grad_position)
     chosen = None if batch is None else (batch,) if isinstance(batch, int) else tuple(batch)
     if chosen is not None and (clash := sorted({*chosen} & {*fixed})):
@@ -94,11 +100,16 @@ class _Weighted:
 
 def _examples(what: str, leaves: Sequence[Any]) -> int:
     """How many examples a batch has."""
+    if not leaves:
+        raise ShapeError(f"{what}: there is no batch: no array was given to cut into parts{called_at()}")
     shapes = [shape_of(x) for x in leaves]
-    if not shapes or any(not shape for shape in shapes) or len({shape[0] for shape in shapes}) > 1:
+    if any(not shape for shape in shapes) or len({shape[0] for shape in shapes}) > 1:
+        kinds = list(dict.fromkeys(shapes))
+        shown = ", ".join(map(str, kinds[:SHOWN])) + (", ..." if len(kinds) > SHOWN else "")
+        numbers = "; numbers in lists are no arrays: make a Tensor of them" if () in kinds else ""
         raise ShapeError(
-            f"{what}: a batch is cut along the first axes of its arrays, which must be equally long, not of shapes {shapes}; say by "
-            f"`batch=` which arguments are the batch{called_at()}"
+            f"{what}: a batch is cut along the first axes of its arrays, which must be equally long, not of shapes {shown}{numbers}; "
+            f"say by `batch=` which arguments are the batch{called_at()}"
         )
     return int(shapes[0][0])
 

@@ -16,7 +16,7 @@ from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.optim.accumulate import GradientAccumulation
-from adjoint.optim.batch_parts import accumulated
+from adjoint.optim.batch_parts import accumulated, check_reduction
 from adjoint.optim.memory import is_large, unfollowed
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import State, working_dtype
@@ -158,6 +158,7 @@ def evaluated(
     """A function of the Parameters' values and a batch: the loss and its gradients by the Parameters."""
     if type(parts) is not int or parts < 1:
         raise ArgumentError(f"compiled_step: parts must be an integer above zero, not {parts!r}{called_at()}")
+    check_reduction("compiled_step", reduction)
     if parts == 1:
         run = value_and_grad(loss_fn, None, weights=list(params), has_aux=has_aux)
     else:

@@ -120,11 +120,24 @@ def test_what_grows_with_the_iterations_is_refused():
 
 
 def test_wrong_budgets():
-    for wrong in ("many", 0, -5, 2.5, "3 parsecs"):
+    for wrong in ("many", 0, -5, 2.5, "3 parsecs", True, np.True_, np.int64(0), np.float64(5)):
         with pytest.raises(ad.ArgumentError, match="memory"):
             ad.jit(GRADIENT, memory=wrong)
     with pytest.raises(ad.ArgumentError, match="dynamic"):
         ad.jit(GRADIENT, memory="1GB", dynamic="x")
+
+
+@pytest.mark.parametrize("kind", [int, np.int32, np.int64, np.uint64])
+def test_budgets_of_every_kind_of_integer(kind):
+    policy = ad.GradientCheckpoint("budget", memory=kind(10**6))
+    assert policy == ad.GradientCheckpoint("budget", memory="1MB") and type(policy.memory) is int
+    assert type(ad.jit(ops.sin, memory=kind(10**6))._memory) is int
+
+
+def test_a_directory_is_a_path():
+    for wrong in (5, b"/tmp", ["/tmp"]):
+        with pytest.raises(ad.ArgumentTypeError, match="directory must be a path"):
+            ad.GradientCheckpoint("offload", directory=wrong)
 
 
 def test_copies_and_decorators_keep_the_budget():

@@ -171,6 +171,38 @@ def test_what_cannot_be_cut_is_refused():
         optim.compiled_step(lambda x: ops.mean(p * x), [p], optim.SGD([p], 0.1), parts=0)
 
 
+@pytest.mark.parametrize("parts", [1, 2])
+@pytest.mark.parametrize("reduction", ["max", None, "Mean"])
+def test_steps_refuse_reductions_that_are_none(parts, reduction):
+    p = ad.Parameter(ad.Tensor([1.0]), name="p")
+    with pytest.raises(ArgumentError, match='compiled_step: reduction must be "mean" or "sum"'):
+        optim.compiled_step(lambda x: ops.mean(p * x), [p], optim.SGD([p], 0.1), parts=parts, reduction=reduction)
+
+
+def test_a_batch_by_keyword_is_refused_and_not_left_whole():
+    """With parts of one example each, the whole of `y` would be broadcast against every one of them."""
+    accumulation, (w, x, y) = optim.GradientAccumulation(8), arrays(6, 8)
+    for args, kwargs in (((w,), {"x": x, "y": y}), ((w, x), {"y": y}), ((w, x), {"y": [y]})):
+        with pytest.raises(ArgumentError, match="given by name are not cut; give the batch by position"):
+            accumulation.value_and_grad(lambda w, x, y: mean_loss(w, x, y))(*args, **kwargs)
+    run = accumulation.value_and_grad(lambda w, x, scale: ops.mean(x @ w) * scale.sum(), batch=1)
+    whole = ad.value_and_grad(lambda w, x, scale: ops.mean(x @ w) * scale.sum())
+    np.testing.assert_allclose(run(w, x, scale=y)[1], whole(w, x, scale=y)[1])  # every part needs all of it
+    run = accumulation.value_and_grad(lambda w, x, scale: ops.mean(x @ w) * scale)
+    np.testing.assert_allclose(run(w, x, scale=2.0)[0], 2 * np.mean(x @ w))
+
+
+def test_messages_about_batches_are_short():
+    accumulation = optim.GradientAccumulation(2)
+    with pytest.raises(ShapeError, match="make a Tensor of them") as caught:
+        accumulation.value_and_grad(lambda w, x: ops.mean(w * ops.array(x)))(2.0, [[1.0] * 50] * 50)
+    assert len(str(caught.value)) < 600
+    with pytest.raises(ShapeError, match=r"\(5, 2\), \.\.\."):
+        accumulation.value_and_grad(lambda w, x: w)(2.0, [np.ones((k, 2)) for k in range(1, 90)])
+    with pytest.raises(ShapeError, match="there is no batch"):
+        accumulation.value_and_grad(lambda w: w)(2.0)
+
+
 def peak_of(run, *args):
     run(*args)
     tracemalloc.start()
