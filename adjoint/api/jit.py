@@ -27,7 +27,7 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
-from adjoint.api.memory_budget import within_budget
+from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
@@ -256,10 +256,8 @@ class Jitted(Methods, Reports, Traced):
     def _fitting(self, made: CallArguments) -> tuple[Entry, list[Report]]:
         """The graph of a call, within the budget of memory if there is one."""
         specs = [spec_of(x) for x in made.numbers]
-        if self._memory is None:
-            return self._better(self._traced(made, specs))
         donated = self._donated(made)
-        return within_budget(
+        return fitting(
             self._memory,
             lambda: self._better(self._traced(made, specs)),
             lambda program: memory_of(program[0].graph, self.backend, donated),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from adjoint.api.planned_forward import budgets, searched
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.core import context
 from adjoint.core.checkpoint_policy import ShareOfMemory
@@ -16,11 +17,23 @@ NEAR = 0.95  # of the budget: what takes as much is not improved upon
 Program = TypeVar("Program")
 
 
-def within_budget(
-    budget: int, make: Callable[[], Program], weigh: Callable[[Program], MemoryReport], name: str
+def fitting(
+    memory: int | None, make: Callable[[], Program], weigh: Callable[[Program], MemoryReport], name: str
 ) -> Program:
-    """What `make` gives, under a checkpoint policy if need be: its peak is that of the report, which is within the budget."""
-    plain = make()
+    """What `make` gives, within `memory`, and within the budget that gradients of loops inside it were given."""
+    if memory is None and searched.get() is not None:
+        return make()  # the function around it is weighed
+    noted: list[int] = []
+    with context.setting(budgets, noted):
+        plain = make()
+    allowed = [x for x in (memory, max(noted, default=None)) if x is not None]
+    return within_budget(min(allowed), plain, make, weigh, name) if allowed else plain
+
+
+def within_budget(
+    budget: int, plain: Program, make: Callable[[], Program], weigh: Callable[[Program], MemoryReport], name: str
+) -> Program:
+    """The plain program, or what `make` gives under a checkpoint policy: its peak is that of the report, which is within the budget."""
     report = whole = weigh(plain)
     if _fits(report, budget):
         return plain
@@ -50,7 +63,7 @@ def within_budget(
 
 
 def _made(make: Callable[[], Program], policy: ShareOfMemory) -> Program:
-    with context.setting(context.checkpointing, policy):
+    with context.setting(context.checkpointing, policy), context.setting(searched, policy):
         return make()
 
 

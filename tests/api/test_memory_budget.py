@@ -119,6 +119,51 @@ def test_what_grows_with_the_iterations_is_refused():
         ad.jit(second, memory="1GB").memory(np.ones(10), 3.0)
 
 
+def stepped(y):
+    for _ in range(200):
+        y = y + 1e-3 * (ops.sin(y) - y * y[::-1])
+    return (y * y).sum()
+
+
+def stepped_thrice(y):
+    for _ in range(200):
+        y = y + 1e-3 * (ops.sin(y) - y * y[::-1])
+    for _ in range(200):
+        y = y + 1e-3 * (ops.cos(y) - y * y[::-1])
+    for _ in range(200):
+        y = y + 1e-3 * (ops.sin(y) - y * y[::-1])
+    return (y * y).sum()
+
+
+@pytest.mark.parametrize("fn", [stepped, stepped_thrice])
+@pytest.mark.parametrize("kind", ["policy", "jit"])
+def test_budgets_of_loops_are_kept_or_refused(fn, kind):
+    y = np.linspace(-1.0, 1.0, 1000)
+
+    def made(budget):
+        if kind == "jit":
+            return ad.jit(ad.grad(fn), memory=budget)
+        return ad.jit(ad.grad(fn, checkpoint=ad.GradientCheckpoint("budget", memory=budget)))
+
+    for budget in (40_000, 100_000):
+        with pytest.raises(ad.MemoryBudgetError, match="at the least"):
+            made(budget)(y)
+    for budget in (200_000, 400_000, 700_000):
+        f = made(budget)
+        assert f.memory(y).peak_bytes <= budget
+        same(f(y), ad.grad(fn)(y), 1e-10)
+
+
+def test_the_lesser_of_two_budgets_of_a_loop_is_kept():
+    policy = ad.GradientCheckpoint("budget", memory=400_000)
+    for memory, least in ((200_000, 200_000), (10**7, 400_000)):
+        f = ad.jit(ad.grad(stepped_thrice, checkpoint=policy), memory=memory)
+        assert f.memory(np.ones(1000)).peak_bytes <= least
+    inner = ad.jit(ad.grad(stepped_thrice, checkpoint=policy))
+    outer = ad.jit(lambda y: inner(y) * 2.0)
+    assert outer.memory(np.ones(1000)).peak_bytes <= 400_000
+
+
 def test_wrong_budgets():
     for wrong in ("many", 0, -5, 2.5, "3 parsecs", True, np.True_, np.int64(0), np.float64(5)):
         with pytest.raises(ad.ArgumentError, match="memory"):

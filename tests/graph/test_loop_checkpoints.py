@@ -26,7 +26,7 @@ POLICIES = {
     "balanced": "balanced",
     "one": ad.GradientCheckpoint("binomial", snapshots=1),
     "three": ad.GradientCheckpoint("binomial", snapshots=3),
-    "budget": ad.GradientCheckpoint("budget", memory=200),
+    "budget": ad.GradientCheckpoint("budget", memory=1500),
 }
 
 
