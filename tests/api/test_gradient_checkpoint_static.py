@@ -179,3 +179,17 @@ def test_a_budget_that_cannot_be_kept_is_refused():
 def test_offload_is_refused():
     with pytest.raises(ad.ArgumentError, match='"offload" is for dynamic mode'):
         ad.jit(ad.grad(straight, checkpoint="offload"))(WEIGHTS, X)
+
+
+def test_a_plan_that_saves_nothing_says_so():
+    def chain(weights, x):
+        for w in weights:
+            x = ops.tanh(x @ w) * x
+        return ops.mean(x * x)
+
+    weights = [np.eye(64, dtype=np.float32) for _ in range(12)]
+    for rows in (256, 2048):
+        report = ad.GradientCheckpoint("sqrt").plan(chain, weights, np.ones((rows, 64), np.float32))
+        saved = report.planned.peak_bytes < report.plain.peak_bytes
+        assert ("nothing is saved" in str(report)) == (not saved)
+    assert saved
