@@ -80,7 +80,7 @@ def plan(policy: CheckpointPolicy, n: int, state: int, step: int) -> tuple[int, 
     (98, 100)
     """
     kind = policy.strategy
-    share = (policy.memory or 0) // (16 if getattr(policy, "share", 1.0) == 0 else 2)  # the rest is for other steps
+    share = int((policy.memory or 0) * (1 + 7 * getattr(policy, "share", 1.0)) / 16)  # the rest is for other steps
     fits = 0 <= n * step <= (share if kind == "budget" else SMALL) and n != UNKNOWN
     few = n < 2 if policy.snapshots is not None else n < FEW
     if (n != UNKNOWN and few) or (kind in ("balanced", "budget") and fits):
