@@ -17,8 +17,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from adjoint.core import context
+
+# The same examples in every run: what lands does not depend on luck. HYPOTHESIS_PROFILE=default draws new ones, as the fuzzers do.
+settings.register_profile("fixed", derandomize=True, deadline=None)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 
 MADE = None
 if "ADJOINT_CACHE" not in os.environ:  # the first process; others inherit it
