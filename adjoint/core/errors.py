@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import linecache
 import os
 import sys
 import warnings
@@ -14,6 +13,7 @@ from types import FrameType, TracebackType
 from typing import Any, TypeVar
 
 from adjoint.core import context
+from adjoint.core.parsing import line_of
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 LIBRARIES = {"adjoint", "numpy", "scipy"}  # not the user's own code
@@ -128,7 +128,7 @@ def user_line() -> str:
 def shown_place(place: tuple[str, int]) -> str:
     """A line of a program as messages show it: `file.py:12: z = x @ w`."""
     path, number = place
-    text = linecache.getline(path, number).strip()
+    text = line_of(path, number).strip()
     return f"{os.path.basename(path)}:{number}" + (f": {text}" if text else "")
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import linecache
 import os
 from typing import TYPE_CHECKING
 
 from adjoint.core.errors import AdjointError
+from adjoint.core.parsing import line_of
 
 if TYPE_CHECKING:
     from adjoint.frontend.site import Site
@@ -20,7 +20,7 @@ class UnsupportedSyntaxError(AdjointError, SyntaxError):
     """Syntax that cannot become part of a graph: `filename`, `lineno`, `offset` (from 1) and `text` say where it is."""
 
     def __init__(self, message: str, filename: str, lineno: int, offset: int) -> None:
-        text = linecache.getline(filename, lineno)
+        text = line_of(filename, lineno)
         super().__init__(message, (filename, lineno, offset, text or None))
 
 

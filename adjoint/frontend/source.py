@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import dis
-import linecache
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
 from typing import Any
 
-from adjoint.core.parsing import parsed
+from adjoint.core.parsing import lines_of, parsed
 from adjoint.frontend.errors import SourceError
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -67,7 +66,7 @@ def find_source(fn: FunctionType) -> FunctionSource:
 
 def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
     filename = fn.__code__.co_filename
-    lines = tuple(linecache.getlines(filename, fn.__globals__))
+    lines = tuple(lines_of(filename, fn.__globals__))
     if not lines:
         raise _not_available(fn)
     known = _parsed.get(filename)

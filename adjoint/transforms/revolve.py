@@ -17,7 +17,7 @@ def first_part(steps: int, states: int) -> int:
     """After how many of these steps a state is held, so that the least is computed again, if so many can be held.
 
     >>> first_part(10, 3), first_part(100, 1), first_part(5, 9)
-    (6, 50, 1)
+    (4, 50, 1)
     """
     if states >= steps:
         return 1
