@@ -66,7 +66,7 @@ class TracedParameters(dict):
         self.outer = outer or {}
         self.tracer = tracer
         self.order: list[Parameter] = []
-        self.followed: set[Parameter] = set()  # those read for themselves, not as a weight of a gradient alone
+        self.tracked: set[Parameter] = set()  # those read for themselves, not as a weight of a gradient alone
 
     def __contains__(self, p: object) -> bool:
         return True
@@ -97,7 +97,7 @@ class Entry:
     served: Counter[str] = field(default_factory=Counter)  # how many short ways there have been
     orders: tuple[Any, ...] | None = None  # how the arguments lie in memory, where it matters to what is written
     points: list[int] | None = None  # which arguments without axes are arrays, where that matters
-    followed: set[Parameter] = field(default_factory=set)  # the Parameters that `backward()` is to reach
+    tracked: set[Parameter] = field(default_factory=set)  # the Parameters that `backward()` is to reach
 
     def suits(self, made: CallArguments) -> bool:
         """Whether the arguments lie in memory as those that it was made for, where it matters."""
@@ -120,7 +120,7 @@ class Entry:
 
     def weights(self) -> list[Any]:
         """What the Parameters stand for; `backward()` reaches those that the function reads for themselves, as it does op by op."""
-        return [resolve(p, for_backward=p in self.followed) for p in self.parameters]
+        return [resolve(p, for_backward=p in self.tracked) for p in self.parameters]
 
     def inputs(self) -> list[Any]:
         """What the graph takes behind its arguments and Parameters."""

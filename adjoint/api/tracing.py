@@ -154,7 +154,7 @@ class Traced:
             Entry(graph, parameters.order, together, captured, draws, places, cells, guards, compiled(guards)),
             orders=made.orders() if tracer.wrote and tracer.reshaped else None,
             points=made.points() if tracer.pointed else None,
-            followed=parameters.followed,
+            tracked=parameters.tracked,
         )
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:

@@ -200,7 +200,7 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     bound = context.bindings.get()
     if bound is not None and p in bound:
         if for_backward and type(bound) is not dict:
-            _note_followed(bound, p)
+            _note_tracked(bound, p)
         return bound[p]
     tape = context.open_tape.get()
     if tape is not None:
@@ -210,13 +210,13 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     return plain(p)
 
 
-def _note_followed(bound: Any, p: Parameter) -> None:
+def _note_tracked(bound: Any, p: Parameter) -> None:
     """Let the graph that is being built know that a Parameter is read for itself, if no transform inside stands for it."""
     while bound is not None:
-        followed = getattr(bound, "followed", None)
-        if followed is not None:
-            followed.add(p)
-        if followed is not None or dict.__contains__(bound, p):
+        tracked = getattr(bound, "tracked", None)
+        if tracked is not None:
+            tracked.add(p)
+        if tracked is not None or dict.__contains__(bound, p):
             return
         bound = getattr(bound, "outer", None)
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.checkpoint_policy import CheckpointPolicy
+from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
 from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.control import UNKNOWN, Loop
@@ -80,7 +80,8 @@ def plan(policy: CheckpointPolicy, n: int, state: int, step: int) -> tuple[int, 
     (98, 100)
     """
     kind = policy.strategy
-    share = int((policy.memory or 0) * (1 + 7 * getattr(policy, "share", 1.0)) / 16)  # the rest is for other steps
+    part = policy.share if isinstance(policy, ShareOfMemory) else 1.0
+    share = int((policy.memory or 0) * (1 + 7 * part) / 16)  # the rest is for other steps
     fits = 0 <= n * step <= (share if kind == "budget" else SMALL) and n != UNKNOWN
     few = n < 2 if policy.snapshots is not None else n < FEW
     if (n != UNKNOWN and few) or (kind in ("balanced", "budget") and fits):

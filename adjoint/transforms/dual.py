@@ -14,24 +14,14 @@ from adjoint.core.errors import EndedTransformError, called_at
 from adjoint.transforms.records import ForgottenInputs, Record, ResultRecord, restore, upstream
 
 
-class Dual(Trace):
-    """Values x + t·ε of one level; the tangent t is held beside the value."""
+class ForwardTrace(Trace):
+    """A transform that carries derivatives along with the values, until the function has returned."""
 
-    def __init__(self, what: str = "jvp") -> None:
+    def __init__(self, what: str) -> None:
         self.what = what
         self.level = context.new_level()
         self.ended = False
         self.base = EAGER if context.open_tape.get() is None else None
-
-    def track(self, value: Any, tangent: Any) -> Any:
-        """The dual number of a value and a tangent, both one level below."""
-        return make(value, self, tangent)
-
-    def split(self, x: Any) -> tuple[Any, Any]:
-        """The value one level below, and the tangent."""
-        if isinstance(x, Value) and x._trace is self:
-            return x._value, x._extra
-        return x, ZERO
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:
@@ -44,6 +34,30 @@ class Dual(Trace):
         tape = context.open_tape.get()
         if tape is not None and tape.level > self.level:
             return tape.record(op, xs)
+        return self.carry(op, xs)
+
+    def carry(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        """Apply `op` to values and derivatives."""
+        raise NotImplementedError
+
+
+class Dual(ForwardTrace):
+    """Values x + t·ε of one level; the tangent t is held beside the value."""
+
+    def __init__(self, what: str = "jvp") -> None:
+        super().__init__(what)
+
+    def track(self, value: Any, tangent: Any) -> Any:
+        """The dual number of a value and a tangent, both one level below."""
+        return make(value, self, tangent)
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """The value one level below, and the tangent."""
+        if isinstance(x, Value) and x._trace is self:
+            return x._value, x._extra
+        return x, ZERO
+
+    def carry(self, op: Any, xs: tuple[Any, ...]) -> Any:
         values, tangents = [], []
         for x in xs:
             value, tangent = self.split(x)

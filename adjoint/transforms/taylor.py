@@ -14,9 +14,9 @@ import numpy as np
 
 from adjoint.core import context, rules
 from adjoint.core.absent import ZERO, instantiate
-from adjoint.core.dispatch import EAGER, Trace, Value, differentiable, gathered, make, wrap
-from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.dispatch import Value, differentiable, make, wrap
 from adjoint.ops.card import Op
+from adjoint.transforms.dual import ForwardTrace
 
 
 class Series:
@@ -37,14 +37,12 @@ def _zero(_: int) -> Any:
     return ZERO
 
 
-class Taylor(Trace):
+class Taylor(ForwardTrace):
     """Power series up to an order. A Tensor of this level shows the first coefficient, the value."""
 
     def __init__(self, order: int, what: str = "jet") -> None:
-        self.order, self.what = order, what
-        self.level = context.new_level()
-        self.ended = False
-        self.base = EAGER if context.open_tape.get() is None else None
+        super().__init__(what)
+        self.order = order
         # Of the op being applied: the calls that its rules have made, and the derivatives of their inputs.
         self._calls: dict[Any, Call] | None = None
         self._derivatives: dict[int, tuple[Series, Any]] = {}
@@ -89,17 +87,7 @@ class Taylor(Trace):
             self._derivatives[id(series)] = series, made
         return self._derivatives[id(series)][1]
 
-    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
-        if self.ended:
-            raise EndedTransformError(
-                f"a Tensor made inside {self.what} was kept and used after {self.what} had ended. "
-                f"Return it from the function, or keep x.detach() instead.{called_at()}"
-            )
-        if (clean := gathered(xs)) is not None:
-            return op(*clean)
-        tape = context.open_tape.get()
-        if tape is not None and tape.level > self.level:
-            return tape.record(op, xs)
+    def carry(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self._calls is not None:
             return self._by_a_rule(op, xs)
         call = Call(self, op, xs)
