@@ -76,6 +76,7 @@ from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 if _TYPE_CHECKING:
     from adjoint import amp as amp
     from adjoint import data as data
+    from adjoint import mindspore as mindspore
     from adjoint import nn as nn
     from adjoint import numpy as numpy
     from adjoint import optim as optim
@@ -106,7 +107,7 @@ graph.optimize_grad_graph = _graphs.optimize_grad_graph
 
 __version__ = "0.1.0"
 
-_MODULES = ("amp", "data", "nn", "numpy", "optim", "testing", "train")  # loaded when first used
+_MODULES = ("amp", "data", "mindspore", "nn", "numpy", "optim", "testing", "train")  # loaded when first used
 _FROM = {  # the module that is loaded for a name when it is first used
     "jit": "api.jit",
     "BoundsError": "backends.native.runtime.checked_build",

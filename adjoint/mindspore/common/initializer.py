@@ -1,0 +1,3 @@
+"""mindspore.common.initializer."""
+
+from adjoint.nn.initializer import *  # noqa: F403

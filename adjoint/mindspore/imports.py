@@ -1,0 +1,89 @@
+"""Makes `import mindspore` mean `adjoint.mindspore`, submodules included."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+HERE = __package__  # adjoint.mindspore
+
+#: Modules of MindSpore that are one module here: what begins with the first is looked up under the second.
+ALIASES = {
+    "mindspore.ops.operations.": "ops.operations",
+    "mindspore.ops.function.": "ops",
+    "mindspore.ops.composite.": "ops.composite",
+    "mindspore.ops.auto_generate": "ops.operations",
+    "mindspore.nn.layer": "nn",
+    "mindspore.nn.loss": "nn",
+    "mindspore.nn.cell": "nn",
+    "mindspore.nn.optim.": "nn.optim",
+    "mindspore.dtype": "common.dtype",
+    "mindspore.parameter": "common.parameter",
+}
+
+
+def here(name: str) -> str:
+    """The module of this package that stands for a module of MindSpore."""
+    own = HERE + name.removeprefix("mindspore")
+    try:
+        if importlib.util.find_spec(own) is not None:
+            return own
+    except ModuleNotFoundError:
+        pass
+    for start in sorted(ALIASES, key=len, reverse=True):
+        if f"{name}.".startswith(start if start.endswith(".") else f"{start}."):
+            return f"{HERE}.{ALIASES[start]}"
+    raise ModuleNotFoundError(f"{name} is not provided by adjoint.mindspore", name=name)
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `mindspore` and what is inside it here."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] != "mindspore":
+            return None
+        here(fullname)
+        return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(here(spec.name))
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run again; the module keeps the spec it was loaded by."""
+        asked = module.__spec__
+        if asked is not None and asked.loader is self:
+            module.__spec__ = asked.loader_state
+
+
+FINDER = Finder()
+
+
+def install() -> None:
+    """From here on `import mindspore` gives this package, in this process.
+
+    >>> from adjoint.mindspore import imports
+    >>> imports.install()
+    >>> import mindspore.ops.operations as P
+    >>> P.__name__
+    'adjoint.mindspore.ops.operations'
+    >>> imports.uninstall()
+    """
+    if FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, FINDER)
+
+
+def uninstall() -> None:
+    """Undo `install`; modules that hold on to names of this package keep them."""
+    if FINDER in sys.meta_path:
+        sys.meta_path.remove(FINDER)
+    for name in [n for n in sys.modules if n.partition(".")[0] == "mindspore"]:
+        del sys.modules[name]

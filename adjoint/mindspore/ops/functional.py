@@ -1,0 +1,6 @@
+"""mindspore.ops.functional: the operators as functions."""
+
+from adjoint.mindspore.absent import fallback as _fallback
+from adjoint.mindspore.ops.engine_functions import *  # noqa: F403
+
+__getattr__ = _fallback(__name__, "ops")
