@@ -4,9 +4,16 @@ from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.ops import composite as composite
 from adjoint.mindspore.ops import functional as functional
 from adjoint.mindspore.ops import operations as operations
+from adjoint.mindspore.ops import signature as signature
 from adjoint.mindspore.ops.engine_functions import *
 from adjoint.mindspore.ops.operations import *
 from adjoint.mindspore.ops.primitive import Primitive as Primitive
+from adjoint.mindspore.ops.primitive import PrimitiveWithCheck as PrimitiveWithCheck
+from adjoint.mindspore.ops.primitive import PrimitiveWithInfer as PrimitiveWithInfer
+from adjoint.mindspore.ops.primitive import constexpr as constexpr
+from adjoint.mindspore.ops.primitive import prim_arg_register as prim_arg_register
 from adjoint.mindspore.ops.primitive import prim_attr_register as prim_attr_register
+from adjoint.mindspore.ops.vm_impl_registry import get_vm_impl_fn as get_vm_impl_fn
+from adjoint.mindspore.ops.vm_impl_registry import vm_impl_registry as vm_impl_registry
 
 __getattr__ = _fallback(__name__, "ops")
