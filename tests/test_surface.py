@@ -87,7 +87,7 @@ def test_no_stage_raises_builtin_errors_of_its_own() -> None:
     found = set()
     for path in PACKAGE.rglob("*.py"):
         place = path.relative_to(PACKAGE).as_posix()
-        if not place.startswith("testing/"):
+        if not place.startswith(("testing/", "mindspore/")):  # the face raises what MindSpore raises
             names = raised(path)
             found |= {(place, name, names.count(name)) for name in names}
     assert found == BUILTIN
