@@ -48,6 +48,7 @@ from adjoint.core.errors import BatchedError as BatchedError
 from adjoint.core.errors import CutGradientError as CutGradientError
 from adjoint.core.errors import DtypeError as DtypeError
 from adjoint.core.errors import EndedTransformError as EndedTransformError
+from adjoint.core.errors import HookError as HookError
 from adjoint.core.errors import IndexingError as IndexingError
 from adjoint.core.errors import MemoryBudgetError as MemoryBudgetError
 from adjoint.core.errors import NoRuleError as NoRuleError

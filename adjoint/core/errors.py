@@ -68,6 +68,10 @@ class EndedTransformError(AdjointError, RuntimeError):
     """A Tensor outlived the transform that made it."""
 
 
+class HookError(AdjointError, RuntimeError):
+    """A hook gave back what cannot stand for what it was given."""
+
+
 class OffloadError(AdjointError, OSError):
     """Checkpoints of a gradient that could not be written to disk."""
 

@@ -13,7 +13,7 @@ from adjoint.api.checkpointing import recompute
 from adjoint.api.custom import custom_vjp
 from adjoint.core import context, tree
 from adjoint.core.dispatch import is_float, is_tracked
-from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, HookError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.nn import layer_state
 from adjoint.ops import language as F
@@ -54,33 +54,83 @@ class Hooks:
     forward: dict[int, Any] = field(default_factory=dict)
     backward_pre: dict[int, Any] = field(default_factory=dict)
     backward: dict[int, Any] = field(default_factory=dict)
+    with_kwargs: set[int] = field(default_factory=set)  # the forward hooks that are given keyword arguments too
+    always: set[int] = field(default_factory=set)  # the forward hooks that are called after an exception too
 
-    def add(self, kind: str, hook: Any, changed: Callable[[], None]) -> HookHandle:
+    def add(
+        self,
+        kind: str,
+        hook: Any,
+        changed: Callable[[], None],
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always: bool = False,
+    ) -> HookHandle:
         if not callable(hook):
             raise ArgumentTypeError(f"a hook must be a function, not {type(hook).__name__}{called_at()}")
         hooks, key = getattr(self, kind), _new_key()
+        later = dict(hooks) if prepend else {}
+        for old in later:
+            del hooks[old]
         hooks[key] = hook
+        hooks.update(later)
+        self.with_kwargs |= {key} if with_kwargs else set()
+        self.always |= {key} if always else set()
         changed()
         return HookHandle(hooks, key, changed)
 
 
 def with_hooks(cell: Any, hooks: Hooks, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a Cell between its hooks."""
-    for hook in list(hooks.forward_pre.values()):
-        changed = hook(cell, inputs)
-        if changed is not None:
-            inputs = changed if isinstance(changed, tuple) else (changed,)
+    if not hooks.always:
+        return _between(cell, hooks, compute, inputs, kwargs, set())
+    called: set[int] = set()
+    try:
+        return _between(cell, hooks, compute, inputs, kwargs, called)
+    except Exception:
+        for key in [k for k in hooks.forward if k in hooks.always and k not in called]:
+            _after(cell, hooks, key, inputs, kwargs, None)
+        raise
+
+
+def _between(
+    cell: Any, hooks: Hooks, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any], called: set[int]
+) -> Any:
+    """A call between hooks; the forward hooks that were called are noted."""
+    for key, hook in list(hooks.forward_pre.items()):
+        if key in hooks.with_kwargs:
+            inputs, kwargs = _new_arguments(hook(cell, inputs, kwargs), inputs, kwargs)
+        else:
+            changed = hook(cell, inputs)
+            if changed is not None:
+                inputs = changed if isinstance(changed, tuple) else (changed,)
     seen: dict[str, Any] = {}
     if hooks.backward:
         inputs = _on_the_way_back(inputs, _input_rule(cell, hooks, seen))
     out = compute(inputs, kwargs)
-    for hook in list(hooks.forward.values()):
-        changed = hook(cell, inputs, out)
-        out = out if changed is None else changed
+    for key in list(hooks.forward):
+        called.add(key)
+        out = _after(cell, hooks, key, inputs, kwargs, out)
     if hooks.backward or hooks.backward_pre:
         reached = any(map(is_tracked, tree.leaves(inputs)))
         out = _on_the_way_back(out, _output_rule(cell, hooks, seen, None if reached else inputs))
     return out
+
+
+def _new_arguments(changed: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
+    """The arguments that a hook before the call gives, or those there are."""
+    if changed is None:
+        return inputs, kwargs
+    if not isinstance(changed, tuple) or len(changed) != 2:
+        raise HookError(f"a forward pre hook with kwargs must return None or (inputs, kwargs), not {changed!r:.80}")
+    return changed
+
+
+def _after(cell: Any, hooks: Hooks, key: int, inputs: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
+    """The output as a forward hook leaves it."""
+    hook = hooks.forward[key]
+    changed = hook(cell, inputs, kwargs, out) if key in hooks.with_kwargs else hook(cell, inputs, out)
+    return out if changed is None else changed
 
 
 def _on_the_way_back(value: Any, rule: Callable[[tuple[Any, ...]], Any]) -> Any:

@@ -19,6 +19,8 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
 
+Hook = Callable[..., Any]
+
 
 class Cell:
     """Base class of networks: assign Parameters and Cells to attributes, write `construct`, call the Cell.
@@ -70,13 +72,17 @@ class Cell:
                 value.name = self._path + name
             self._params[name] = value
         elif isinstance(value, Cell):
-            if not value._path:  # a Cell that has its place already keeps its names
-                value.update_parameters_name(f"{self._path}{name}.")
+            self._name_inside(name, value)
             self._cells[name] = value
         else:
             if isinstance(value, (list, tuple, dict)):
                 self._look_into(name, value)
             object.__setattr__(self, name, value)
+
+    def _name_inside(self, name: str, cell: Cell) -> None:
+        """Give the Parameters of a Cell that comes inside their names; one that has its place already keeps them."""
+        if not cell._path:
+            cell.update_parameters_name(f"{self._path}{name}.")
 
     def _look_into(self, name: str, container: Any) -> None:
         """Take in new Parameters of a list; warn of new Cells in a container, which the network would not see."""
@@ -101,9 +107,8 @@ class Cell:
 
     def _has(self, name: str, value: Any) -> bool:
         """Whether an attribute holds this value already."""
-        old = self.__dict__.get(
-            name, self.__dict__.get("_params", {}).get(name, self.__dict__.get("_cells", {}).get(name))
-        )
+        own = self.__dict__
+        old = own.get(name, own.get("_params", {}).get(name, own.get("_cells", {}).get(name)))
         return old is value or (
             type(old) is type(value) and isinstance(value, (bool, int, float, str)) and old == value
         )
@@ -115,9 +120,8 @@ class Cell:
         raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
 
     def __getstate__(self) -> dict[str, Any]:
-        return {
-            k: v for k, v in self.__dict__.items() if k not in ("_by_mode", "_jitted")
-        }  # a copy compiles for itself
+        own = ("_by_mode", "_jitted")  # a copy compiles for itself
+        return {k: v for k, v in self.__dict__.items() if k not in own}
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Cell:
         outermost = not memo
@@ -332,19 +336,32 @@ class Cell:
 
     # ------------------------------------------------------------ hooks
 
-    def register_forward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call `hook(cell, inputs)` before each call; what it returns, unless None, replaces the inputs."""
-        return self._hook("forward_pre", hook_fn)
+    def register_forward_pre_hook(
+        self, hook_fn: Hook, *, prepend: bool = False, with_kwargs: bool = False
+    ) -> HookHandle:
+        """Call `hook(cell, inputs)` (`with_kwargs`: `(cell, inputs, kwargs)`) before each call; a result replaces what it got."""
+        return self._hook("forward_pre", hook_fn, prepend, with_kwargs)
 
-    def register_forward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
-        """Call `hook(cell, inputs, output)` after each call; what it returns, unless None, replaces the output."""
-        return self._hook("forward", hook_fn)
+    def register_forward_hook(
+        self,
+        hook_fn: Hook,
+        *,
+        prepend: bool = False,
+        with_kwargs: bool = False,
+        always_call: bool = False,
+    ) -> HookHandle:
+        """Call `hook(cell, inputs, output)` after each call; what it returns, unless None, replaces the output.
 
-    def register_backward_pre_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+        With `prepend` it comes before the hooks there are; `with_kwargs` gives it `(cell, inputs, kwargs, output)`; with
+        `always_call` it is called also where the call raises an exception.
+        """
+        return self._hook("forward", hook_fn, prepend, with_kwargs, always_call)
+
+    def register_backward_pre_hook(self, hook_fn: Hook) -> HookHandle:
         """Call `hook(cell, grad_output)` when a gradient reaches the output; what it returns, unless None, replaces it."""
         return self._hook("backward_pre", hook_fn)
 
-    def register_backward_hook(self, hook_fn: Callable[..., Any]) -> HookHandle:
+    def register_backward_hook(self, hook_fn: Hook) -> HookHandle:
         """Call `hook(cell, grad_input, grad_output)` when a gradient leaves the inputs; a result replaces `grad_input`.
 
         >>> import adjoint as ad
@@ -355,11 +372,11 @@ class Cell:
         """
         return self._hook("backward", hook_fn)
 
-    def _hook(self, kind: str, hook: Callable[..., Any]) -> HookHandle:
+    def _hook(self, kind: str, hook: Hook, *options: bool) -> HookHandle:
         if self._hooks is None:
             self.__dict__["_hooks"] = Hooks()
             self._surround(Hooked())
-        return self._hooks.add(kind, hook, lambda: self._mark("hooks"))
+        return self._hooks.add(kind, hook, lambda: self._mark("hooks"), *options)
 
     # ------------------------------------------------------------ text
 

@@ -41,6 +41,36 @@ def test_forward_hooks_see_and_replace():
     assert len(seen) == 2
 
 
+def test_forward_hooks_take_keyword_arguments_and_stand_in_order():
+    class Scaled(nn.Cell):
+        def construct(self, x, by=1.0):
+            return x * by
+
+    net, seen = Scaled(), []
+    net.register_forward_hook(lambda cell, inputs, output: seen.append("second"))
+    net.register_forward_hook(lambda cell, inputs, output: seen.append("first"), prepend=True)
+    net.register_forward_pre_hook(lambda cell, inputs, kwargs: (inputs, {"by": kwargs["by"] + 1}), with_kwargs=True)
+    net.register_forward_hook(lambda cell, inputs, kwargs, output: output + kwargs["by"], with_kwargs=True)
+    assert float(net(ad.Tensor(3.0), by=2.0)) == 12
+    assert seen == ["first", "second"]
+    net.register_forward_pre_hook(lambda cell, inputs, kwargs: 3, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="inputs, kwargs"):
+        net(ad.Tensor(3.0), by=2.0)
+
+
+def test_a_hook_that_is_always_called_sees_a_failure():
+    class Failing(nn.Cell):
+        def construct(self, x):
+            raise ZeroDivisionError
+
+    net, seen = Failing(), []
+    net.register_forward_hook(lambda cell, inputs, output: seen.append("not"))
+    net.register_forward_hook(lambda cell, inputs, output: seen.append(output), always_call=True)
+    with pytest.raises(ZeroDivisionError):
+        net(ad.Tensor(3.0))
+    assert seen == [None]
+
+
 def test_backward_hooks_see_and_replace():
     net, x, seen = nn.Tanh(), tensors(3), []
     plain = ad.grad(lambda x: (net(x) * 2).sum())(x).asnumpy()

@@ -1,0 +1,71 @@
+"""Cells with a `bprop` method: one op of the inputs, whose derivative is the user's."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from adjoint.api.custom import custom_vjp
+from adjoint.api.inputs import Bound, binding
+from adjoint.core import context
+from adjoint.core.errors import called_at
+
+
+class Unreadable(Bound):
+    """What Parameters stand for in the `bprop` of a compiled Cell: MindSpore refuses them there."""
+
+    def __getitem__(self, parameter: Any) -> Any:
+        if not dict.__contains__(self, parameter):
+            return self.outer[parameter]
+        raise RuntimeError(
+            f"The user defined 'bprop' function does not support using Parameter: '{parameter.name}'.{called_at()}"
+        )
+
+
+def call_with_bprop(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of a Cell whose derivative by the inputs is its `bprop`; by its Parameters it is zero."""
+    inputs = _with_defaults(cell, inputs, kwargs)
+    params = list(cell.get_parameters())
+    count = len(inputs)
+
+    def construct(*values: Any) -> Any:
+        with binding(dict(zip(params, values[count:], strict=True))):
+            return context.readable(cell.construct)(*values[:count], **kwargs)
+
+    def rule(*args: Any) -> Any:
+        values, weights, results = args[:count], args[count:-2], args[-2:]
+        bound = (Bound if context.reader.get() is None else Unreadable)(
+            context.bindings.get() or {}, dict(zip(params, weights, strict=True))
+        )
+        with context.setting(context.bindings, bound):
+            grads = context.readable(cell.bprop)(*values, *kwargs.values(), *results)
+        return [*_checked(cell, grads, count), *[None] * len(params)]
+
+    construct.__name__ = type(cell).__name__
+    return custom_vjp(construct, rule)(*inputs, *params)
+
+
+def _with_defaults(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The inputs, with those that `construct` has values for."""
+    try:
+        bound = inspect.signature(cell.construct).bind(*inputs, **kwargs)
+    except (TypeError, ValueError):
+        return inputs
+    bound.apply_defaults()
+    return bound.args
+
+
+def _checked(cell: Any, grads: Any, count: int) -> list[Any]:
+    """One gradient for each input, of what `bprop` returned; it may return more."""
+    if not isinstance(grads, (tuple, list)):
+        if context.reader.get() is not None:
+            raise TypeError(
+                f"For bprop function, output should be a tuple, but got {type(grads).__name__}{called_at()}"
+            )
+        grads = (grads,)
+    if len(grads) < count:
+        raise RuntimeError(
+            f"The output size of the 'bprop' must match the number of inputs of '{type(cell).__name__}': "
+            f"{len(grads)} vs. {count}.{called_at()}"
+        )
+    return list(grads[:count])
