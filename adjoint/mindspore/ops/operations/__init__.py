@@ -2,6 +2,7 @@
 
 from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.ops.operations.math_ops import *
+from adjoint.mindspore.ops.operations.nn_ops import *
 from adjoint.mindspore.ops.primitive import Primitive as Primitive
 
 __getattr__ = _fallback(__name__, "ops")
