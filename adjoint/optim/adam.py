@@ -84,6 +84,23 @@ class AdamWeightDecayRule(_Moments):
 
 
 @dataclass(frozen=True)
+class AdaMaxRule(_Moments):
+    """Adam with the largest gradient so far, fading, in place of the mean square: `w -= lr / (1 - beta1**t) * m / (v + eps)`.
+
+    >>> import adjoint as ad
+    >>> w = ad.Parameter(ad.Tensor([1.0]), name="w")
+    >>> _ = ad.optim.Optimizer(ad.optim.AdaMaxRule(), [w], learning_rate=0.5)((ad.Tensor([8.0]),))
+    >>> print(w)
+    [0.5]
+    """
+
+    def one(self, w: Any, g: Any, old: Slots, lr: Any, shared: Any, decay: Any) -> tuple[Any, Slots]:
+        m = self.beta1 * old["moment1"] + (1.0 - self.beta1) * g
+        v = ops.maximum(self.beta2 * old["moment2"], ops.abs(g))
+        return w - lr / ops.cast(shared[0], w.dtype) * m / (v + self.eps), {"moment1": m, "moment2": v}
+
+
+@dataclass(frozen=True)
 class LambRule(_Moments):
     """The direction of Adam with decay, as long as the parameter itself: `w -= lr * |w| / |r| * r`; see `Lamb`."""
 

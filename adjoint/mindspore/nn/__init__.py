@@ -1,8 +1,14 @@
 """mindspore.nn."""
 
 from adjoint.mindspore.absent import fallback as _fallback
+from adjoint.mindspore.nn import dynamic_lr as dynamic_lr
+from adjoint.mindspore.nn import learning_rate_schedule as learning_rate_schedule
+from adjoint.mindspore.nn import optim as optim
 from adjoint.mindspore.nn.cell import Cell as Cell
+from adjoint.mindspore.nn.dynamic_lr import *
 from adjoint.mindspore.nn.engine_layers import *
+from adjoint.mindspore.nn.learning_rate_schedule import *
+from adjoint.mindspore.nn.optim import *
 from adjoint.nn import get_activation as get_activation
 
 __getattr__ = _fallback(__name__, "nn")
