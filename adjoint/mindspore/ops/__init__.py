@@ -6,6 +6,7 @@ from adjoint.mindspore.ops import functional as functional
 from adjoint.mindspore.ops import operations as operations
 from adjoint.mindspore.ops import signature as signature
 from adjoint.mindspore.ops.engine_functions import *
+from adjoint.mindspore.ops.functions import *
 from adjoint.mindspore.ops.nn_functions import *
 from adjoint.mindspore.ops.operations import *
 from adjoint.mindspore.ops.primitive import Primitive as Primitive

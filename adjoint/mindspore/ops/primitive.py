@@ -221,14 +221,16 @@ def enter(self: Any, name: str, signature: inspect.Signature, args: tuple[Any, .
 
 
 def primitive(name: str, compute: Callable[..., Any], /, **attributes: Any) -> Any:
-    """A class of operators: `name(**attributes)(*inputs)` is `compute(self, *inputs)`.
+    """A class of operators: `name(**attributes)(*inputs)` is `compute(self, *inputs)`; an attribute `...` must be given.
 
     >>> Shift = primitive("Shift", lambda self, x: x + self.by, by=1)
     >>> Shift()(2), Shift(5)(2), Shift(by=7)(2)
     (3, 7, 9)
     """
     parameters = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)] + [
-        inspect.Parameter(key, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=value)
+        inspect.Parameter(
+            key, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=inspect.Parameter.empty if value is ... else value
+        )
         for key, value in attributes.items()
     ]
     signature = inspect.Signature(parameters)

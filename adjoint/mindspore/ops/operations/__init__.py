@@ -1,8 +1,12 @@
 """mindspore.ops.operations: the primitives as classes."""
 
 from adjoint.mindspore.absent import fallback as _fallback
+from adjoint.mindspore.ops.operations.array_ops import *
+from adjoint.mindspore.ops.operations.index_ops import *
+from adjoint.mindspore.ops.operations.linalg_ops import *
 from adjoint.mindspore.ops.operations.math_ops import *
 from adjoint.mindspore.ops.operations.nn_ops import *
+from adjoint.mindspore.ops.operations.reduce_ops import *
 from adjoint.mindspore.ops.primitive import Primitive as Primitive
 
 __getattr__ = _fallback(__name__, "ops")
