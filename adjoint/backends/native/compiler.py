@@ -25,7 +25,7 @@ from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
-from adjoint.backends.native.plan.given_back import affordable_bytes
+from adjoint.backends.native.plan.given_back import spare_time
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
@@ -217,7 +217,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
     for slot in shared.slots.heap:
         module.declare("void @free(ptr)")
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
-    shared.lay_out_arena(affordable_bytes(graph))
+    shared.lay_out_arena(spare_time(graph))
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
     if shared.checks:
         outputs.append(Spec((), int64))

@@ -86,8 +86,8 @@ def checked_layout(random: Random) -> int:
 
 def test_what_is_given_back_is_not_needed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """No byte goes that a place has then or later, and arena and results never take more than is said."""
-    monkeypatch.setattr(given_back, "LEAST", 1)
-    monkeypatch.setattr(given_back, "PIECE", 1)
+    for name, value in {"LEAST": 1, "PIECE": 1, "PAGE": 64, "LARGE_PAGE": 256, "LARGE": 4096}.items():
+        monkeypatch.setattr(given_back, name, value)
     lowered = 0
     for seed in range(60):
         random = Random(seed)
@@ -102,8 +102,8 @@ def test_what_is_given_back_is_not_needed_any_more(monkeypatch: pytest.MonkeyPat
                 held.append(made.take(random.choice([1000, 5000, 1 << 16])))
         made.lay_out()
         rooms, last = list(made.rooms.values()), made.now + 1
-        most = random.choice([1 << 16, 1 << 18, 1 << 30])
-        saved, going = given_back.given_back(made.places, last, made.size, rooms, moments, most)
+        spare = random.choice([3e4, 1e5, 1e9])
+        saved, going = given_back.given_back(made.places, last, made.size, rooms, moments, spare)
         gone: set[int] = set()
         for moment, regions in going.items():
             gone |= {byte for offset, size in regions for byte in range(offset // 64, (offset + size) // 64)}

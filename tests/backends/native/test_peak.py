@@ -120,12 +120,13 @@ def test_what_is_cheap_is_computed_again(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_activations_are_given_back_as_gradients_appear(monkeypatch: pytest.MonkeyPatch) -> None:
     """A batch that is larger than the layers are wide: together they take hardly more than the activations."""
     ws, x = arrays(16, 256, 256), arrays(1, 4096, 256)[0]
-    plain = ad.jit(ad.grad(network))
-    before, wanted = plain.memory(ws, x).peak_bytes, plain(ws, x)
-    for name, value in {"SHARE": 1.0, "LEAST": 1 << 20}.items():
-        monkeypatch.setattr(given_back, name, value)
     compiled = ad.jit(ad.grad(network))
     report = compiled.memory(ws, x)
+    most = max(moment.bytes for moment in report.timeline)  # of what lives at one time
+    assert report.peak_bytes < 1.02 * most
+    monkeypatch.setattr(given_back, "SHARE", 0.0)
+    plain = ad.jit(ad.grad(network))
+    before, wanted = plain.memory(ws, x).peak_bytes, plain(ws, x)
     assert report.peak_bytes < before - 12 * 256 * 256 * 4
     for _ in range(3):  # what was given back is there again
         assert all((a == b).all() for a, b in zip(compiled(ws, x), wanted, strict=True))

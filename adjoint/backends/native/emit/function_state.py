@@ -11,21 +11,22 @@ from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
 from adjoint.backends.native.plan.arena import Arena
 from adjoint.backends.native.plan.arena_places import ALIGN, Place
-from adjoint.backends.native.plan.given_back import Regions, given_back
+from adjoint.backends.native.plan.given_back import Regions, given_back, page_size
 from adjoint.backends.native.plan.result_rooms import EVEN
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.graph.node import Node
 
-LARGE_PAGE = 1 << 21
 DONT_NEED = 4  # Linux: the contents are not needed any more
 _ADDRESS = "getelementptr i8, ptr %arena, i64 "
 _MOMENT = "; moment "
 _GIVE_BACK = f"""\
   %low = ptrtoint ptr %begin to i64
-  %up = add i64 %low, {LARGE_PAGE - 1}
-  %first = and i64 %up, {-LARGE_PAGE}
+  %before = sub i64 %low, 1
+  %mask = sub i64 0, %page
+  %up = add i64 %before, %page
+  %first = and i64 %up, %mask
   %high = add i64 %low, %size
-  %end = and i64 %high, {-LARGE_PAGE}
+  %end = and i64 %high, %mask
   %some = icmp ugt i64 %end, %first
   br i1 %some, label %give, label %done
 give:
@@ -71,16 +72,14 @@ class FunctionState:
         self.arena.moments.append(self.arena.now)
         self.code.do(f"{_MOMENT}{self.arena.now}")
 
-    def lay_out_arena(self, affordable: int = 0) -> None:
-        """Lay out the arena, and put the offsets into the code; so many bytes may be given back meanwhile."""
+    def lay_out_arena(self, spare: float = 0.0) -> None:
+        """Lay out the arena, and put the offsets into the code; parts of it may be given back meanwhile, for so many nanoseconds."""
         arena = self.arena
         arena.lay_out()
         going: dict[int, Regions] = {}
         if sys.platform == "linux" and not self.module.checked:
             rooms = list(arena.rooms.values())
-            arena.given_back, going = given_back(
-                arena.places, arena.now + 1, arena.size, rooms, arena.moments, affordable
-            )
+            arena.given_back, going = given_back(arena.places, arena.now + 1, arena.size, rooms, arena.moments, spare)
         lines, self.code.lines = self.code.lines, []
         for line in lines:
             if line.startswith(f"  {_MOMENT}"):
@@ -94,10 +93,11 @@ class FunctionState:
             self.code.lines.append(line)
 
     def _give_back(self, offset: int, size: int) -> None:
-        """Give the whole large pages of a part of the arena back to the system."""
+        """Give the whole pages of a part of the arena back to the system."""
         self.module.declare("i32 @madvise(ptr, i64, i32)")
-        name = self.module.function("give_back", "ptr %begin, i64 %size", _GIVE_BACK)
-        self.code.do(f"call void @{name}(ptr {self.code.put(f'{_ADDRESS}{offset}')}, i64 {size})")
+        name = self.module.function("give_back", "ptr %begin, i64 %size, i64 %page", _GIVE_BACK)
+        begin = self.code.put(f"{_ADDRESS}{offset}")
+        self.code.do(f"call void @{name}(ptr {begin}, i64 {size}, i64 {page_size(size)})")
 
     def even_begins(self) -> list[str]:
         """Instructions for the first address in each result that is a multiple of the alignment, where intermediates begin."""

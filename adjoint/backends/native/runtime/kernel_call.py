@@ -15,6 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from adjoint.backends.native.plan.given_back import page_size
 from adjoint.backends.native.runtime.array_entry import builtin, entry
 from adjoint.backends.native.runtime.llvm_compile import Library
 from adjoint.backends.native.runtime.object_layout import dtype_code, problem
@@ -22,6 +23,7 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, Sh
 from adjoint.core.spec import Spec
 
 ALIGNMENT = 64  # of the arena; arrays of users are aligned to their elements only
+LARGE_ARENA = 1 << 20  # bytes of an arena that begins with a page, of which a kernel may give back parts
 C_ALIGNED = 0x1 | 0x100  # NumPy's flags of a C-contiguous and aligned array
 RELEASE_GIL, SINGLE = 1, 2
 ANY_FLOAT, ONLY_FLOAT32 = 1, 2  # which numbers may stand for a 0-d array, see array_entry.py
@@ -115,10 +117,11 @@ def conform(x: Any, spec: Spec, position: int) -> np.ndarray:
 
 
 def aligned_arena(size: int) -> tuple[np.ndarray, int]:
-    """A block of memory, and the address in it where `size` bytes begin at a multiple of the alignment."""
-    block = np.empty(size + ALIGNMENT, np.uint8)
+    """A block of memory, and the address in it where `size` bytes begin at a multiple of the alignment, or of a page."""
+    alignment = page_size(size) if size >= LARGE_ARENA else ALIGNMENT
+    block = np.empty(size + alignment, np.uint8)
     address = block.ctypes.data
-    return block, address + -address % ALIGNMENT
+    return block, address + -address % alignment
 
 
 def builtin_callable(
