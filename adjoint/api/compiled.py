@@ -11,6 +11,7 @@ from weakref import WeakSet
 
 from adjoint import backends
 from adjoint.api.arguments import CallArguments
+from adjoint.api.lenient import as_python
 from adjoint.api.symbolic import GraphTemplate
 from adjoint.core import context
 from adjoint.core.parameter import Parameter, resolve
@@ -98,6 +99,7 @@ class Entry:
     orders: tuple[Any, ...] | None = None  # how the arguments lie in memory, where it matters to what is written
     points: list[int] | None = None  # which arguments without axes are arrays, where that matters
     tracked: set[Parameter] = field(default_factory=set)  # the Parameters that `backward()` is to reach
+    python: bool = False  # whether some results are numbers of Python's own
 
     def suits(self, made: CallArguments) -> bool:
         """Whether the arguments lie in memory as those that it was made for, where it matters."""
@@ -177,10 +179,15 @@ def opened(spec: Spec) -> Spec:
     return replace(spec, shape=(UNKNOWN, *spec.shape[1:]))
 
 
-def put_together(rebuild: Any, numeric: list[bool], still: list[Any]) -> Callable[[list[Any]], Any]:
-    """The function's result again: its numbers as computed, anything else as it was when the graph was built."""
+def put_together(rebuild: Any, numeric: list[bool], still: list[Any], python: list[bool]) -> Callable[[list[Any]], Any]:
+    """The function's result again: its numbers as computed, anything else as it was when the graph was built.
+
+    `python` says which numbers are to be Python's own.
+    """
+    some = any(python)
 
     def put(values: list[Any]) -> Any:
+        values = as_python(values, python) if some else values
         numbers, others = iter(values), iter(still)
         return rebuild([next(numbers) if yes else next(others) for yes in numeric])
 

@@ -27,6 +27,7 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
+from adjoint.api.lenient import instead, may_run_op_by_op
 from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
@@ -121,6 +122,10 @@ class Jitted(Methods, Reports, Traced):
             if recorder.get() is not None:  # the graph around it cannot be built either
                 raise
             return self._op_by_op(error)(*args, **kwargs)
+        except Exception as error:
+            if not may_run_op_by_op():
+                raise
+            return instead(self, error, args, kwargs)
         inputs = [*made.numbers, *entry.weights(), *taken_over(entry, recorder.get())]
         if entry.draws is not None:
             inputs += entry.draws.begin()
@@ -159,7 +164,7 @@ class Jitted(Methods, Reports, Traced):
         """A short way for calls like this one. The first call has to pay for none: it may be the only one."""
         if kwargs and (self._static or self._dynamic):  # the arguments are not in the order of the call
             return
-        if entry.points is not None or any(entry.orders or ()):
+        if entry.points is not None or any(entry.orders or ()) or entry.python:
             return
         run, wanted = executable(graph, self.backend), self._backend or _set_backend()
         key, _ = plain_key(args, kwargs)

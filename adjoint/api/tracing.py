@@ -18,6 +18,7 @@ import numpy as np
 from adjoint.api.arguments import NUMBERS, CallArguments, Signature
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
+from adjoint.api.lenient import ARRAYS, is_python_number
 from adjoint.api.ruled_calls import note_reads
 from adjoint.api.written import Containers, written
 from adjoint.core import context, rules, views
@@ -130,7 +131,9 @@ class Traced:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
-            numeric = [isinstance(y, (*NUMBERS, bool, int)) for y in ys]
+            lenient = context.lenient.get()
+            numeric = [isinstance(y, ARRAYS if lenient else (*NUMBERS, bool, int)) for y in ys]
+            python = [lenient and is_python_number(y) for y, yes in zip(ys, numeric, strict=True) if yes]
             if not any(numeric):
                 raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
@@ -146,7 +149,7 @@ class Traced:
             if uses(graph, lambda op, card=card: isinstance(op, card)):  # type: ignore[misc]
                 note_reads(getter, reads)
         still = [y for y, yes in zip(ys, numeric, strict=True) if not yes]
-        together, draws = put_together(rebuild, numeric, still), drawing.draws()
+        together, draws = put_together(rebuild, numeric, still, python), drawing.draws()
         together = together if draws is None else draws.finishing(together)
         captured, guards = guards_of(reads, tracer.captured, cells)
         reads.weakly = None
@@ -155,6 +158,7 @@ class Traced:
             orders=made.orders() if tracer.wrote and tracer.reshaped else None,
             points=made.points() if tracer.pointed else None,
             tracked=parameters.tracked,
+            python=any(python),
         )
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:

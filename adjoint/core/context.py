@@ -35,9 +35,14 @@ replaying: ContextVar[bool] = ContextVar("replaying", default=False)
 
 #: Whether derivatives and networks run as graphs (`set_context(mode=GRAPH_MODE)`).
 static_mode: ContextVar[bool] = ContextVar("static_mode", default=False)
+#: Whether a function that cannot become a graph runs op by op instead of being refused; its results are then Python's own.
+lenient: ContextVar[bool] = ContextVar("lenient", default=False)
 backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
+
+#: Whether `float(x)` and NumPy may take the numbers of a Tensor that is being differentiated: no gradient flows through them.
+cutting: ContextVar[bool] = ContextVar("cutting", default=False)
 
 #: While a graph is gone through again: the place (file, line) in the user's program that made the step gone through.
 place: ContextVar[tuple[str, int] | None] = ContextVar("place", default=None)

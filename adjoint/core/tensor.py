@@ -154,15 +154,15 @@ class Tensor(InPlaceOperators, Operators, Value):
         return self.asnumpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if not self.tracked:
-            array = np.asarray(self._value)
+        if not self.tracked or context.cutting.get():
+            array = np.asarray(self._plain())
             if dtype is not None and array.dtype != dtype:
                 return array.astype(dtype)
             if copy:
                 return np.array(array)
             inside = context.bindings.get() is not None
             array = np.array(array) if inside else array.view()
-            array.flags.writeable = False  # shared with the Tensor: a write would change it unseen
+            array.flags.writeable = False  # shared: a write would change the Tensor unseen
             if inside:  # a transform takes the program for one of NumPy's, where it is x itself
                 views.note_array(self, array)
             return array
@@ -181,9 +181,8 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     def _number(self, kind: Callable[[Any], Any], explicit: bool) -> Any:
         if self.size != 1:
-            raise DtypeError(
-                f"{kind.__name__}() needs a Tensor of one element, this one has shape {self.shape}{called_at()}"
-            )
+            raise DtypeError(f"{kind.__name__}() needs a Tensor of one element, not of shape {self.shape}{called_at()}")
+        explicit = explicit or context.cutting.get()
         if self.tracked and not explicit and self._trace.level > BACKWARD and differentiable(self):
             raise refused(
                 CutGradientError(

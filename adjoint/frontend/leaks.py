@@ -21,7 +21,9 @@ from adjoint.core.parameter import Parameter
 from adjoint.frontend import aliases, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError, LeakError, contains_itself
-from adjoint.frontend.heap import Heap
+from adjoint.frontend.heap import Heap, HeldFacet
+from adjoint.frontend.kinds import ATTRIBUTES
+from adjoint.frontend.reading import OF_NETWORKS
 from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
 from adjoint.graph.trace import Tracer
@@ -46,10 +48,25 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
         leaves, rebuild = tree.flatten(out)
         if watch.stores:
             watch.check({id(x) for whole in (args, kwargs, out) for x in _parts(whole)})
+        if context.lenient.get():
+            _check_unchanged(heap)
     except BaseException:
         heap.restore()  # no graph values stay behind
         raise
     return leaves, rebuild
+
+
+def _check_unchanged(heap: Heap) -> None:
+    """What a function stores outside would happen only when its graph is built: where Python can run it, Python does."""
+    for h in heap.changed():
+        if not isinstance(h.owner, Value) and not _only_ours(h):
+            raise ControlFlowError(f"the function changes `{h.name}`, which was there before")
+
+
+def _only_ours(h: HeldFacet) -> bool:
+    """Whether nothing but what networks keep for themselves has changed."""
+    own = getattr(h.owner, "__dict__", {})
+    return h.facet is ATTRIBUTES and "_version" in own and set(h.changed_attributes()) <= OF_NETWORKS
 
 
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:

@@ -39,7 +39,7 @@ from adjoint.frontend.reads import (
 from adjoint.graph.trace import NeedsNumberError, is_graph_value
 
 #: Attributes of Cells that change only with their version.
-_OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
+OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
 
 
 _ARRAY_LIBRARIES = {"adjoint", "numpy", "scipy", "jax"}
@@ -184,7 +184,7 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     if note_network(owner):
         note_network(value)
         own = type(value) is MethodType and value.__self__ is owner
-        covered = name in _OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, Value)))
+        covered = name in OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, Value)))
         if covered or isinstance(value, Parameter) or (own and is_ours(value)):
             return value
         return reads.see(reads.attribute(owner, name, text), value, deep)

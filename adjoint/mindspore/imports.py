@@ -10,6 +10,8 @@ import sys
 from collections.abc import Sequence
 from types import ModuleType
 
+from adjoint.core import context
+
 HERE = __package__  # adjoint.mindspore
 
 #: Modules of MindSpore that are one module here: what begins with the first is looked up under the second.
@@ -70,6 +72,8 @@ FINDER = Finder()
 def install() -> None:
     """From here on `import mindspore` gives this package, in this process.
 
+    As in MindSpore, `float(x)` is then a number without a gradient where x is being differentiated, not an error.
+
     >>> from adjoint.mindspore import imports
     >>> imports.install()
     >>> import mindspore.ops.operations as P
@@ -77,12 +81,14 @@ def install() -> None:
     'adjoint.mindspore.ops.operations'
     >>> imports.uninstall()
     """
+    context.cutting.set(True)
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
 
 
 def uninstall() -> None:
     """Undo `install`; modules that hold on to names of this package keep them."""
+    context.cutting.set(False)
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     for name in [n for n in sys.modules if n.partition(".")[0] == "mindspore"]:

@@ -1,0 +1,55 @@
+"""What cannot become a graph runs op by op, where that is asked for: MindSpore's manner of falling back to the interpreter.
+
+A refused trace leaves nothing behind (`frontend.leaks` puts all that the function can reach back as it was, and effects such as
+`print` belong to the graph), so that the function can be run from its beginning.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import forget_refusal
+from adjoint.core.spec import number_of
+from adjoint.frontend.reads import recorder
+
+ARRAYS = (Value, np.ndarray, np.generic)
+
+#: The last functions that ran op by op for want of a graph, each with the error of the compiler.
+refusals: deque[tuple[str, Exception]] = deque(maxlen=100)
+
+
+def may_run_op_by_op() -> bool:
+    """Whether a refused function can be run by Python: not as part of a graph around it, which is refused as a whole."""
+    return context.lenient.get() and recorder.get() is None
+
+
+def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the function gives op by op; if it fails there too, it fails as it does in Python.
+
+    From now on it is not traced again.
+    """
+    forget_refusal()
+    result = compiled._target()(*args, **kwargs)
+    compiled._unreadable = True
+    compiled.notes.append(f"{compiled!r} runs op by op, without a graph: {error}")
+    refusals.append((repr(compiled), error))
+    return result
+
+
+def as_python(values: list[Any], numbers: list[bool]) -> list[Any]:
+    """Results that are numbers to Python as Python's own; what a transform is following stays a Tensor."""
+    return [_number(y) if yes else y for y, yes in zip(values, numbers, strict=True)]
+
+
+def _number(y: Any) -> Any:
+    return y.item() if getattr(y, "_trace", None) is not None and y._trace.level <= 1 else y
+
+
+def is_python_number(y: Any) -> bool:
+    """Whether a value of a trace is a number to Python."""
+    return isinstance(y, Value) and number_of(y) is not None
