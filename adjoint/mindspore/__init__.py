@@ -11,17 +11,19 @@ from adjoint.mindspore.absent import fallback as _fallback
 __version__ = "2.10.0"
 
 from adjoint.api.grad import grad as grad
+from adjoint.mindspore import _extends as _extends
 from adjoint.mindspore import common as common
 from adjoint.mindspore import context as context
+from adjoint.mindspore import device_context as device_context
 from adjoint.mindspore import nn as nn
 from adjoint.mindspore import ops as ops
+from adjoint.mindspore import runtime as runtime
 from adjoint.mindspore.common import *
+from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_executor
+from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor
 from adjoint.mindspore.common.dtype import *
-from adjoint.mindspore.context import GRAPH_MODE as GRAPH_MODE
-from adjoint.mindspore.context import LAX as LAX
-from adjoint.mindspore.context import PYNATIVE_MODE as PYNATIVE_MODE
-from adjoint.mindspore.context import STRICT as STRICT
-from adjoint.mindspore.context import get_context as get_context
-from adjoint.mindspore.context import set_context as set_context
+from adjoint.mindspore.context import *
+from adjoint.mindspore.ops.primitive import constexpr as constexpr
+from adjoint.mindspore.runtime import *
 
 __getattr__ = _fallback(__name__, "mindspore")

@@ -166,3 +166,9 @@ def get_auto_parallel_context(attr_key: str) -> Any:
 def reset_auto_parallel_context() -> None:
     """Forget what `set_auto_parallel_context` was told."""
     _parallel.clear()
+
+
+__all__ = [
+    "COMPATIBLE", "GRAPH_MODE", "LAX", "PYNATIVE_MODE", "STRICT", "ParallelMode", "get_auto_parallel_context", "get_context",
+    "get_jit_config", "reset_auto_parallel_context", "set_auto_parallel_context", "set_context",
+]  # fmt: skip

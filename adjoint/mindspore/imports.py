@@ -12,7 +12,7 @@ from types import ModuleType
 
 from adjoint.core import context
 
-HERE = __package__  # adjoint.mindspore
+HERE = "adjoint.mindspore"
 
 #: Modules of MindSpore that are one module here: what begins with the first is looked up under the second.
 ALIASES = {
@@ -26,6 +26,17 @@ ALIASES = {
     "mindspore.nn.optim.": "nn.optim",
     "mindspore.dtype": "common.dtype",
     "mindspore.parameter": "common.parameter",
+    "mindspore.graph.api": "common.api",
+    "mindspore.graph.mutable": "common.mutable",
+    "mindspore.graph.jit_config": "common.jit_config",
+    "mindspore.graph.lazy_inline": "common.api",
+    "mindspore.graph.no_inline": "common.api",
+    "mindspore.common.lazy_inline": "common.api",
+    "mindspore.common.no_inline": "common.api",
+    "mindspore.common._register_for_tensor": "common",
+    "mindspore.graph._parse": "_extends.parse",
+    "mindspore.graph": "common",
+    "mindspore.ops.base": "ops.composite",
 }
 
 
@@ -84,6 +95,11 @@ def install() -> None:
     context.cutting.set(True)
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
+    for name, module in list(
+        sys.modules.items()
+    ):  # `mindspore.common.mutable` is a function, and a module to import from
+        if name == HERE or name.startswith(f"{HERE}."):
+            sys.modules.setdefault("mindspore" + name.removeprefix(HERE), module)
 
 
 def uninstall() -> None:

@@ -20,4 +20,5 @@ from adjoint.mindspore.common.parameter import Parameter as Parameter
 from adjoint.mindspore.common.parameter import ParameterTuple as ParameterTuple
 from adjoint.mindspore.common.tensor import Tensor as Tensor
 from adjoint.mindspore.common.tensor import tensor as tensor
-from adjoint.ops.functional.random import set_seed as set_seed
+from adjoint.mindspore.runtime import get_seed as get_seed
+from adjoint.mindspore.runtime import set_seed as set_seed

@@ -1,8 +1,14 @@
 """mindspore.ops.functional: the operators as functions."""
 
-from adjoint.mindspore.absent import fallback as _fallback
+from typing import Any
+
 from adjoint.mindspore.ops.engine_functions import *  # noqa: F403
 from adjoint.mindspore.ops.functions import *  # noqa: F403
 from adjoint.mindspore.ops.nn_functions import *  # noqa: F403
+from adjoint.mindspore.ops.sequence_functions import *  # noqa: F403
 
-__getattr__ = _fallback(__name__, "ops")
+
+def __getattr__(name: str) -> Any:
+    from adjoint.mindspore import ops
+
+    return getattr(ops, name)

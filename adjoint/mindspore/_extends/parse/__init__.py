@@ -1,0 +1,3 @@
+"""mindspore._extends.parse."""
+
+from adjoint.mindspore._extends.parse import compile_config as compile_config
