@@ -27,7 +27,7 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
-from adjoint.api.lenient import instead, may_run_op_by_op
+from adjoint.api.lenient import instead
 from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
@@ -123,8 +123,6 @@ class Jitted(Methods, Reports, Traced):
                 raise
             return self._op_by_op(error)(*args, **kwargs)
         except Exception as error:
-            if not may_run_op_by_op():
-                raise
             return instead(self, error, args, kwargs)
         inputs = [*made.numbers, *entry.weights(), *taken_over(entry, recorder.get())]
         if entry.draws is not None:

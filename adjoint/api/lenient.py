@@ -23,16 +23,13 @@ ARRAYS = (Value, np.ndarray, np.generic)
 refusals: deque[tuple[str, Exception]] = deque(maxlen=100)
 
 
-def may_run_op_by_op() -> bool:
-    """Whether a refused function can be run by Python: not as part of a graph around it, which is refused as a whole."""
-    return context.lenient.get() and recorder.get() is None
-
-
 def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the function gives op by op; if it fails there too, it fails as it does in Python.
+    """What a refused function gives op by op, where that is allowed; if it fails there too, it fails as it does in Python.
 
-    From now on it is not traced again.
+    From now on it is not traced again. In a graph around it, it is the whole that is refused.
     """
+    if not context.lenient.get() or recorder.get() is not None:
+        raise error
     forget_refusal()
     result = compiled._target()(*args, **kwargs)
     compiled._unreadable = True
