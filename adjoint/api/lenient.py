@@ -28,7 +28,7 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
 
     From now on it is not traced again. In a graph around it, it is the whole that is refused.
     """
-    if not context.lenient.get() or recorder.get() is not None:
+    if not context.lenient.get() or recorder.get() is not None or getattr(error, "is_final", False):
         raise error
     forget_refusal()
     result = compiled._target()(*args, **kwargs)
@@ -36,6 +36,12 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     compiled.notes.append(f"{compiled!r} runs op by op, without a graph: {error}")
     refusals.append((repr(compiled), error))
     return result
+
+
+def final(error: Exception) -> Exception:
+    """An error that a program is to have where it is compiled, although it would run op by op."""
+    error.is_final = True  # type: ignore[attr-defined]
+    return error
 
 
 def as_python(values: list[Any], numbers: list[bool]) -> list[Any]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint.api.custom import custom_vjp
 from adjoint.api.inputs import Bound, binding
+from adjoint.api.lenient import final
 from adjoint.core import context
 from adjoint.core.errors import called_at
 
@@ -17,8 +18,10 @@ class Unreadable(Bound):
     def __getitem__(self, parameter: Any) -> Any:
         if not dict.__contains__(self, parameter):
             return self.outer[parameter]
-        raise RuntimeError(
-            f"The user defined 'bprop' function does not support using Parameter: '{parameter.name}'.{called_at()}"
+        raise final(
+            RuntimeError(
+                f"The user defined 'bprop' function does not support using Parameter: '{parameter.name}'.{called_at()}"
+            )
         )
 
 
@@ -59,8 +62,8 @@ def _checked(cell: Any, grads: Any, count: int) -> list[Any]:
     """One gradient for each input, of what `bprop` returned; it may return more."""
     if not isinstance(grads, (tuple, list)):
         if context.reader.get() is not None:
-            raise TypeError(
-                f"For bprop function, output should be a tuple, but got {type(grads).__name__}{called_at()}"
+            raise final(
+                TypeError(f"For bprop function, output should be a tuple, but got {type(grads).__name__}{called_at()}")
             )
         grads = (grads,)
     if len(grads) < count:
