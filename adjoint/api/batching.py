@@ -62,8 +62,19 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
             for x, a in zip(leaves, axes, strict=True)
         ]
         around = random_counters.batches.get()
+
+        def alike(value: Any) -> Any:
+            if isinstance(value, Value) and value._trace is batch:
+                raise ArgumentError(
+                    f"vmap: {name_of(fn)} stores a value in a Parameter that differs between the examples{called_at()}"
+                )
+            return value
+
         try:
-            with binding({}), context.setting(random_counters.batches, (*around, batch) if own_draws else around):
+            with (
+                binding({}, alike),
+                context.setting(random_counters.batches, (*around, batch) if own_draws else around),
+            ):
                 out = whole(context.readable(fn)(*rebuild(tracked), **kwargs))
             ys, regroup = tree.flatten(out)
             if not ys:

@@ -18,6 +18,7 @@ from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
 from adjoint.core.spec import Spec, spec_of
+from adjoint.core.stores import Bindings
 from adjoint.frontend.guards import LENGTH, Contents, Guard, Items, Kind, Length, first_change, image
 from adjoint.frontend.places import AttributeOf
 from adjoint.frontend.reads import PlaceInput, Reads
@@ -59,7 +60,7 @@ class Compilation:
     reports: tuple[Report, ...] = field(repr=False, default=())
 
 
-class TracedParameters(dict):
+class TracedParameters(Bindings):
     """While a graph is built, each Parameter stands for an input of it."""
 
     def __init__(self, outer: dict | None, tracer: Tracer) -> None:
@@ -100,6 +101,7 @@ class Entry:
     points: list[int] | None = None  # which arguments without axes are arrays, where that matters
     tracked: set[Parameter] = field(default_factory=set)  # the Parameters that `backward()` is to reach
     python: bool = False  # whether some results are numbers of Python's own
+    stored: tuple[Parameter, ...] = ()  # those that it writes to, whose values are results behind the written arguments
 
     def suits(self, made: CallArguments) -> bool:
         """Whether the arguments lie in memory as those that it was made for, where it matters."""

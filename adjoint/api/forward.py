@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -79,7 +80,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     dual = Dual()
     args = [i.rebuild(list(map(dual.track, i.leaves, ts))) for i, ts in zip(checked, vectors, strict=True)]
     try:
-        with binding({}):
+        with binding({}, functools.partial(lowered, dual)):
             out = whole(context.readable(fn)(*args))
     finally:
         dual.ended = True
@@ -109,7 +110,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
     tracked = [list(map(tape.track, i.leaves)) for i in checked]
     nodes = [x._extra for xs in tracked for x in xs]
     try:
-        with binding({}):
+        with binding({}, functools.partial(lowered, tape)):
             out = whole(context.readable(fn)(*(i.rebuild(xs) for i, xs in zip(checked, tracked, strict=True))))
     finally:
         tape.ended = True

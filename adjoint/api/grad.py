@@ -53,7 +53,7 @@ class Recording:
         self.nodes = [x._extra for xs in tracked for x in xs] + [_hooked(bound[w], w) for w in weights]
         args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
         try:
-            with binding(bound):
+            with binding(bound, functools.partial(lowered, tape)):
                 self.out = whole(under_policy(policy, tape, context.readable(fn))(*args, **kwargs))
         except MemoryError as error:
             raise out_of_memory(what, error) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from math import e, factorial, log2
 from typing import Any
@@ -132,7 +133,7 @@ def _along_curve(
 
     args = [i.rebuild(list(map(tracked, i.leaves, dss))) for i, dss in zip(inputs, given, strict=True)]
     try:
-        with binding({}):
+        with binding({}, functools.partial(lowered, trace)):
             out = whole(context.readable(fn)(*args))
     finally:
         trace.ended = True

@@ -15,6 +15,8 @@ from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of
+from adjoint.core.stores import Bindings
+from adjoint.core.stores import dropped as dropped
 from adjoint.core.tensor import Tensor
 from adjoint.ops.language import cast
 from adjoint.ops.stacking import array
@@ -210,11 +212,11 @@ def lowered(trace: Any, x: Any) -> Any:
     return x
 
 
-class Bound(dict):
+class Bound(Bindings):
     """What Parameters stand for; those not named here stand for what they do outside."""
 
-    def __init__(self, outer: Any, pairs: dict[Parameter, Any]) -> None:
-        super().__init__(pairs)
+    def __init__(self, outer: Any, pairs: dict[Parameter, Any], lower: Callable[[Any], Any] | None = None) -> None:
+        super().__init__(pairs, lower)
         self.outer = outer
 
     def __contains__(self, p: object) -> bool:
@@ -228,19 +230,24 @@ class Bound(dict):
 
 
 class binding:
-    """Let Parameters stand for other values; also marks a functional transform as active."""
+    """Let Parameters stand for other values; also marks a functional transform as active.
 
-    __slots__ = ("pairs", "token")
+    What is stored in Parameters inside is stored outside in the end, `lower(value)`, unless an exception was raised.
+    """
 
-    def __init__(self, pairs: dict[Parameter, Any]) -> None:
-        self.pairs = pairs
+    __slots__ = ("scope", "token")
+
+    def __init__(self, pairs: dict[Parameter, Any], lower: Callable[[Any], Any] | None = None) -> None:
+        outer = context.bindings.get()
+        self.scope = Bindings(pairs, lower) if outer is None else Bound(outer, pairs, lower)
 
     def __enter__(self) -> None:
-        outer = context.bindings.get()
-        self.token = context.bindings.set(self.pairs if outer is None else Bound(outer, self.pairs))
+        self.token = context.bindings.set(self.scope)
 
-    def __exit__(self, *exc: Any) -> None:
+    def __exit__(self, kind: type | None, *exc: Any) -> None:
         context.bindings.reset(self.token)
+        if self.scope.stored and kind is None:
+            self.scope.hand_on()
 
 
 def check_cotangent(what: str, g: Any, y: Any) -> Any:

@@ -24,6 +24,7 @@ from adjoint.core.context import no_grad
 from adjoint.core.dispatch import differentiable, lift, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, boundary, called_at
 from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.stores import dropped
 from adjoint.ops.stacking import stack
 
 FEW = 4  # rows of a Jacobian that are pulled back one by one
@@ -193,7 +194,7 @@ def jacobian(
         checked = check_inputs("jacobian", call.chosen, call.places)
         inputs = sum(int(np.prod(shape_of(x))) for i in checked for x in i.leaves)
         new_args, new_kwargs = call.replace([i.rebuild([wrap(x).copy() for x in i.leaves]) for i in checked])
-        with binding({}), no_grad():
+        with binding({}, dropped), no_grad():
             out = context.readable(fn)(*new_args, **new_kwargs)
         outputs = sum(int(np.prod(shape_of(y))) for y in tree.leaves(out[0] if has_aux else out))
         return (forward if inputs < outputs else reverse)(*args, **kwargs)

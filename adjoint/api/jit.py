@@ -32,7 +32,7 @@ from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
-from adjoint.api.written import write_back
+from adjoint.api.written import store_back, write_back
 from adjoint.core import context, rules, tree
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
@@ -131,10 +131,10 @@ class Jitted(Methods, Reports, Traced):
         if any(is_graph_value(x) for x in inputs):
             policy = context.checkpointing.get()
             graph = graph if policy is None else with_plans(graph, policy)
-            return entry.rebuild(write_back(entry.written, made, replay(graph, inputs)))
+            return entry.rebuild(store_back(entry.stored, write_back(entry.written, made, replay(graph, inputs))))
         if self._donate:
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
-            return entry.rebuild([wrap(y) for y in found])
+            return entry.rebuild([wrap(y) for y in store_back(entry.stored, found)])
         entry.calls[size] += 1
         rare = entry.is_rare(size)
         found = GraphCall(graph, "interpreter" if rare else self.backend, context.checkpointing.get())(*inputs)
@@ -142,8 +142,8 @@ class Jitted(Methods, Reports, Traced):
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
         fixed = any(type(x) is not PlaceInput for x in entry.captured)
-        if entry.written:
-            found = write_back(entry.written, made, found)
+        if entry.written or entry.stored:
+            found = store_back(entry.stored, write_back(entry.written, made, found))
         elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])

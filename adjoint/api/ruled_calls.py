@@ -20,7 +20,7 @@ from adjoint.core import context, random_counters, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
-from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
+from adjoint.core.errors import PACKAGE, AdjointError, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
 from adjoint.frontend.calls import call, traceable
 from adjoint.frontend.files import is_users
@@ -61,7 +61,15 @@ class CustomCall(Op):
 
     def _in_graph(self, around: Tracer, xs: tuple[Any, ...]) -> Any:
         """The function as a graph of its own, in the graph being built."""
+        scope: Any = context.bindings.get()
+        before = {} if scope is None else dict(scope.stored)
         inner, captured = trace(lambda *ys: self._leaves(ys), list(map(spec_of, xs)), self.name)
+        if scope is not None and (written := scope.since(before)):
+            scope.back_to(before)
+            raise AdjointError(
+                f"{self.name}: a function with a derivative rule of its own stores a value in Parameter '{written[0].name}', which "
+                f"a graph cannot do there. Return the value and store it outside of the function{called_at()}"
+            )
         if any(x._trace.level > around.level for x in captured):
             raise CutGradientError(outside(self.name))
         read = context.reader.get()

@@ -127,19 +127,19 @@ class Traced:
             containers.check(
                 name_of(self._fn), self._signature.describe, lambda path: self._signature.belongs(path, self._donate)
             )
-            if not ys:
+            if not ys and not parameters.stored:
                 raise ArgumentError(
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
             lenient = context.lenient.get()
             numeric = [isinstance(y, ARRAYS if lenient else (*NUMBERS, bool, int)) for y in ys]
             python = [lenient and is_python_number(y) for y, yes in zip(ys, numeric, strict=True) if yes]
-            if not any(numeric):
+            if not any(numeric) and not parameters.stored:
                 raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
             donated = [self._signature.belongs(path, self._donate) for path in made.paths()]
             places = tuple(i for i in written(placeholders, nodes) if not donated[i])  # those are not to be used again
-            after = [placeholders[i] for i in places]
+            after = [*(placeholders[i] for i in places), *parameters.stored.values()]
             outputs = tuple([tracer.node(y) for y in (*after, *results, *drawing.ends())])
         finally:
             tracer.ended = True
@@ -159,6 +159,7 @@ class Traced:
             points=made.points() if tracer.pointed else None,
             tracked=parameters.tracked,
             python=any(python),
+            stored=tuple(parameters.stored),
         )
 
     def _run(self, args: tuple[Any, ...], kwargs: dict[str, Any], reads: Reads) -> Any:

@@ -12,6 +12,7 @@ from adjoint.core import tree, views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.stores import store
 
 
 def written(placeholders: Sequence[Any], nodes: Sequence[Any]) -> tuple[int, ...]:
@@ -27,6 +28,13 @@ def write_back(places: Sequence[int], made: Any, results: Sequence[Any]) -> list
             _check_alone(leaves, i)
             _write(leaves[i], y)
     return list(results[len(places) :])
+
+
+def store_back(parameters: Sequence[Parameter], results: Sequence[Any]) -> list[Any]:
+    """Store the first results in Parameters; the other results are returned."""
+    for p, y in zip(parameters, results, strict=False):
+        store(p, wrap(y))
+    return list(results[len(parameters) :])
 
 
 def _write(x: Any, y: Any) -> None:

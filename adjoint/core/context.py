@@ -16,7 +16,7 @@ new_level = count(16).__next__
 muted_below: ContextVar[float] = ContextVar("muted_below", default=-1)
 
 #: Parameter -> tracked value, while a functional transform is active; None outside of all.
-bindings: ContextVar[dict[Any, Any] | None] = ContextVar("bindings", default=None)
+bindings: ContextVar[Any] = ContextVar("bindings", default=None)
 
 #: The innermost open GradientTape, which records every Tensor op.
 open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)

@@ -13,7 +13,6 @@ from adjoint.core import context
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import EAGER, HALF, Trace, make, snapshot
 from adjoint.core.errors import (
-    AdjointError,
     ArgumentError,
     ArgumentTypeError,
     CutGradientError,
@@ -21,7 +20,9 @@ from adjoint.core.errors import (
     ShapeError,
     called_at,
 )
+from adjoint.core.language import language
 from adjoint.core.spec import is_half
+from adjoint.core.stores import Bindings, store
 from adjoint.core.tensor import Tensor, accumulated
 
 _unnamed = count().__next__
@@ -100,22 +101,36 @@ class Parameter(Tensor):
         return resolve(self, for_backward=False).tracked
 
     def set_data(self, data: Any, slice_shape: bool = False) -> Parameter:
-        """Replace the value by one of the same shape; the dtype stays. Refused while a transform is active."""
-        if context.bindings.get() is not None or context.open_tape.get() is not None:
-            raise AdjointError(
-                f"Parameter '{self.name}' cannot be written inside grad, jvp, vmap or a GradientTape: its gradient would be that of "
-                f"another value. Return the new value and call set_data outside.{called_at()}"
-            )
-        array = np.asarray(Tensor(data).asnumpy(), self._value.dtype)
-        if array.shape != self._value.shape and not slice_shape:
+        """Replace the value by one of the same shape; the dtype stays.
+
+        Inside grad, jvp or jit, reads from here on give the new value, and the Parameter itself is written to when the call
+        has succeeded. The gradient by the Parameter adds up its reads, before and after; none flows into the new value.
+
+        >>> import adjoint as ad
+        >>> w = ad.Parameter(ad.Tensor([2.0]), name="w")
+        >>> def f(x):
+        ...     y = w * x
+        ...     w.set_data(x * 10)
+        ...     return (y + w * x).sum()
+        >>> print(*ad.grad(f, 0, w)(ad.Tensor([3.0])), w)
+        [32.] [6.] [30.]
+        """
+        value = resolve(data, for_backward=False) if isinstance(data, Parameter) else Tensor(data)
+        if value.shape != self._value.shape and not slice_shape:
             raise ShapeError(
-                f"Parameter '{self.name}' has shape {self._value.shape}, the new data {array.shape}{called_at()}"
+                f"Parameter '{self.name}' has shape {self._value.shape}, the new data {value.shape}{called_at()}"
             )
-        self._value = array
+        if value.dtype != self._value.dtype:
+            value = language.cast(value, self._value.dtype)
+        store(self, value)
         return self
 
+    def current(self) -> Tensor:
+        """What the Parameter stands for just now: its value, or one that a transform tracks."""
+        return resolve(self, for_backward=False)
+
     def __setitem__(self, index: Any, value: Any) -> None:
-        fresh = make(self._value, HALF if is_half(self._value.dtype) else EAGER)
+        fresh = snapshot(self.current())
         fresh[index] = value
         if fresh.dtype != self._value.dtype:
             raise DtypeError(
@@ -199,7 +214,7 @@ def resolve(p: Parameter, for_backward: bool = True) -> Any:
     """The Tensor that a Parameter stands for: tracked by the transform around it, by an open tape, or for backward()."""
     bound = context.bindings.get()
     if bound is not None and p in bound:
-        if for_backward and type(bound) is not dict:
+        if for_backward and type(bound) is not Bindings:
             _note_tracked(bound, p)
         return bound[p]
     tape = context.open_tape.get()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import random_counters, tree, views
+from adjoint.core import context, random_counters, tree, views
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
@@ -146,7 +146,23 @@ class Box:
         self.value = value
 
 
-Place = Variable | HeldAttribute | HeldContents | Box
+@dataclass(frozen=True, eq=False)
+class HeldStore:
+    """What a Parameter stands for, after a store."""
+
+    name: str
+    parameter: Parameter
+    scope: Any
+
+    def get(self) -> Any:
+        return self.scope[self.parameter]
+
+    def set(self, value: Any) -> None:
+        if self.get() is not value:
+            self.scope.hold(self.parameter, wrap(value))
+
+
+Place = Variable | HeldAttribute | HeldContents | HeldStore | Box
 
 
 def contents(owner: Any) -> Any:
@@ -208,7 +224,9 @@ class FrameVariables:
         for base, attribute in site.attributes:
             owner = self.value(base)
             if not (owner is UNDEFINED or isinstance(owner, Value)) and _is_kept(owner, attribute):
-                found.append(HeldAttribute(owner, attribute, f"{base}.{attribute}"))
+                place = HeldAttribute(owner, attribute, f"{base}.{attribute}")
+                if not isinstance(place.get(), Parameter):  # a store leaves the attribute as it is
+                    found.append(place)
         return found
 
 
@@ -241,12 +259,16 @@ class Snapshot:
         named = [(place.name, value) for place, value in self.before]
         self.heap = Heap([*named, *(("", f) for f in functions)])
         self.values = {id(h.owner): h for h in self.heap.held if isinstance(h.owner, Value)}
+        self.scope: Any = context.bindings.get()
+        self.stored = {} if self.scope is None else dict(self.scope.stored)
 
     def restore(self) -> None:
         """Everything as it was."""
         for place, value in self.before:
             place.set(value)
         self.heap.restore()
+        if self.scope is not None and self.scope.since(self.stored):
+            self.scope.back_to(self.stored)
 
     def changed(self, places: Sequence[Place], where: str) -> list[Place]:
         """What has other contents now and is not among the places; ControlFlowError for what a graph cannot choose."""
@@ -255,6 +277,10 @@ class Snapshot:
         }
         known |= {(id(p.cell), None) for p in places if isinstance(p, Variable)}
         found: list[Place] = []
+        if self.scope is not None:
+            stored = {p.parameter for p in places if isinstance(p, HeldStore)}
+            written = [p for p in self.scope.since(self.stored) if p not in stored]
+            found += [HeldStore(f"Parameter '{p.name}'", p, self.scope) for p in written]
         for h in self.heap.changed():
             if id(h.owner) in self.cells:
                 continue

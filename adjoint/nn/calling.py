@@ -15,6 +15,7 @@ from adjoint.core import context, tree
 from adjoint.core.dispatch import is_float, is_tracked
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, HookError, called_at
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.stores import Bindings
 from adjoint.nn import layer_state
 from adjoint.ops import language as F
 
@@ -184,18 +185,26 @@ def _replaced(grads: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
 # ---------------------------------------------------------------- precision
 
 
-class _Cast(dict):
+class _Cast(Bindings):
     """Parameters stand for themselves in another precision; all else stays as it was."""
 
     def __init__(self, outer: Any, uncast: dict[Parameter, Any], dtype: Any) -> None:
         super().__init__({p: F.cast(v, dtype) if is_float(v) else v for p, v in uncast.items()})
-        self.outer, self.uncast = outer, uncast
+        self.outer, self.uncast, self.dtype = outer, uncast, dtype
 
     def __contains__(self, p: object) -> bool:
         return dict.__contains__(self, p) or (self.outer is not None and p in self.outer)
 
     def __missing__(self, p: Parameter) -> Any:
         return self.outer[p]
+
+    def store(self, p: Parameter, value: Any) -> None:
+        """What is stored is the value itself, which stands for itself in the other precision too."""
+        with context.setting(context.bindings, self.outer):
+            p.set_data(value)
+            if p in self.uncast:
+                self.uncast[p] = resolve(p)
+                self[p] = F.cast(self.uncast[p], self.dtype) if is_float(self.uncast[p]) else self.uncast[p]
 
 
 def in_precision(cell: Any, dtype: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.api.custom import custom_vjp
 from adjoint.api.grad import vjp
-from adjoint.api.inputs import binding
+from adjoint.api.inputs import binding, dropped
 from adjoint.api.modes import by_mode
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
@@ -168,8 +168,8 @@ class Cell:
         params = list(self.get_parameters())
         n = len(inputs)
 
-        def construct(*values: Any) -> Any:
-            with binding(dict(zip(params, values[n:], strict=True))):
+        def construct(*values: Any, lower: Any = None) -> Any:
+            with binding(dict(zip(params, values[n:], strict=True)), lower):
                 return context.readable(self.construct)(*values[:n], **kwargs)
 
         def rule(*args: Any) -> list[Any]:
@@ -184,7 +184,7 @@ class Cell:
                 )
             if not params:
                 return grads
-            _, pull = vjp(lambda *ws: construct(*values[:n], *ws), *weights)
+            _, pull = vjp(lambda *ws: construct(*values[:n], *ws, lower=dropped), *weights)
             cotangents = dout if isinstance(dout, (tuple, list)) else (dout,)
             return [*grads, *pull(*cotangents)]
 

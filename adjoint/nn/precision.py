@@ -107,7 +107,7 @@ class ByOp(Around):
     def call(self, cell: Any, compute: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         lowered = HalfPrecisionOps(self.dtype, self.kinds)
         params = {p: lowered.follow(resolve(p)) for p in cell.get_parameters()}
-        with binding(params):
+        with binding(params, lowered.release):
             return lowered.release(compute(lowered.follow(inputs), lowered.follow(kwargs)))
 
 

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
+from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError, called_at
-from adjoint.core.spec import Spec, dtype_of, float32, is_half, is_inexact
-from adjoint.ops.broadcast import batch_front, cast_like
+from adjoint.core.spec import Spec, broadcast, dtype_of, float32, is_half, is_inexact
+from adjoint.ops.broadcast import batch_front, cast_like, match, spread
 from adjoint.ops.card import card, register
-from adjoint.ops.families import Discrete, Linear
+from adjoint.ops.families import Discrete, Elementwise, Linear
 from adjoint.ops.publish import public
 
 
@@ -108,6 +109,41 @@ class StopGradient(Discrete):
 
 
 stop = StopGradient()
+
+
+@dataclass(frozen=True)
+class Replaced(Elementwise):
+    """`Replaced()(x, value)` is the value, and the derivative is that of x: what a Parameter is after a store."""
+
+    arity, complex, emits = 2, True, "fib"
+
+    def infer(self, *specs):
+        return Spec(broadcast(self, specs), specs[1].dtype)
+
+    def eval(self, xp, x, value):
+        return (
+            value
+            if np.shape(value) == np.shape(x)
+            else xp.broadcast_to(value, xp.broadcast_shapes(x.shape, value.shape))
+        )
+
+    def partials(self, y, x, value):
+        return 1, ZERO
+
+    def vjp(self, g, y, x, value):
+        return match(g, x), ZERO
+
+    def jvp(self, ts, y, x, value):
+        return ts[0] if ts[0] is ZERO else spread(ts[0], y)
+
+    def emit(self, b, x, value):
+        return value
+
+    def muted(self):
+        return self
+
+
+replaced = Replaced()
 
 
 @public()

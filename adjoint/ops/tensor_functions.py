@@ -6,6 +6,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+from adjoint.ops.casting import replaced
 from adjoint.ops.compare import round
 from adjoint.ops.functional.decimal_rounding import round_decimal
 from adjoint.ops.indexing import getitem, place, setitem
@@ -44,8 +45,8 @@ from adjoint.ops.stacking import array, rows
 __all__ = [
     "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",
     "equal", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
-    "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "reshape",
-    "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc",
+    "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "replaced",
+    "reshape", "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
 
 

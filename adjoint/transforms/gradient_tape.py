@@ -14,6 +14,7 @@ from adjoint.core.dispatch import EAGER, Value, lift, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import PARAMETERS, Parameter, plain
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.ops.casting import replaced
 from adjoint.ops.language import reshape
 from adjoint.transforms.batch import Batch
 from adjoint.transforms.seeds import checked, unit
@@ -76,6 +77,13 @@ class GradientTape(Tape):
             if isinstance(x, Parameter):
                 tracked._extra.hooks = getattr(x._extra, "hooks", None)
         return known[1]
+
+    def store(self, p: Parameter, value: Any) -> None:
+        """Let a Parameter stand for another value from here on; its gradient adds up all that it stands for."""
+        tape, new = self, replaced(self.leaf(p), value)
+        while tape is not None and isinstance(new, Value) and new._trace is tape:
+            tape._leaves[id(p)] = (p, new, tape._leaves[id(p)][2])
+            tape, new = tape._outer, new._value
 
     def watch(self, x: Any) -> Any:
         """Track `x` from here on, and return the Tensor to compute with (needed for arrays and Python numbers)."""

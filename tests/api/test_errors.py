@@ -75,19 +75,6 @@ def test_refusals_say_what_where_and_what_to_do(name):
         assert word in text, text
 
 
-def test_parameters_are_not_written_inside_a_transform():
-    w = ad.Parameter(X, name="w")
-
-    def f(x):
-        w.set_data(x)
-        return x
-
-    with pytest.raises(Exception, match="Parameter 'w' cannot be written inside grad"):
-        ad.grad(f)(X)
-    w.set_data(X * 2)
-    np.testing.assert_allclose(w.asnumpy(), [2, 4, 6])
-
-
 def test_an_exception_in_user_code_leaves_no_state():
     def broken(x):
         raise KeyError("mine")

@@ -48,6 +48,7 @@ from adjoint.ops.functional.activation import (  # fmt: skip
     softsign,
     swish,
 )
+from adjoint.ops.functional.assignment import assign, assign_add, assign_sub
 from adjoint.ops.functional.attention import embedding, scaled_dot_product_attention
 from adjoint.ops.functional.clipping import clip_by_global_norm, clip_by_norm, clip_by_value
 from adjoint.ops.functional.creation import (  # fmt: skip
@@ -310,7 +311,7 @@ __all__ = [
     "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "all", "amax", "amin", "angle", "any",
     "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
-    "argwhere", "array", "array_split", "asin", "asinh", "astype", "atan", "atan2", "atanh", "avg_pool1d", "avg_pool2d",
+    "argwhere", "array", "array_split", "asin", "asinh", "assign", "assign_add", "assign_sub", "astype", "atan", "atan2", "atanh", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "batch_norm", "batch_statistics", "bernoulli", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_arrays", "broadcast_to", "cast", "cat", "cbrt", "ceil",
