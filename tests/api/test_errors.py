@@ -75,6 +75,13 @@ def test_refusals_say_what_where_and_what_to_do(name):
         assert word in text, text
 
 
+def test_a_store_of_another_shape_is_refused_inside_a_transform_too():
+    w = ad.Parameter(X, name="w")
+    with pytest.raises(ValueError, match="Parameter 'w' has shape"):
+        ad.grad(lambda x: ops.assign(w, x[:2]))(X)
+    np.testing.assert_allclose(w.asnumpy(), X.asnumpy())
+
+
 def test_an_exception_in_user_code_leaves_no_state():
     def broken(x):
         raise KeyError("mine")
