@@ -23,6 +23,8 @@ from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_exe
 from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor
 from adjoint.mindspore.common.dtype import *
 from adjoint.mindspore.context import *
+from adjoint.mindspore.exported import export as export
+from adjoint.mindspore.exported import load as load
 from adjoint.mindspore.ops.primitive import constexpr as constexpr
 from adjoint.mindspore.runtime import *
 

@@ -1,6 +1,7 @@
 """mindspore.nn."""
 
 from adjoint.mindspore.absent import fallback as _fallback
+from adjoint.mindspore.exported import GraphCell as GraphCell
 from adjoint.mindspore.nn import dynamic_lr as dynamic_lr
 from adjoint.mindspore.nn import learning_rate_schedule as learning_rate_schedule
 from adjoint.mindspore.nn import optim as optim
