@@ -16,7 +16,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, lift, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NoRuleError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.spec import dtype_of, is_inexact, spec_of
+from adjoint.core.spec import dtype_of, has_derivative, is_inexact, spec_of
 from adjoint.ops.card import Op
 
 
@@ -240,7 +240,7 @@ class CardBatch(VjpCall):
     def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         if not rules.transposing.get():
             return super().vjp(g, y, *xs)
-        floats = [i for i, x in enumerate(xs) if is_inexact(dtype_of(x))]
+        floats = [i for i, x in enumerate(xs) if has_derivative(dtype_of(x))]
 
         def of_floats(*values: Any) -> Any:
             found = dict(zip(floats, values, strict=True))

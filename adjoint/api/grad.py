@@ -137,10 +137,10 @@ def value_and_grad(
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         return run(args, kwargs)
 
-    return _dressed(boundary(_by_mode(value_and_gradient)), fn, "value_and_grad")
+    return _dressed(boundary(by_mode_unfollowed(value_and_gradient)), fn, "value_and_grad")
 
 
-def _by_mode(function: Callable[..., Any]) -> Callable[..., Any]:
+def by_mode_unfollowed(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function compiled in static mode; `backward()` has no business with its Parameters, as in dynamic mode."""
     chosen = by_mode(function)
 
@@ -259,7 +259,7 @@ def grad(
         value, gradients = run(args, kwargs)
         return (gradients, tuple(value[1:])) if has_aux else gradients
 
-    return _dressed(boundary(_by_mode(gradient)), fn, "grad")
+    return _dressed(boundary(by_mode_unfollowed(gradient)), fn, "grad")
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Any:

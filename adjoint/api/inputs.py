@@ -14,7 +14,7 @@ from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of
+from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of
 from adjoint.core.stores import Bindings
 from adjoint.core.stores import dropped as dropped
 from adjoint.core.tensor import Tensor
@@ -113,7 +113,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
         check_kind(x)
         if x.dtype.hasobject:
             x = array(x)  # one Tensor of the Tensors that it holds
-    if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and is_inexact(dtype_of(x)):
+    if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and has_derivative(dtype_of(x)):
         return held(x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
         raise NotDifferentiableError(
@@ -143,7 +143,7 @@ class Input:
 
     def __init__(self, what: str, place: int | str, value: Any) -> None:
         self.rebuild: Callable[[list[Any]], Any]
-        if type(value) is Tensor and is_inexact(value.dtype):
+        if type(value) is Tensor and has_derivative(value.dtype):
             self.leaves, self.rebuild = [held(value)], _only
         else:
             self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, f"argument {place!r}")]
@@ -161,7 +161,7 @@ def check_inputs(what: str, values: Sequence[Any], places: Sequence[int | str]) 
 
 def output_leaves(what: str, fn: Any, out: Any) -> list[Any]:
     """The floating-point leaves of a function's output; an error if there is nothing to differentiate."""
-    if type(out) is Tensor and is_inexact(out.dtype):
+    if type(out) is Tensor and has_derivative(out.dtype):
         return [out]
     found = [_output(x) for x in tree.leaves(out)]
     floats = [x for x in found if x is not None]
@@ -184,7 +184,7 @@ def whole(out: Any) -> Any:
 
 def _output(x: Any) -> Any:
     numeric = isinstance(x, (Value, np.ndarray, np.generic, float, complex))
-    return x if numeric and is_inexact(dtype_of(x)) else None
+    return x if numeric and has_derivative(dtype_of(x)) else None
 
 
 def _describe(out: Any) -> str:

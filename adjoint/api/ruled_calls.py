@@ -21,7 +21,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
 from adjoint.core.errors import PACKAGE, AdjointError, ArgumentError, CutGradientError, NoRuleError, called_at
-from adjoint.core.spec import Spec, dtype_of, is_inexact, shape_of, spec_of
+from adjoint.core.spec import Spec, dtype_of, has_derivative, shape_of, spec_of
 from adjoint.frontend.calls import call, traceable
 from adjoint.frontend.files import is_users
 from adjoint.frontend.reads import recorder
@@ -145,7 +145,7 @@ def given_back(what: str, grads: Any, xs: Sequence[Any]) -> list[Any]:
         raise ArgumentError(f"{what} returned {len(grads)} gradients for {len(xs)} inputs{called_at()}")
     result = []
     for i, (g, x) in enumerate(zip(grads, xs, strict=True)):
-        if g is None or not is_inexact(dtype_of(x)):
+        if g is None or not has_derivative(dtype_of(x)):
             result.append(ZERO)
             continue
         if shape_of(g) != shape_of(x):
@@ -193,7 +193,7 @@ _ADVICE = (
 
 def _probe(draw: np.random.Generator, spec: Spec, scale: float) -> Any:
     """Some value of such a shape and dtype."""
-    if not is_inexact(spec.dtype):
+    if not has_derivative(spec.dtype):
         return np.zeros(spec.shape, spec.dtype)
     return np.asarray(scale * draw.uniform(0.5, 1.0, spec.shape), spec.dtype)
 
@@ -208,7 +208,7 @@ def transposed_vjp(call: Any, name: str, known: set[Any], ts: Sequence[Any], y: 
         zeros = [np.zeros(shape_of(xs[i]), dtype_of(xs[i])) for i in active]
         return tuple(z if g is ZERO else g for g, z in zip(found, zeros, strict=True))
 
-    floats = [i for i, v in enumerate(_flat(y)) if is_inexact(dtype_of(v))]
+    floats = [i for i, v in enumerate(_flat(y)) if has_derivative(dtype_of(v))]
     still = [np.zeros(shape_of(v), dtype_of(v)) for v in _flat(y)]
 
     def of_floats(*gs: Any) -> tuple[Any, ...]:
@@ -285,7 +285,7 @@ class JvpCall(CustomCall):
 
     def vjp(self, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         """The rule is linear in its tangents; its transpose takes cotangents back."""
-        active = [i for i, x in enumerate(xs) if is_inexact(dtype_of(x))]
+        active = [i for i, x in enumerate(xs) if has_derivative(dtype_of(x))]
 
         def pushed(*ts: Any) -> Any:
             full: list[Any] = [ZERO] * len(xs)

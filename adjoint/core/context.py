@@ -18,6 +18,9 @@ muted_below: ContextVar[float] = ContextVar("muted_below", default=-1)
 #: Parameter -> tracked value, while a functional transform is active; None outside of all.
 bindings: ContextVar[Any] = ContextVar("bindings", default=None)
 
+#: Whether integers have derivatives too, integers again: MindSpore's rule.
+integers: ContextVar[bool] = ContextVar("integers", default=False)
+
 #: The innermost open GradientTape, which records every Tensor op.
 open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 

@@ -15,7 +15,7 @@ from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.language import language
 from adjoint.core.layout import layout_of, reordered
-from adjoint.core.spec import dtype_of, is_half, is_inexact, shape_of, spec_of
+from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of, spec_of
 
 _open_tape = context.open_tape.get
 
@@ -214,8 +214,8 @@ def lift(value: Any) -> Any:
 
 
 def differentiable(x: Any) -> bool:
-    """Whether a value has derivatives: floating point or complex."""
-    return is_inexact(dtype_of(x))
+    """Whether a value has derivatives: floating point or complex, or an integer where these count."""
+    return has_derivative(dtype_of(x))
 
 
 def is_float(x: Any) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import context
 from adjoint.core.errors import ShapeError, called_at
 
 Shape = tuple[int, ...]
@@ -129,8 +130,13 @@ def is_half(dtype: np.dtype) -> bool:
 
 
 def is_inexact(dtype: np.dtype) -> bool:
-    """Whether values of this dtype have derivatives."""
+    """Whether values of this dtype are real or complex numbers, which have derivatives."""
     return dtype.kind in "fc" or is_half(dtype)
+
+
+def has_derivative(dtype: np.dtype) -> bool:
+    """Whether values of this dtype have derivatives here: integers too where `context.integers` says so."""
+    return dtype.kind in "fc" or is_half(dtype) or (dtype.kind in "iu" and context.integers.get())
 
 
 def is_complex(x: Any) -> bool:

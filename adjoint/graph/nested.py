@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.rules import kept
-from adjoint.core.spec import dtype_of, is_inexact, shape_of
+from adjoint.core.spec import dtype_of, has_derivative, shape_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
 from adjoint.ops.card import Op
 from adjoint.ops.casting import Cast, stop
@@ -70,7 +70,7 @@ def without_derivatives(graph: Graph) -> Graph:
 def stopped(builder: Builder, node: Node) -> Node:
     """A node as an op under `no_grad` takes it: without a derivative, whatever transform the graph is given to."""
     known = isinstance(node.op, Const) or node.op == stop or isinstance(node.spec, tuple)
-    return node if known or not is_inexact(node.spec.dtype) else builder.build(stop, [node])
+    return node if known or not has_derivative(node.spec.dtype) else builder.build(stop, [node])
 
 
 def silent(graph: Graph) -> Graph:
@@ -88,7 +88,7 @@ def silent(graph: Graph) -> Graph:
 
 def float_positions(specs: Sequence[Any]) -> tuple[int, ...]:
     """Which values have derivatives."""
-    return tuple(i for i, s in enumerate(specs) if is_inexact(dtype_of(s)))
+    return tuple(i for i, s in enumerate(specs) if has_derivative(dtype_of(s)))
 
 
 def spread(values: Sequence[Any], places: Sequence[int], count: int) -> list[Any]:

@@ -10,7 +10,6 @@ from adjoint.mindspore.absent import fallback as _fallback
 
 __version__ = "2.10.0"
 
-from adjoint.api.grad import grad as grad
 from adjoint.mindspore import _extends as _extends
 from adjoint.mindspore import common as common
 from adjoint.mindspore import context as context
@@ -25,6 +24,9 @@ from adjoint.mindspore.common.dtype import *
 from adjoint.mindspore.context import *
 from adjoint.mindspore.exported import export as export
 from adjoint.mindspore.exported import load as load
+from adjoint.mindspore.ops.gradient_functions import get_grad as get_grad
+from adjoint.mindspore.ops.gradient_functions import grad as grad
+from adjoint.mindspore.ops.gradient_functions import value_and_grad as value_and_grad
 from adjoint.mindspore.ops.primitive import constexpr as constexpr
 from adjoint.mindspore.runtime import *
 

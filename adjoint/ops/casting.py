@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core import tree
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError, called_at
-from adjoint.core.spec import Spec, broadcast, dtype_of, float32, is_half, is_inexact
+from adjoint.core.spec import Spec, broadcast, dtype_of, float32, has_derivative, is_half
 from adjoint.ops.broadcast import batch_front, cast_like, match, spread
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Discrete, Elementwise, Linear
@@ -40,7 +40,7 @@ class Cast(Linear):
 
     @property
     def differentiable(self):  # type: ignore[override]
-        return is_inexact(self.dtype)
+        return has_derivative(self.dtype)
 
     def infer(self, x):
         return Spec(x.shape, self.dtype)

@@ -7,6 +7,7 @@ from adjoint.mindspore.ops import operations as operations
 from adjoint.mindspore.ops import signature as signature
 from adjoint.mindspore.ops.engine_functions import *
 from adjoint.mindspore.ops.functions import *
+from adjoint.mindspore.ops.gradient_functions import *
 from adjoint.mindspore.ops.multitype import HyperMap as HyperMap
 from adjoint.mindspore.ops.multitype import Map as Map
 from adjoint.mindspore.ops.multitype import MultitypeFuncGraph as MultitypeFuncGraph

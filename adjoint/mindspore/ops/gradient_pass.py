@@ -1,0 +1,170 @@
+"""One call that is differentiated by MindSpore's rules: which inputs have gradients, what is summed, and in which shape it comes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.grad import Recording
+from adjoint.api.inputs import ChosenInputs, check_cotangent, ones_like
+from adjoint.core import context, tree
+from adjoint.core.dispatch import Value, wrap
+from adjoint.core.parameter import Parameter
+from adjoint.core.spec import dtype_of, has_derivative, number_of, shape_of
+from adjoint.mindspore.common.mutable import is_mutable
+
+EVERY = "every input"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What a gradient function was asked for: `positions` is a tuple, None or EVERY."""
+
+    positions: Any
+    weights: Any = None
+    has_aux: bool = False
+    return_ids: bool = False
+    sens_param: bool = False
+
+    @property
+    def params(self) -> list[Parameter]:
+        """The weights as a list."""
+        if self.weights is None:
+            return []
+        return [self.weights] if isinstance(self.weights, Parameter) else list(self.weights)
+
+
+def is_static() -> bool:
+    """Whether a program runs as a graph, or in place of one, or one is being built."""
+    return context.static_mode.get() or context.reader.get() is not None or context.lenient.get()
+
+
+def unmarked(x: Any) -> Any:
+    """The same as plain numbers and containers."""
+    if isinstance(x, dict):
+        return {k: unmarked(v) for k, v in x.items()}
+    if isinstance(x, (tuple, list)) and not hasattr(x, "_fields"):
+        return (tuple if isinstance(x, tuple) else list)(map(unmarked, x))
+    return float(x) if is_mutable(x) and isinstance(x, float) else int(x) if is_mutable(x) else x
+
+
+def has_gradient(x: Any) -> bool:
+    """Whether MindSpore gives a gradient by such an input: a Tensor, or in static mode what is variable there."""
+    if isinstance(x, Value):
+        return number_of(x) is None or is_static()
+    if not is_static():
+        return False
+    if is_mutable(x):
+        return True
+    return context.reader.get() is not None and any(isinstance(leaf, Value) for leaf in tree.leaves(x))
+
+
+class Pass(Recording):
+    """A function run once on a tape: integers have gradients too, and outputs that are no Tensors count for nothing."""
+
+    def seeds(self, out: Any, cotangent: Any = None) -> list[Any]:
+        ys = [y for y in tree.leaves(out) if isinstance(y, (Value, np.ndarray)) and has_derivative(dtype_of(y))]
+        if cotangent is None:
+            return self.tape.seeds(ys, [ones_like(y) for y in ys])
+        gs = [g for g in tree.leaves_like(cotangent, out) if isinstance(g, (Value, np.ndarray, np.generic, int, float))]
+        if len(gs) != len(ys):
+            raise ValueError(f"{self.what}: {len(gs)} sens for {len(ys)} outputs")
+        return self.tape.seeds(ys, [_fitting(g, y) for g, y in zip(gs, ys, strict=True)])
+
+
+def _fitting(g: Any, y: Any) -> Any:
+    """A cotangent that has the shape and dtype of its output."""
+    if shape_of(g) != shape_of(y):
+        raise ValueError(f"The shape should be {shape_of(y)}, but got {shape_of(g)}, of sens")
+    if isinstance(g, (Value, np.ndarray)) and dtype_of(g) != dtype_of(y):
+        raise TypeError(f"The dtype should be {dtype_of(y)}, but got {dtype_of(g)}, of sens")
+    return check_cotangent("sens", g, y)
+
+
+def differentiated(
+    what: str, fn: Any, wanted: Wanted, kept: Sequence[int], args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, list[Any], list[Any]]:
+    """The value of a call, and its gradients by the inputs at the places `kept` and by the weights."""
+    with context.setting(context.integers, True):
+        sens = None
+        if wanted.sens_param:
+            args, kwargs, sens = _without_sens(what, args, kwargs)
+        tracked = tuple(p for p in kept if not _is_discrete(args[p]))
+        run = Pass(what, fn, ChosenInputs(what, fn, tracked, args, kwargs), _bound(wanted.params), None)
+        out = _differentiated_part(run.out) if wanted.has_aux else run.out
+        value, seeds = run.value(), run.seeds(out, sens)
+        run.out = out = None
+        by_input, by_weight = run.pull(seeds)
+    found = dict(zip(tracked, by_input, strict=True))
+    grads = [found[p] if p in found else tree.map(_zeros, args[p]) for p in kept]
+    slopes = dict(zip(_bound(wanted.params), by_weight, strict=True))
+    return value, grads, [slopes[p] if p in slopes else _zeros(p) for p in wanted.params]
+
+
+def _without_sens(what: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Any]:
+    if "sens" in kwargs:
+        return list(args), {k: v for k, v in kwargs.items() if k != "sens"}, kwargs["sens"]
+    if not args:
+        raise TypeError(f"{what}: sens_param=True takes the gradient of the output as the last argument")
+    return list(args[:-1]), kwargs, args[-1]
+
+
+def _is_discrete(x: Any) -> bool:
+    """Whether there is a truth value or a Python integer in an input, whose gradient is zero then."""
+    leaves = tree.leaves(x)
+    return any(isinstance(leaf, int) or dtype_of(leaf).kind == "b" for leaf in leaves)
+
+
+def _bound(params: list[Parameter]) -> list[Parameter]:
+    """Each Parameter once; in dynamic mode those without `requires_grad` have no gradient."""
+    chosen = [p for p in params if p.requires_grad or is_static()]
+    return list(dict.fromkeys(chosen))
+
+
+def _zeros(x: Any) -> Any:
+    return wrap(np.zeros(shape_of(x), dtype_of(x)))
+
+
+def _differentiated_part(out: Any) -> Any:
+    if not isinstance(out, tuple) or len(out) < 2:
+        kind = RuntimeError if is_static() else ValueError
+        raise kind("When has_aux is True, origin fn requires more than one outputs.")
+    return out[0]
+
+
+def arranged(wanted: Wanted, kept: Sequence[int], grads: list[Any], slopes: list[Any]) -> Any:
+    """Gradients in MindSpore's shapes: bare for one position or one Parameter, tuples for several."""
+    names = [p.name for p in wanted.params]
+    inputs: Any = tuple(zip(kept, grads, strict=True)) if wanted.return_ids else tuple(grads)
+    own: Any = tuple(zip(names, slopes, strict=True)) if wanted.return_ids else tuple(slopes)
+    if isinstance(wanted.weights, Parameter):
+        own = own[0]
+    if wanted.positions is None:
+        return own
+    if wanted.positions != EVERY and len(inputs) == 1:
+        inputs = inputs[0]
+    return inputs if wanted.weights is None else (inputs, own)
+
+
+def as_given(grad: Any, x: Any) -> Any:
+    """The gradient by a Python number as a Python number."""
+    if isinstance(grad, Value) and isinstance(x, (int, float)):
+        return (int if isinstance(x, int) else float)(grad.asnumpy())
+    return grad
+
+
+def places(wanted: Wanted, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[int, ...]:
+    """The positions of a call that have gradients; an error for one that there is not."""
+    count = len(args) - (1 if wanted.sens_param and "sens" not in kwargs else 0)
+    if wanted.positions is None:
+        return ()
+    asked = tuple(range(count)) if wanted.positions == EVERY else wanted.positions
+    for p in asked:
+        if p >= count:
+            raise (IndexError if is_static() else RuntimeError)(f"Position index {p} is exceed input size.")
+    if not asked and wanted.positions != EVERY:
+        raise RuntimeError("grad_position should not be empty when grad by position.")
+    return tuple(p for p in asked if has_gradient(args[p]))
