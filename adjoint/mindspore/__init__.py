@@ -17,6 +17,7 @@ from adjoint.mindspore import device_context as device_context
 from adjoint.mindspore import nn as nn
 from adjoint.mindspore import ops as ops
 from adjoint.mindspore import runtime as runtime
+from adjoint.mindspore import train as train
 from adjoint.mindspore.common import *
 from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_executor
 from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor

@@ -66,7 +66,7 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, float):
-        return {"number": repr(value)}
+        return {"number": repr(float(value))}
     if isinstance(value, dict):
         return {"dict": [[str(k), plain(v)] for k, v in value.items()]}
     if isinstance(value, (tuple, list)):
