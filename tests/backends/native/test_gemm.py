@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from adjoint import ops
 from adjoint.backends.native import compiler
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.kernels import gemm, gemm_blocking
@@ -67,6 +68,31 @@ def test_packed_and_in_several_blocks(
     )
     assert (plan.left, plan.right) == (left, right) and plan.deep < k and plan.chunks > 3
     check_pairs([(a, b)], flips)
+
+
+@pytest.mark.parametrize("flips", FLIPS)
+@pytest.mark.parametrize(("m", "n", "k"), [(513, 131, 611), (300, 613, 611), (260, 300, 1500)])
+def test_what_is_packed_in_slices_has_the_same_bits(
+    m: int, n: int, k: int, flips: tuple[bool, bool], rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, b = rng.standard_normal((m, k)).astype(F32), rng.standard_normal((k, n)).astype(F32)
+    stored = [x.T.copy() if flip else x for x, flip in zip((a, b), flips, strict=True)]
+    product = Product(F32, m, n, k, (1, m) if flips[0] else (k, 1), (1, k) if flips[1] else (n, 1))
+
+    def f(a: Any, b: Any) -> Any:
+        y = (a.T if flips[0] else a) @ (b.T if flips[1] else b)
+        return y, ops.tanh(y) * y
+
+    found, slices = [], []
+    for most in (1 << 30, 200_000, 1):
+        monkeypatch.setattr(gemm_blocking, "AHEAD", most)
+        plan = gemm_blocking.layout(product, compiler.vector_bits())
+        slices.append(-(-k // plan.slice) if plan.slice else 1)
+        found.append(compiled(f, *stored)(*stored))
+    assert slices[0] == 1 and (slices[2] > 1) == ("ahead" in (plan.left, plan.right))
+    for other in found[1:]:
+        assert all(np.array_equal(x, y) for x, y in zip(found[0], other, strict=True))
+    close(found[0][0], a.astype(float) @ b.astype(float), a, b)
 
 
 @pytest.mark.parametrize("bits", [128, 256, 512])

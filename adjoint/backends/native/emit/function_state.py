@@ -16,6 +16,7 @@ from adjoint.backends.native.plan.result_rooms import EVEN
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.graph.node import Node
 
+MANY = 8  # results, of which the last one may take a little longer
 DONT_NEED = 4  # Linux: the contents are not needed any more
 _ADDRESS = "getelementptr i8, ptr %arena, i64 "
 _MOMENT = "; moment "
@@ -66,6 +67,10 @@ class FunctionState:
         """The address of a place in the arena; its offset is put in when all places are known."""
         size = f" ; {place.size}" if self.module.checked else ""
         return self.code.put(f"{_ADDRESS}#{place.number}{size}")
+
+    def every_result_begun(self) -> bool:
+        """Whether the last of many results is being written: what is taken now comes on top of all of them."""
+        return MANY <= len(self.results) <= len(self.arena.rooms)
 
     def pause(self) -> None:
         """Note that a unit is over, after which memory may be given back."""

@@ -31,6 +31,7 @@ from adjoint.backends.native.kernels.gemm_tiles import (
     mask_of,
     write_prefetches,
 )
+from adjoint.core.spec import int64
 
 FAR = 64  # terms to add up until something arrives from memory
 PARAMETERS = "ptr noalias %ctx, i64 %chunk"
@@ -61,17 +62,18 @@ def emit_gemm(
     *,
     epilogue: GemmEpilogue | None = None,
     again: Keep | None = None,
+    scarce: bool = False,
 ) -> None:
     """Write a product into the code of a emitter: a function of its own, and its call.
 
     The epilogue is given every row of a tile when it is finished; without C, nothing else has the sums. `again` is there
-    when other products have the same B: it keeps what is made of it once.
+    when other products have the same B: it keeps what is made of it once. Where memory is `scarce`, less is packed ahead.
     """
     p = wanted.simplified()
     if epilogue is None and p.n == 1 and p.m > 1:
         p, a, b, again = p.flipped(), b, a, None
     shared = emitter.shared
-    plan = layout(p, shared.bits, again is not None)
+    plan = layout(p, shared.bits, again is not None, scarce)
     if c is None and plan.deep < p.k:
         c = emitter.scratch(prod(p.batch) * p.m * p.n * p.dtype.itemsize)
     function = GemmFunction(shared.module, p, plan, epilogue, c is not None)
@@ -84,8 +86,12 @@ def emit_gemm(
         values.append((place, None))
         if there:
             calls.remove(function.columns)
-    values += epilogue.captured if epilogue else ()
-    _call(emitter, values, calls)
+    captured = epilogue.captured if epilogue else ()
+    if plan.slice:
+        with emitter.code.loop(0, p.k, plan.slice) as iteration:
+            _call(emitter, [*values, (iteration.i, int64), *captured], calls)
+    else:
+        _call(emitter, [*values, *captured], calls)
 
 
 def sums_are_whole(wanted: Product, bits: int, again: bool) -> bool:
@@ -131,7 +137,7 @@ def _call(
 class GemmFunction(Packing):
     """Writes a product as a function `void gemm(ptr ctx, i64 chunk)`; equal products share one.
 
-    What it is given: A, B, C, where A and B are packed ahead if they are, and what is captured.
+    What it is given: A, B, C, where A and B are packed ahead if they are, the first term if that is done in slices, and what is captured.
     """
 
     def __init__(self, module: Module, p: Product, plan: Layout, epilogue: GemmEpilogue | None, stored: bool) -> None:
@@ -173,6 +179,7 @@ class GemmFunction(Packing):
         slots = itertools.count(3)
         self.packed_a = self._slot(next(slots), None) if self.layout.left == "ahead" else "%tiles"
         self.packed_b = self._slot(next(slots), None) if self.layout.right == "ahead" else "%panel"
+        self.slice = self._slot(next(slots), int64) if self.layout.slice else 0
         self.captured = [self._slot(next(slots), d) for _, d in (self.epilogue.captured if self.epilogue else ())]
 
     def _room(self) -> None:
@@ -362,6 +369,6 @@ def _name(p: Product, plan: Layout) -> str:
     parts = [p.dtype.name, p.m, p.n, p.k, *p.a, *p.b]
     for axis in zip(p.batch, p.a_batch, p.b_batch, strict=True):
         parts += ["by", *axis]
-    parts += ["ahead"] * (plan.right == "ahead")
+    parts += ["ahead"] * (plan.right == "ahead") + [f"by_{plan.slice}"] * (plan.slice > 0)
     scale = p.dtype.type(p.alpha).tobytes().hex() if p.alpha != 1 else ""
     return f"gemm_{'_'.join(map(str, parts))}{scale and '_times_' + scale}{'_added' * p.accumulate}"

@@ -24,6 +24,8 @@ TALL = 1024  # rows of A that are gone through again and again for the panels of
 HIGH = 256  # rows of a part that packs its own
 TILES = 4  # in a part at least: for fewer, a panel would hardly be in the cache before the next one is wanted
 COPY = 65536  # bytes to copy that are worth a chunk
+AHEAD = 4 << 20  # bytes that are packed ahead in one go, hardly more
+SCARCE = 1 << 19  # the same where memory is scarce
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,7 @@ class Layout:
     column_parts: int = 1
     units: int = 1
     per: int = 1  # units in a chunk
+    slice: int = 0  # terms that are packed ahead in one go, 0 for all
 
     @property
     def tiles(self) -> int:
@@ -141,25 +144,29 @@ class Layout:
         """Terms of all blocks together."""
         return -(-p.k // self.deep) * self.deep
 
+    def packed_terms(self, p: Product) -> int:
+        """Terms of all blocks that are packed ahead in one go."""
+        return self.slice or self.padded(p)
+
     def copied_rows(self, p: Product) -> int:
         """Elements of A when it is packed ahead."""
-        return prod(p.batch) * self.tiles * self.high * self.padded(p)
+        return prod(p.batch) * self.tiles * self.high * self.packed_terms(p)
 
     def row_copies(self, p: Product) -> int:
         """Chunks in which A is packed ahead."""
-        return prod(p.batch) * max(min(p.m * p.k * p.dtype.itemsize // COPY, self.tiles), 1)
+        return prod(p.batch) * max(min(p.m * (self.slice or p.k) * p.dtype.itemsize // COPY, self.tiles), 1)
 
     def column_copies(self, p: Product) -> int:
         """Chunks in which B is packed ahead."""
-        return max(min(p.k * p.n * p.dtype.itemsize // COPY, self.panels), 1)
+        return max(min((self.slice or p.k) * p.n * p.dtype.itemsize // COPY, self.panels), 1)
 
     def copied_columns(self, p: Product) -> int:
         """Elements of B when it is packed ahead."""
-        return self.panels * self.line * self.padded(p)
+        return self.panels * self.line * self.packed_terms(p)
 
 
-def layout(p: Product, bits: int, again: bool = False) -> Layout:
-    """Decide from the sizes; `again` says that other products of the same form have the same B."""
+def layout(p: Product, bits: int, again: bool = False, scarce: bool = False) -> Layout:
+    """Decide from the sizes; `again` says that other products of the same form have the same B, `scarce` that memory is."""
     width = bits // 8 // p.dtype.itemsize
     lying = p.b[1] != 1  # columns of B lie along memory
     dots = p.a[1] == 1 and p.b[0] == 1 and ((p.m <= FEW and lying) or p.n == 1)
@@ -186,7 +193,17 @@ def layout(p: Product, bits: int, again: bool = False) -> Layout:
     cut = _divided(p, Layout(width, False, left, right, deep, tuple(rows), tuple(columns)))
     if right == "ahead" and cut.units == 1 and not again:  # there are no other parts to pack for
         cut = replace(cut, left="ahead" if left else "", right="part")
-    return cut
+    return cut if again else _sliced(p, cut, SCARCE if scarce else AHEAD)
+
+
+def _sliced(p: Product, cut: Layout, most: int) -> Layout:
+    """The same, packed ahead in slices of the terms where all would take much more than `most` bytes."""
+    packed = cut.copied_rows(p) * (cut.left == "ahead") + cut.copied_columns(p) * (cut.right == "ahead")
+    blocks, size = cut.padded(p) // cut.deep, packed * p.dtype.itemsize
+    if size < 1.5 * most or blocks == 1:
+        return cut
+    slices = min(-(-size // most), blocks)
+    return replace(cut, slice=-(-blocks // slices) * cut.deep)
 
 
 def _depth(k: int, most: int, width: int) -> int:

@@ -37,6 +37,7 @@ class Packing:
     packed_a: str
     packed_b: str
     batch: Any  # which product of the batch
+    slice: Any  # the first term of what is packed ahead
 
     def __init__(self, p: Product, plan: Layout) -> None:
         self.p, self.layout = p, plan
@@ -119,13 +120,15 @@ class Packing:
         code, plan = self.code, self.layout
         place = code.mul(tile, plan.deep)
         if plan.left == "ahead":
-            ahead = code.add(code.mul(batch, plan.tiles * plan.padded(self.p)), code.mul(low, plan.tiles))
+            low = self.tiler.minus(low, self.slice)
+            ahead = code.add(code.mul(batch, plan.tiles * plan.packed_terms(self.p)), code.mul(low, plan.tiles))
             place = code.add(ahead, place)
         return code.element(self.packed_a, code.mul(place, plan.high), self.p.dtype)
 
     def _packed_panel(self, panel: Any, low: Any) -> str:
         """Where the terms from `low` on of a panel of B lie when it is packed ahead."""
         code, plan = self.code, self.layout
+        low = self.tiler.minus(low, self.slice)
         place = code.add(code.mul(low, plan.panels), code.mul(panel, plan.deep))
         return code.element(self.packed_b, code.mul(place, plan.line), self.p.dtype)
 
@@ -146,7 +149,8 @@ class Packing:
         if plan.deep >= p.k:
             yield 0, p.k
         else:
-            with self.code.loop(0, p.k, plan.deep) as iteration:
+            end = self.tiler.least(self.code.add(self.slice, plan.slice), p.k) if plan.slice else p.k
+            with self.code.loop(self.slice, end, plan.deep) as iteration:
                 yield iteration.i, self.tiler.least(self.code.add(iteration.i, plan.deep), p.k)
 
     def _coming(

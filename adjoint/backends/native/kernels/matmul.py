@@ -46,7 +46,8 @@ def write_matmul(emitter: GraphEmitter, node: Node, op: Any) -> str:
     dtype = node.spec.dtype
     target = emitter.memory_for(node) if node.shape else emitter.scratch(dtype.itemsize)
     a, b = (emitter.value(operand(i)[0]) for i in node.inputs)
-    gemm.emit_gemm(emitter, _product(node), a, b, target, again=_kept_copies(emitter, node))
+    scarce = emitter.shared.every_result_begun()
+    gemm.emit_gemm(emitter, _product(node), a, b, target, again=_kept_copies(emitter, node), scarce=scarce)
     return target if node.shape else emitter.code.load(target, dtype)
 
 
