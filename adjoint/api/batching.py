@@ -47,7 +47,7 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
 
     @boundary
     def batched(*args: Any, **kwargs: Any) -> Any:
-        axes = _spread_axes("in_axes", in_axes, args)
+        axes = spread_axes("in_axes", in_axes, args)
         leaves, rebuild = tree.flatten(args)
         traced = context.bindings.get() is not None  # backward() goes through a compiled `vmap` only
         leaves = [resolve(x, for_backward=traced) if isinstance(x, Parameter) else x for x in leaves]
@@ -79,7 +79,7 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
             ys, regroup = tree.flatten(out)
             if not ys:
                 raise ArgumentError(f"vmap: {name_of(fn)} returned nothing (did you forget `return`?){called_at()}")
-            targets = _spread_axes("out_axes", out_axes, out, whole=True)
+            targets = spread_axes("out_axes", out_axes, out, whole=True)
             results = [_unbatched(batch, y, a) for y, a in zip(ys, targets, strict=True)]
         finally:
             batch.ended = True
@@ -103,20 +103,20 @@ def _unbatched(batch: Batch, y: Any, axis: int | None) -> Any:
     return whole if axis % ndim == 0 else moveaxis(whole, 0, axis % ndim)
 
 
-def _spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list[int | None]:
+def spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list[int | None]:
     """One axis for each leaf: an int or None serves a whole subtree."""
     if axes is None or (isinstance(axes, int) and not isinstance(axes, bool)):
         return [axes] * len(tree.leaves(target))
     if isinstance(axes, (tuple, list)) and isinstance(target, (tuple, list)):
         if len(axes) != len(target):
             raise ArgumentError(f"vmap: {what} has {len(axes)} entries for {len(target)} values{called_at()}")
-        return [a for part, t in zip(axes, target, strict=True) for a in _spread_axes(what, part, t)]
+        return [a for part, t in zip(axes, target, strict=True) for a in spread_axes(what, part, t)]
     if isinstance(axes, dict) and isinstance(target, dict):
         if unknown := [k for k in axes if k not in target]:
             raise ArgumentError(f"vmap: {what} names {unknown}, which the values do not have{called_at()}")
-        return [a for k, t in target.items() for a in _spread_axes(what, axes.get(k), t)]
+        return [a for k, t in target.items() for a in spread_axes(what, axes.get(k), t)]
     if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
-        return _spread_axes(what, axes[0], target)
+        return spread_axes(what, axes[0], target)
     raise ArgumentTypeError(
         f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}"
     )

@@ -25,9 +25,14 @@ from adjoint.mindspore.common.dtype import *
 from adjoint.mindspore.context import *
 from adjoint.mindspore.exported import export as export
 from adjoint.mindspore.exported import load as load
+from adjoint.mindspore.ops.batch_functions import *
 from adjoint.mindspore.ops.gradient_functions import get_grad as get_grad
 from adjoint.mindspore.ops.gradient_functions import grad as grad
 from adjoint.mindspore.ops.gradient_functions import value_and_grad as value_and_grad
+from adjoint.mindspore.ops.jacobian_functions import jacfwd as jacfwd
+from adjoint.mindspore.ops.jacobian_functions import jacrev as jacrev
+from adjoint.mindspore.ops.jacobian_functions import jvp as jvp
+from adjoint.mindspore.ops.jacobian_functions import vjp as vjp
 from adjoint.mindspore.ops.primitive import constexpr as constexpr
 from adjoint.mindspore.runtime import *
 

@@ -8,6 +8,9 @@ from adjoint.mindspore.nn import optim as optim
 from adjoint.mindspore.nn.cell import Cell as Cell
 from adjoint.mindspore.nn.dynamic_lr import *
 from adjoint.mindspore.nn.engine_layers import *
+from adjoint.mindspore.nn.grad import ForwardValueAndGrad as ForwardValueAndGrad
+from adjoint.mindspore.nn.grad import Jvp as Jvp
+from adjoint.mindspore.nn.grad import Vjp as Vjp
 from adjoint.mindspore.nn.learning_rate_schedule import *
 from adjoint.mindspore.nn.optim import *
 from adjoint.nn import get_activation as get_activation

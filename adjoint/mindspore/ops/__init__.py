@@ -3,11 +3,14 @@
 from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.ops import composite as composite
 from adjoint.mindspore.ops import functional as functional
+from adjoint.mindspore.ops import grad_func as grad_func
 from adjoint.mindspore.ops import operations as operations
 from adjoint.mindspore.ops import signature as signature
+from adjoint.mindspore.ops.batch_functions import *
 from adjoint.mindspore.ops.engine_functions import *
 from adjoint.mindspore.ops.functions import *
 from adjoint.mindspore.ops.gradient_functions import *
+from adjoint.mindspore.ops.jacobian_functions import *
 from adjoint.mindspore.ops.multitype import HyperMap as HyperMap
 from adjoint.mindspore.ops.multitype import Map as Map
 from adjoint.mindspore.ops.multitype import MultitypeFuncGraph as MultitypeFuncGraph

@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from adjoint.mindspore.ops.batch_functions import *  # noqa: F403
 from adjoint.mindspore.ops.engine_functions import *  # noqa: F403
 from adjoint.mindspore.ops.functions import *  # noqa: F403
 from adjoint.mindspore.ops.gradient_functions import *  # noqa: F403
+from adjoint.mindspore.ops.jacobian_functions import *  # noqa: F403
 from adjoint.mindspore.ops.nn_functions import *  # noqa: F403
 from adjoint.mindspore.ops.sequence_functions import *  # noqa: F403
 

@@ -125,7 +125,12 @@ def value_and_grad(
     9.0 6.0
     """
     wanted = _wanted(grad_position, weights, has_aux, return_ids, sens_param)
-    return _gradient_function("value_and_grad", fn, wanted, lambda value, grads: (value, grads))
+    return value_and_gradients("value_and_grad", fn, wanted)
+
+
+def value_and_gradients(what: str, fn: Any, wanted: Wanted) -> Callable[..., Any]:
+    """A function that returns the value of `fn` and the gradients that are wanted."""
+    return _gradient_function(what, fn, wanted, lambda value, grads: (value, grads))
 
 
 def get_grad(gradients: Any, identifier: Any) -> Any:
@@ -172,13 +177,16 @@ class GradOperation:
         key = [weights] if weights is None or isinstance(weights, Parameter) else list(weights)
         if self._made is not None and self._made[0] is fn and _same(self._made[1], key):
             return self._made[2]
-        positions = EVERY if self.get_all else None if self.get_by_list else (0,)
-        chosen = (() if weights is None else weights) if self.get_by_list else None
-        wanted = Wanted(positions, chosen, sens_param=self.sens_param)
-        function = _gradient_function("GradOperation", fn, wanted, lambda value, grads: grads)
+        function = _gradient_function("GradOperation", fn, self.wanted(weights), lambda value, grads: grads)
         if context.static_mode.get():
             self._made = (fn, key, function)
         return function
+
+    def wanted(self, weights: Any = None) -> Wanted:
+        """What this operation asks for."""
+        positions = EVERY if self.get_all else None if self.get_by_list else (0,)
+        chosen = (() if weights is None else weights) if self.get_by_list else None
+        return Wanted(positions, chosen, sens_param=self.sens_param)
 
 
 def _same(xs: list[Any], ys: list[Any]) -> bool:
