@@ -24,11 +24,27 @@ _OWN_CONVERTED = (
 )
 
 
+#: Packages of ours that build on the engine as a user's would: see `read_too`.
+_read_too: list[str] = []
+
+
+def read_too(package: str) -> None:
+    """Let the code of a package or module of ours be converted as a user's, and look at what its objects hold."""
+    _read_too.append(package)
+    is_users.cache_clear()
+
+
+def is_read(module: str) -> bool:
+    """Whether a module of ours was named to `read_too`."""
+    return any(f"{module}.".startswith(f"{part}.") for part in _read_too)
+
+
 @cache
 def is_users(filename: str) -> bool:
     """Whether a file holds code to be converted: all but Python's library, adjoint, and libraries of compiled kernels."""
     if filename.startswith(PACKAGE):
-        return filename.startswith(_OWN_CONVERTED)
+        inside = "adjoint." + filename[len(PACKAGE) :].removesuffix(".py").replace(os.sep, ".")
+        return filename.startswith(_OWN_CONVERTED) or is_read(inside)
     for root in INSTALLED:
         if filename.startswith(root):
             return filename[len(root) :].split(os.sep)[0].removesuffix(".py") not in _FOREIGN

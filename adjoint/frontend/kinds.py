@@ -42,6 +42,7 @@ from adjoint.frontend.facets import (
     TensorFacet,
     slots,
 )
+from adjoint.frontend.files import is_read
 from adjoint.frontend.libraries import is_users_class
 
 
@@ -219,5 +220,5 @@ def is_closed(kind: type) -> bool:
     """Whether what objects of a class hold is no business of the user's."""
     module = kind.__module__ if isinstance(kind.__module__, str) else ""
     if module.startswith("adjoint"):
-        return not (module.startswith(_OPEN_PARTS) or issubclass(kind, Value))
+        return not (module.startswith(_OPEN_PARTS) or is_read(module) or issubclass(kind, Value))
     return module.split(".")[0] in _CLOSED

@@ -22,7 +22,7 @@ from adjoint.frontend import aliases, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError, LeakError, contains_itself
 from adjoint.frontend.heap import Heap, HeldFacet
-from adjoint.frontend.kinds import ATTRIBUTES
+from adjoint.frontend.kinds import ATTRIBUTES, FUNCTION
 from adjoint.frontend.reading import OF_NETWORKS
 from adjoint.frontend.reads import recorder
 from adjoint.frontend.site import Site
@@ -64,9 +64,11 @@ def _check_unchanged(heap: Heap) -> None:
 
 
 def _only_ours(h: HeldFacet) -> bool:
-    """Whether nothing but what networks keep for themselves has changed."""
-    own = getattr(h.owner, "__dict__", {})
-    return h.facet is ATTRIBUTES and "_version" in own and set(h.changed_attributes()) <= OF_NETWORKS
+    """Whether nothing has changed but what networks and converted functions keep for themselves."""
+    if h.facet not in (ATTRIBUTES, FUNCTION):
+        return False
+    kept = OF_NETWORKS if "_version" in getattr(h.owner, "__dict__", {}) else ()
+    return all(name in kept or name.startswith("_ad_") for name in h.changed_attributes())
 
 
 def stored(site: Site, holder: Any, attribute: str | None = None) -> None:

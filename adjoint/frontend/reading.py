@@ -19,7 +19,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.tree import leaves
 from adjoint.frontend import aliases
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
-from adjoint.frontend.files import is_users
+from adjoint.frontend.files import is_read, is_users
 from adjoint.frontend.guards import MUTABLE, Guard, Same
 from adjoint.frontend.libraries import is_users_class
 from adjoint.frontend.places import MISSING, Free, Global, ItemOf, Itself
@@ -56,7 +56,8 @@ def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     except NameError:
         reads.see(Global(namespace, name, f"`{name}`"), MISSING)
         raise
-    if namespace.get("__name__", "").startswith("adjoint.nn"):
+    module = namespace.get("__name__", "")
+    if module.startswith("adjoint.nn") or is_read(module):
         return value
     now = namespace.get(name, MISSING)
     if now is MISSING and getattr(builtins, name, MISSING) is value:

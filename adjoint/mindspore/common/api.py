@@ -10,9 +10,13 @@ from typing import Any
 
 from adjoint.api.jit import BoundJitted, Jitted
 from adjoint.core import context as _engine
+from adjoint.frontend.files import read_too
 from adjoint.mindspore.common.jit_config import JitConfig as JitConfig
 from adjoint.mindspore.context import is_lax
 from adjoint.nn import Cell as _Cell
+
+for _part in ("nn", "ops.operations.control_ops"):  # loops and branches on graph values may be in these
+    read_too(f"adjoint.mindspore.{_part}")
 
 
 class _Lenient:

@@ -101,11 +101,11 @@ class MultitypeFuncGraph:
 
     def register(self, *type_names: Any) -> Callable[[Any], Any]:
         """Decorates the form for arguments of these types, given by name or as dtypes."""
-        for name in type_names:
-            if not isinstance(name, (str, np.dtype, type)):
-                raise TypeError(f"MultitypeFuncGraph.register takes names of types or dtypes, not {name!r}")
 
         def decorate(fn: Any) -> Any:
+            for name in type_names:
+                if not isinstance(name, (str, np.dtype, type)):
+                    raise TypeError(f"MultitypeFuncGraph.register takes names of types or dtypes, not {name!r}")
             self.entries.append((type_names, fn))
             return fn
 

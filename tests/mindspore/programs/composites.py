@@ -1,0 +1,415 @@
+"""HyperMap, Map, MultitypeFuncGraph, partial and the primitives of containers, loops and order."""
+
+import mindspore as ms
+from mindspore import Parameter, ParameterTuple, Tensor, nn, ops
+from mindspore.ops import composite as C
+from mindspore.ops import functional as F
+from mindspore.ops import operations as P
+from mindspore.ops.composite.base import core
+
+from mindspore_cases import right
+
+X = Tensor([0.5, -1.25, 2.0], ms.float32)
+Y = Tensor([[1.5, 0.25, -0.75], [2.0, -0.5, 1.0]], ms.float32)
+S = Tensor(1.75, ms.float32)
+
+square = C.MultitypeFuncGraph("square")
+
+
+@square.register("Tensor")
+def square_tensor(x):
+    return x * x
+
+
+@square.register("Number")
+def square_number(x):
+    return x * 3
+
+
+combine = ops.MultitypeFuncGraph("combine")
+
+
+@combine.register("Tensor", "Tensor")
+def combine_tensors(x, y):
+    return x * y
+
+
+@combine.register("Number", "Tensor")
+def combine_number(x, y):
+    return y + x
+
+
+@combine.register("Tuple", "Tensor")
+def combine_tuple(x, y):
+    return x[0] * y + x[1]
+
+
+@combine.register("String", "Number")
+def combine_text(x, y):
+    return x + "!" * y
+
+
+@combine.register("List", "List")
+def combine_lists(x, y):
+    return x[0] + y[0]
+
+
+hyper, plain = C.HyperMap(), C.Map()
+
+
+class Net(nn.Cell):
+    """A Cell around a function."""
+
+    def __init__(self, fn):
+        super().__init__()
+        self.fn = fn
+
+    def construct(self, *args):
+        return self.fn(*args)
+
+
+def of(fn, *inputs, wrt=0):
+    """What a function gives as a Cell and compiled, and its gradient."""
+    return Net(fn)(*inputs), ms.jit(fn)(*inputs), ms.grad(Net(fn), wrt)(*inputs)
+
+
+def case_dispatch_by_types():
+    return square(X), square(4), square(2.5), combine(X, X), combine(2, X), combine((X, 1), X), combine("a", 2)
+
+
+def case_dispatch_in_a_graph():
+    def f(x):
+        return combine(x, square(x)) + combine(square(2), x) + combine((x, 2), x)
+
+    return of(f, X)
+
+
+def case_dispatch_on_lists():
+    def f(x):
+        return combine([x, 1], [x * 2])
+
+    return of(f, X)
+
+
+def case_no_form_fits():
+    return combine("a", "b")
+
+
+def case_no_form_fits_in_a_graph():
+    def f(x):
+        return combine(x, "b")
+
+    return ms.jit(f)(X)
+
+
+def case_hyper_map_of_a_tuple():
+    def f(x):
+        return hyper(square, (x, x + 1, (x * 2, 3)))
+
+    return of(f, X)
+
+
+def case_hyper_map_of_two_tuples():
+    def f(x, y):
+        return hyper(combine, (x, y[0]), (y[1], x))
+
+    return of(f, X, Y, wrt=(0, 1))
+
+
+def case_hyper_map_of_a_list():
+    def f(x):
+        return hyper(square, [x, 2, [x + 1]])
+
+    return Net(f)(X), ms.grad(f)(X)
+
+
+def case_hyper_map_with_its_function():
+    mapped = ops.HyperMap(square)
+
+    def f(x):
+        return mapped((x, (x, 2.5)))
+
+    return of(f, X)
+
+
+def case_hyper_map_with_a_lambda():
+    def f(x, y):
+        return hyper(lambda a, b: a * b + 1, (x, (x, x)), (y[0], (y[1], x)))
+
+    return of(f, X, Y, wrt=(0, 1))
+
+
+def case_hyper_map_with_partial():
+    def scaled(k, v):
+        return v * k
+
+    def f(x, s):
+        return hyper(ops.partial(scaled, s), (x, x + 1))
+
+    return of(f, X, S, wrt=(0, 1))
+
+
+def case_hyper_map_with_a_primitive():
+    def f(x):
+        return hyper(P.Add(), (x, x), (x * 2, x * 3)), hyper(F.sin, (x,))
+
+    return of(f, X)
+
+
+def case_hyper_map_of_one_tensor():
+    def f(x):
+        return hyper(square, x)
+
+    return of(f, X)
+
+
+def case_hyper_map_in_reverse():
+    reverse = ops.HyperMap(square, True)
+
+    def f(x):
+        return reverse((x, x * 2))
+
+    return of(f, X)
+
+
+def case_map_of_tuples():
+    def f(x, y):
+        return plain(combine, (x, 2), (y[0], x))
+
+    return of(f, X, Y, wrt=(0, 1))
+
+
+def case_map_does_not_go_inside():
+    def f(x):
+        return plain(lambda t: t[0] * t[1], ((x, x), (x, x + 1)))
+
+    return of(f, X)
+
+
+@right("a Map with its function made inside is refused", (*[(X * X, X * X, 6)] * 2, X * 4))
+def case_map_with_its_function():
+    def f(x):
+        return ops.Map(square)((x, x, 2))
+
+    return of(f, X)
+
+
+class Updates(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.a = Parameter(Tensor([1.0, 2.0, 3.0], ms.float32), name="a")
+        self.b = Parameter(Tensor([0.5, 0.25, 4.0], ms.float32), name="b")
+        self.weights = ParameterTuple((self.a, self.b))
+        self.map = C.HyperMap()
+
+    def construct(self, x):
+        parts = self.map(F.partial(combine, x), self.weights)
+        return parts[0] + parts[1]
+
+
+def case_hyper_map_over_parameters():
+    net = Updates()
+    return net(X), ms.grad(net, 0, net.trainable_params())(X)
+
+
+def clip(low, high, g):
+    return ops.clip_by_value(g, low, high)
+
+
+class ClippedGradients(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.net = Updates()
+        self.weights = self.net.weights
+        self.grad = ops.GradOperation(get_by_list=True)
+        self.hyper_map = ops.HyperMap()
+
+    def construct(self, x):
+        grads = self.grad(self.net, self.weights)(x)
+        return self.hyper_map(F.partial(clip, Tensor(-1.0), Tensor(1.0)), grads)
+
+
+def case_gradients_through_a_hyper_map():
+    return ClippedGradients()(X)
+
+
+def case_partial():
+    def g(a, b, c):
+        return a * b + c
+
+    def f(x, y):
+        h = ops.partial(g, x)
+        k = P.Partial()(g, x, y[0])
+        return h(y[0], y[1]) + k(x)
+
+    return of(f, X, Y, wrt=(0, 1))
+
+
+def case_depend_keeps_the_value():
+    depend = P.Depend()
+
+    def f(x):
+        y = x * 2
+        return depend(y, x.sum()) * ops.depend(x, y)
+
+    return of(f, X)
+
+
+def case_print_leaves_values_alone():
+    show = P.Print()
+
+    def f(x):
+        show("x is", x)
+        ops.print_("and", x.sum())
+        return x * x
+
+    return of(f, X)
+
+
+def case_while_loop():
+    loop = ops.WhileLoop()
+
+    def f(s):
+        return loop(lambda v: v < 20, lambda v: v * 2 + 1, s)
+
+    return Net(f)(S)
+
+
+def case_while_loop_of_a_list():
+    loop = ops.WhileLoop()
+
+    def more(v):
+        return v[1] < 4
+
+    def step(v):
+        return [v[0] * 2, v[1] + 1]
+
+    def f(x):
+        return loop(more, step, [x, Tensor(0)])
+
+    return Net(f)(X)
+
+
+def case_fori_loop():
+    loop = ops.ForiLoop()
+
+    def step(i, v):
+        return v * 1.5 + i
+
+    def f(x):
+        return loop(1, 4, step, x)
+
+    return of(f, X)
+
+
+def case_scan():
+    scan = ops.Scan()
+
+    def step(carry, x):
+        return carry + x, carry * x
+
+    def f(x):
+        return scan(step, x, [x * 2, x * 3], 2, True)
+
+    return of(f, X)
+
+
+def case_sequence_primitives():
+    def f(x):
+        t = F.make_tuple(x, 2)
+        return F.tuple_getitem(t, 0) * F.tuple_len(t), F.make_range(1, 4), C.tail((1, 2, 3))
+
+    return ms.jit(f)(X), ms.grad(ms.jit(f))(X)
+
+
+def case_list_and_dict_primitives():
+    def f(x):
+        items = F.make_list(x, x * 2)
+        d = F.make_dict(("a", "b"), (x, x * 3))
+        return F.list_getitem(items, 1) + F.dict_getitem(d, "b"), F.list_len(items)
+
+    return ms.jit(f)(X), ms.grad(ms.jit(f))(X)
+
+
+def case_scalar_primitives():
+    def f(x):
+        n = F.scalar_add(2, 3) * F.scalar_mul(2, 2) - F.scalar_sub(7, 1)
+        m = F.scalar_floordiv(7, 2) + F.scalar_mod(7, 4) + F.scalar_div(9, 2)
+        flags = F.scalar_gt(2, 1), F.scalar_le(2, 1), F.scalar_eq(2, 2), F.bool_not(True)
+        return x * n + m, flags
+
+    return ms.jit(f)(X)
+
+
+def case_mixed_precision_cast():
+    def f(x):
+        return ops.mixed_precision_cast(ms.float16, (x, 2, (x * 2,)))
+
+    return Net(f)(X)
+
+
+def case_switch_layer():
+    layers = nn.CellList([nn.ReLU(), nn.Tanh(), nn.Sigmoid()])
+
+    class Chooses(nn.Cell):
+        def __init__(self):
+            super().__init__()
+            self.layers = layers
+
+        def construct(self, i, x):
+            return self.layers[i](x)
+
+    net = Chooses()
+    return [net(i, X) for i in (0, 1, 2)]
+
+
+def case_add_flags():
+    @C.add_flags(has_effect=True)
+    def f(x):
+        return x * 2
+
+    @core
+    def g(x):
+        return x * 3
+
+    return f(X), g(X), f._func_graph_flags
+
+
+def case_functional_and_operations_agree():
+    return F.add(X, X), P.Add()(X, X), F.grad(ops.sin)(X), C.GradOperation()(ops.cos)(X)
+
+
+def case_constexpr():
+    @ms.ops.constexpr
+    def half(n):
+        return n // 2
+
+    def f(x):
+        return x * half(x.shape[0] + 4)
+
+    return of(f, X)
+
+
+def case_primexpr():
+    from mindspore.ops.primitive import _primexpr
+
+    @_primexpr
+    def doubled(shape):
+        return tuple(n * 2 for n in shape)
+
+    def f(x):
+        return x * doubled(x.shape)[0]
+
+    return ms.jit(f)(X)
+
+
+def case_zeros_like_over_containers():
+    def f(x):
+        return hyper(ops.zeros_like, (x, (x, x)))
+
+    return Net(f)(X)
+
+
+def case_unknown_names_of_types():
+    f = ops.MultitypeFuncGraph("f")
+    f.register(3)(square_tensor)
