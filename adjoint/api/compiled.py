@@ -68,6 +68,7 @@ class TracedParameters(Bindings):
         self.outer = outer or {}
         self.tracer = tracer
         self.order: list[Parameter] = []
+        self.nodes: list[Any] = []  # the inputs, in the same order
         self.tracked: set[Parameter] = set()  # those read for themselves, not as a weight of a gradient alone
 
     def __contains__(self, p: object) -> bool:
@@ -76,6 +77,7 @@ class TracedParameters(Bindings):
     def __missing__(self, p: Parameter) -> Any:
         self.order.append(p)
         self[p] = value = self.tracer.param(spec_of(self.outer.get(p, p._value)), p.name)
+        self.nodes.append(value._value)
         return value
 
 
@@ -198,7 +200,7 @@ def put_together(rebuild: Any, numeric: list[bool], still: list[Any], python: li
 
 def in_order(tracer: Tracer, count: int, parameters: TracedParameters, drawing: InGraph) -> tuple[Any, ...]:
     """The graph's inputs: arguments, Parameters, values from outside, the first counter of its samples."""
-    mine = {parameters[p]._value for p in parameters.order}
+    mine = set(parameters.nodes)
     arguments, rest = tracer.builder.params[:count], tracer.builder.params[count:]
     last = [x._value for x in drawing.inputs]
     outside = (n for n in rest if n not in mine and n not in last)

@@ -152,6 +152,27 @@ def test_the_gradient_of_a_gradient_stores_once():
     close(w, 3)
 
 
+def test_several_parameters_are_told_apart():
+    w, n = ad.Parameter(ad.Tensor(START), name="w"), ad.Parameter(ad.Tensor(0), name="n", requires_grad=False)
+    v = ad.Parameter(ad.Tensor([1.0, 4.0]), name="v")
+
+    def f(x):
+        ops.assign_add(n, 1)
+        ops.assign(v, w * x)
+        return (w * x * x * v).sum()
+
+    for transform, expected in (
+        (ad.jit(f), 1),
+        (ad.jit(ad.grad(f)), 2),
+        (ad.grad(ad.grad(f)), 3),
+        (ad.jit(ad.grad(ad.grad(f))), 4),
+    ):
+        transform(X)
+        close(n, expected)
+        close(v, START * [5, 7])
+        close(w, START)
+
+
 def test_a_call_that_raises_writes_nothing():
     net = Between()
 

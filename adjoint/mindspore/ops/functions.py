@@ -1,6 +1,7 @@
 """The functions of mindspore.ops: the engine's where they mean the same, and MindSpore's own."""
 
 from adjoint.mindspore.ops.array_functions import *  # noqa: F403
+from adjoint.mindspore.ops.assign_functions import *  # noqa: F403
 from adjoint.mindspore.ops.creation_functions import *  # noqa: F403
 from adjoint.mindspore.ops.fourier_functions import *  # noqa: F403
 from adjoint.mindspore.ops.index_functions import *  # noqa: F403

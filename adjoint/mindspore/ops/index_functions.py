@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import ops as _ops
 from adjoint.core.errors import ArgumentError
+from adjoint.core.parameter import Parameter
 from adjoint.core.spec import int32, int64, is_inexact, normalize_axis
 from adjoint.mindspore.ops.promotion import listed, promoted, sizes, static, tensor, to_dtype
 from adjoint.ops.indexing import index_put_add
@@ -46,7 +47,10 @@ def gather_d(x: Any, dim: Any, index: Any) -> Any:
 
 def index_add(x: Any, indices: Any, y: Any, axis: int, use_lock: bool = True, check_index_bound: bool = True) -> Any:
     """The slices of y added at these places along an axis."""
-    return _ops.index_add(x, indices, y, axis)
+    found = _ops.index_add(x.value() if isinstance(x, Parameter) else x, indices, y, axis)
+    if isinstance(x, Parameter):
+        x.set_data(found)
+    return found
 
 
 def take(input: Any, index: Any) -> Any:
