@@ -38,7 +38,9 @@ class CheckpointReport:
             f"{self.strategy}: {shown(self.planned.peak_bytes)} in place of {shown(self.plain.peak_bytes)} beyond the arguments; intermediates "
             f"{shown(self.planned.arena_bytes)} in place of {shown(self.plain.arena_bytes)}; about {self.recomputed:.0%} more work"
         ]
-        if self.recomputed and self.planned.peak_bytes >= self.plain.peak_bytes:
+        if not self.plans:
+            lines.append("nothing is saved here by computing again: everything is kept, as without the strategy")
+        elif self.recomputed and self.planned.peak_bytes >= self.plain.peak_bytes:
             lines.append("nothing is saved here by computing again: leave the strategy out, or take another")
         rows = [row for plan in self.plans for row in _rows(plan)]
         lines += rows[:SHOWN] + ([f"and {len(rows) - SHOWN} more parts"] if len(rows) > SHOWN else [])

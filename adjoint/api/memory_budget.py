@@ -1,17 +1,26 @@
-"""`jit(f, memory=...)`: the program with the least recomputation whose peak is within a budget, or an error before anything runs."""
+"""`jit(f, memory=...)`: the program with the least recomputation whose peak is within a budget, or an error before anything runs.
+
+A strategy that saves nothing here is not followed: everything is kept then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from adjoint.api.planned_forward import budgets, searched
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.core import context
-from adjoint.core.checkpoint_policy import ShareOfMemory
+from adjoint.core.checkpoint_policy import KeepEverything, ShareOfMemory
 from adjoint.core.errors import MemoryBudgetError, called_at
+from adjoint.graph.control import Loop
+from adjoint.graph.ruled import uses
+from adjoint.passes.checkpoint_plan import CheckpointPlan, plans
 
 TRIES = 7  # programs that are planned before one is taken
+LEAST_SAVED = 0.02  # of the peak, for which things are computed again
+MUCH = 1 << 20  # bytes that the backward pass needs
+CLEARLY = 0.7  # of those: a peak below that is lower than without computing again
 NEAR = 0.95  # of the budget: what takes as much is not improved upon
 
 Program = TypeVar("Program")
@@ -24,10 +33,31 @@ def fitting(
     if memory is None and searched.get() is not None:
         return make()  # the function around it is weighed
     noted: list[int] = []
-    with context.setting(budgets, noted):
-        plain = make()
+    cut: list[CheckpointPlan] = []
+    with context.setting(budgets, noted), context.setting(plans, cut):
+        made = make()
     allowed = [x for x in (memory, max(noted, default=None)) if x is not None]
-    return within_budget(min(allowed), plain, make, weigh, name) if allowed else plain
+    if allowed:
+        return within_budget(min(allowed), made, make, weigh, name)
+    if context.reader.get() is None and (needed := _needed_in_parts(cut)) > MUCH:
+        peak = weigh(made).peak_bytes
+        if peak > CLEARLY * needed:  # else it saves much, whatever is made of the plain program
+            plain = _made(make, KeepEverything())
+            if peak > (1 - LEAST_SAVED) * weigh(plain).peak_bytes:
+                return plain
+    if (wanted := plans.get()) is not None:
+        wanted += cut
+    return made
+
+
+def _needed_in_parts(cut: Sequence[CheckpointPlan]) -> int:
+    """The bytes that backward passes need, of programs in parts; 0 if there are loops, whose states are planned apart.
+
+    Not to keep them may save nothing after all: until results are written, their memory is free for intermediates.
+    """
+    if any(uses(plan.forward.graph, lambda op: isinstance(op, Loop)) for plan in cut):
+        return 0
+    return sum(item.needed for plan in cut if len(plan.parts) > 1 for item in plan.forward.items)
 
 
 def within_budget(
@@ -62,7 +92,7 @@ def within_budget(
     return found
 
 
-def _made(make: Callable[[], Program], policy: ShareOfMemory) -> Program:
+def _made(make: Callable[[], Program], policy: ShareOfMemory | KeepEverything) -> Program:
     with context.setting(context.checkpointing, policy), context.setting(searched, policy):
         return make()
 

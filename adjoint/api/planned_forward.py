@@ -10,7 +10,7 @@ from typing import Any
 
 from adjoint.api.graph_part import in_part
 from adjoint.core import context
-from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory
+from adjoint.core.checkpoint_policy import CheckpointPolicy, KeepEverything, ShareOfMemory
 from adjoint.core.dispatch import Trace, Value
 from adjoint.core.spec import shape_of
 from adjoint.graph.control import Loop
@@ -23,14 +23,15 @@ from adjoint.passes.checkpoint_plan import planned
 #: The budgets of gradients with loops, whose memory is known when the function around them is planned.
 budgets: ContextVar[list[int] | None] = ContextVar("budgets", default=None)
 
-#: What takes the place of those budgets while a program is searched that keeps them.
-searched: ContextVar[ShareOfMemory | None] = ContextVar("searched", default=None)
+#: What takes the place of those budgets while a program is searched that keeps them, or of all policies: `KeepEverything`.
+searched: ContextVar[ShareOfMemory | KeepEverything | None] = ContextVar("searched", default=None)
 
 
 def under_policy(policy: CheckpointPolicy | None, tape: Trace, fn: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which keeps for the backward pass of a tape what the policy says; gradients inside know the policy too."""
-    if policy is not None and policy.strategy == "budget":
-        policy = searched.get() or policy
+    instead = searched.get()
+    if policy is not None and (policy.strategy == "budget" or isinstance(instead, KeepEverything)):
+        policy = instead or policy
     return fn if policy is None else functools.partial(_call, policy, tape, fn)
 
 

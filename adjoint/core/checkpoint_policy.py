@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +59,14 @@ class ShareOfMemory(CheckpointPolicy):
 
     share: float = 1.0
     asked: list[tuple[int, int]] = field(default_factory=list, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class KeepEverything(CheckpointPolicy):
+    """Computes nothing again: what a strategy is weighed against."""
+
+    strategy: str = "budget"
+    memory: int | None = sys.maxsize
 
 
 def not_on_disk() -> ArgumentError:

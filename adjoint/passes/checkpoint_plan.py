@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import log2, sqrt
 
-from adjoint.core.checkpoint_policy import CheckpointPolicy, ShareOfMemory, not_on_disk
+from adjoint.core.checkpoint_policy import CheckpointPolicy, KeepEverything, ShareOfMemory, not_on_disk
 from adjoint.core.errors import MemoryBudgetError, called_at
 from adjoint.graph.node import Graph, Node
 from adjoint.passes.checkpoint_choice import CheckpointChoice, Item, PlannedPart, crossing_items
@@ -25,6 +25,8 @@ def planned(graph: Graph, wanted: Sequence[int], policy: CheckpointPolicy, times
     """The graph with parts that are computed again in the backward pass by the `wanted` inputs; itself if there are none.
 
     `times` says how many such graphs run side by side, as under `vmap`."""
+    if isinstance(policy, KeepEverything):
+        return graph
     plan = checkpoint_plan(graph, wanted, policy, times)
     if (noted := plans.get()) is not None:
         noted.append(plan)
@@ -82,7 +84,7 @@ def checkpoint_plan(graph: Graph, wanted: Sequence[int], policy: CheckpointPolic
             policy.asked.append((0, 0))  # there is nothing to choose here, but perhaps inside of loops
         return CheckpointPlan(forward, (PlannedPart(tuple(range(len(forward.items)))),))
     if policy.strategy == "sqrt":
-        return CheckpointPlan(forward, tuple(_even(forward)))
+        return CheckpointPlan(forward, _even(forward))
     choice = CheckpointChoice(forward.items, forward.family)
     return CheckpointPlan(forward, choice.parts(_amount(forward, choice, policy, times)))
 
@@ -108,23 +110,39 @@ def _amount(forward: Forward, choice: CheckpointChoice, policy: CheckpointPolicy
     return min(quick, key=lambda f: (forward.cost + f[1]) * f[0])[0]
 
 
-def _even(forward: Forward) -> Iterator[PlannedPart]:
-    """About √n parts with about as much that is needed in each, cut where little is held."""
+def _even(forward: Forward) -> tuple[PlannedPart, ...]:
+    """About √n parts with about as much that is needed in each, cut where little is held: so many that least is held in all."""
     items = forward.items
     needed = [item.needed for item in items]
-    count = max(1, round(sqrt(sum(needed) ** 2 / sum(x * x for x in needed))))
+    root = max(1, round(sqrt(sum(needed) ** 2 / sum(x * x for x in needed))))
     run = [0, *accumulate(needed)]
-    share = run[-1] / count
-    cuts = sorted(s for s in forward.family if s and (s & (s + 1)) == 0 and s.bit_length() < len(items))
-    held = {s.bit_length(): _held(items, s) for s in cuts}
-    chosen = [0]
+    sets = sorted(s for s in forward.family if s and (s & (s + 1)) == 0 and s.bit_length() < len(items))
+    held = {s.bit_length(): _held(items, s) for s in sets}
+    found = dict.fromkeys(tuple(_cuts(count, run, held)) for count in range(1, 2 * root + 1))
+    chosen = min(found, key=lambda cuts: _most_held(items, run, cuts))
+    parts = [PlannedPart(tuple(range(a, b)), again=True) for a, b in pairwise(chosen)]
+    return (*parts, PlannedPart(tuple(range(chosen[-1], len(items)))))
+
+
+def _cuts(count: int, run: Sequence[int], held: Mapping[int, tuple[int, int]]) -> Iterator[int]:
+    """Where so many parts begin. `run` is what is needed up to each item, `held` what is held where there may be a cut."""
+    share, last = run[-1] / count, 0
+    yield 0
     for k in range(1, count):
-        near = [p for p in held if p > chosen[-1] and abs(run[p] - k * share) <= share / 3]
+        near = [p for p in held if p > last and abs(run[p] - k * share) <= share / 3]
         if near:
-            chosen.append(min(near, key=lambda p: (*held[p], abs(run[p] - k * share))))
-    for a, b in pairwise(chosen):
-        yield PlannedPart(tuple(range(a, b)), again=True)
-    yield PlannedPart(tuple(range(chosen[-1], len(items))))
+            last = min(near, key=lambda p: (*held[p], abs(run[p] - k * share)))
+            yield last
+
+
+def _most_held(items: Sequence[Item], run: Sequence[int], cuts: Sequence[int]) -> int:
+    """The most bytes that the backward pass holds: what crosses the cuts before a part, and what the part needs."""
+    crossing = most = 0
+    for a, b in pairwise([*cuts, len(items)]):
+        crossing |= crossing_items(items, (1 << a) - 1)
+        kept = sum(item.bytes for g, item in enumerate(items) if crossing >> g & 1)
+        most = max(most, kept + run[b] - run[a])
+    return most
 
 
 def _held(items: Sequence[Item], lower: int) -> tuple[int, int]:

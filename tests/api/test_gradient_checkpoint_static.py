@@ -193,3 +193,20 @@ def test_a_plan_that_saves_nothing_says_so():
         saved = report.planned.peak_bytes < report.plain.peak_bytes
         assert ("nothing is saved" in str(report)) == (not saved)
     assert saved
+
+
+def test_where_nothing_is_saved_everything_is_kept():
+    """The activations lie where the gradients of the weights will be."""
+
+    def net(weights, x):
+        for w in weights:
+            x = ops.relu(x @ w)
+        return ops.mean(x * x)
+
+    weights, x = [np.eye(256, dtype=np.float32)] * 16, np.ones((160, 256), np.float32)
+    for strategy in ("sqrt", "balanced", "binomial"):
+        report = ad.GradientCheckpoint(strategy).plan(net, weights, x)
+        assert report.planned == report.plain
+        assert report.recomputed == 0
+        assert "everything is kept" in str(report)
+    assert ad.GradientCheckpoint("sqrt").plan(net, weights, np.ones((1024, 256), np.float32)).recomputed > 0
