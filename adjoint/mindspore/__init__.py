@@ -11,6 +11,7 @@ from adjoint.mindspore.absent import fallback as _fallback
 __version__ = "2.10.0"
 
 from adjoint.mindspore import _extends as _extends
+from adjoint.mindspore import amp as amp
 from adjoint.mindspore import common as common
 from adjoint.mindspore import context as context
 from adjoint.mindspore import device_context as device_context
@@ -35,5 +36,17 @@ from adjoint.mindspore.ops.jacobian_functions import jvp as jvp
 from adjoint.mindspore.ops.jacobian_functions import vjp as vjp
 from adjoint.mindspore.ops.primitive import constexpr as constexpr
 from adjoint.mindspore.runtime import *
+from adjoint.mindspore.train.dataset_helper import DatasetHelper as DatasetHelper
+from adjoint.mindspore.train.dataset_helper import connect_network_with_dataset as connect_network_with_dataset
+from adjoint.mindspore.train.dataset_helper import data_sink as data_sink
+from adjoint.mindspore.train.model import Model as Model
+from adjoint.mindspore.train.serialization import async_ckpt_thread_status as async_ckpt_thread_status
+from adjoint.mindspore.train.serialization import ckpt_to_safetensors as ckpt_to_safetensors
+from adjoint.mindspore.train.serialization import load_checkpoint as load_checkpoint
+from adjoint.mindspore.train.serialization import load_checkpoint_async as load_checkpoint_async
+from adjoint.mindspore.train.serialization import load_distributed_checkpoint as load_distributed_checkpoint
+from adjoint.mindspore.train.serialization import load_param_into_net as load_param_into_net
+from adjoint.mindspore.train.serialization import safetensors_to_ckpt as safetensors_to_ckpt
+from adjoint.mindspore.train.serialization import save_checkpoint as save_checkpoint
 
 __getattr__ = _fallback(__name__, "mindspore")

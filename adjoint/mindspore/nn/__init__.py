@@ -5,6 +5,7 @@ from adjoint.mindspore.exported import GraphCell as GraphCell
 from adjoint.mindspore.nn import dynamic_lr as dynamic_lr
 from adjoint.mindspore.nn import learning_rate_schedule as learning_rate_schedule
 from adjoint.mindspore.nn import optim as optim
+from adjoint.mindspore.nn import wrap as wrap
 from adjoint.mindspore.nn.cell import Cell as Cell
 from adjoint.mindspore.nn.dynamic_lr import *
 from adjoint.mindspore.nn.engine_layers import *
@@ -13,6 +14,7 @@ from adjoint.mindspore.nn.grad import Jvp as Jvp
 from adjoint.mindspore.nn.grad import Vjp as Vjp
 from adjoint.mindspore.nn.learning_rate_schedule import *
 from adjoint.mindspore.nn.optim import *
+from adjoint.mindspore.nn.wrap import *
 from adjoint.nn import get_activation as get_activation
 
 __getattr__ = _fallback(__name__, "nn")

@@ -341,3 +341,24 @@ def case_names_of_the_state():
         names(nn.Rprop(_params())),
         names(nn.SGD([{"params": [_params()[0]], "lr": 0.2}, {"params": [_params()[1]]}])),
     )
+
+
+def case_an_optimizer_of_ones_own():
+    class Signs(nn.Optimizer):
+        def __init__(self, params, learning_rate):
+            super().__init__(learning_rate, params, weight_decay=0.1)
+            self.count = self.parameters.clone(prefix="count", init="zeros")
+
+        def construct(self, gradients):
+            gradients = self.decay_weight(gradients)
+            lr = self.get_lr()
+            for p, c, g in zip(self.parameters, self.count, gradients):
+                ops.assign_sub(p, lr * ops.sign(g))
+                ops.assign_add(c, ops.ones_like(c))
+            return True
+
+    params = _params()
+    opt = Signs(params, 0.25)
+    opt(_grads(0))
+    opt(_grads(1))
+    return params, list(opt.count), [c.name for c in opt.count]
