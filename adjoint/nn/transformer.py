@@ -139,13 +139,13 @@ class _Layer(Cell):
     """What encoder and decoder layers share: the feed-forward network and the order of normalisation."""
 
     def _feed_forward(self, d_model: int, dim_feedforward: int, dropout: float, activation: Any, dtype: Any) -> None:
-        self.linear1 = Dense(d_model, dim_feedforward, dtype=dtype)
+        self.dense1 = Dense(d_model, dim_feedforward, dtype=dtype)
         self.dropout = Dropout(p=dropout)
-        self.linear2 = Dense(dim_feedforward, d_model, dtype=dtype)
+        self.dense2 = Dense(dim_feedforward, d_model, dtype=dtype)
         self.activation = activation_of(type(self).__name__, activation) or Identity()
 
     def _forward(self, x: Any) -> Any:
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
+        return self.dense2(self.dropout(self.activation(self.dense1(x))))
 
 
 class TransformerEncoderLayer(_Layer):

@@ -1,5 +1,7 @@
 """mindspore.nn."""
 
+import sys as _sys
+
 from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.exported import GraphCell as GraphCell
 from adjoint.mindspore.nn import dynamic_lr as dynamic_lr
@@ -12,9 +14,13 @@ from adjoint.mindspore.nn.engine_layers import *
 from adjoint.mindspore.nn.grad import ForwardValueAndGrad as ForwardValueAndGrad
 from adjoint.mindspore.nn.grad import Jvp as Jvp
 from adjoint.mindspore.nn.grad import Vjp as Vjp
+from adjoint.mindspore.nn.layers import *
 from adjoint.mindspore.nn.learning_rate_schedule import *
 from adjoint.mindspore.nn.optim import *
 from adjoint.mindspore.nn.wrap import *
-from adjoint.nn import get_activation as get_activation
+
+layer = loss = _sys.modules[__name__]  # MindSpore's `nn.layer.basic.Dense` is `nn.Dense`
+activation = basic = combined = container = conv = embedding = image = layer
+math = normalization = padding = pooling = rnns = rnn_cells = timedistributed = transformer = layer
 
 __getattr__ = _fallback(__name__, "nn")

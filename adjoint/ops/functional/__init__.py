@@ -255,6 +255,7 @@ from adjoint.ops.functional.random import (  # fmt: skip
 )
 from adjoint.ops.functional.reduction import count_nonzero, cumprod, logsumexp, median, prod, ptp, quantile, std, var
 from adjoint.ops.functional.repeating import repeat, repeat_interleave, roll, tile
+from adjoint.ops.functional.sampling import affine_grid, grid_sample
 from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
@@ -309,7 +310,7 @@ from adjoint.ops.unfolding import fold, unfold
 
 __all__ = [
     "abs", "absolute", "acos", "acosh", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d",
-    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "all", "amax", "amin", "angle", "any",
+    "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "affine_grid", "all", "amax", "amin", "angle", "any",
     "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
     "argwhere", "array", "array_split", "asin", "asinh", "assign", "assign_add", "assign_sub", "astype", "atan", "atan2", "atanh", "avg_pool1d", "avg_pool2d",
     "avg_pool3d", "batch_norm", "batch_statistics", "bernoulli", "binary_cross_entropy",
@@ -325,7 +326,7 @@ __all__ = [
     "expand", "expand_dims", "expm", "expm1", "exponential", "eye", "fft", "fft2", "fftfreq", "fftn", "fftshift",
     "flatten", "flip", "floor", "floor_div", "floor_divide", "floor_mod", "floormod", "fmod", "fold", "full",
     "full_like", "gammaln", "gather", "gather_elements", "gather_nd", "gaussian_nll_loss", "ge", "gelu", "getitem",
-    "glu", "greater", "greater_equal", "group_norm", "gt", "gumbel", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "glu", "greater", "greater_equal", "grid_sample", "group_norm", "gt", "gumbel", "gumbel_softmax", "hardshrink", "hardsigmoid",
     "hardswish", "hardtanh", "hfft", "hinge_embedding_loss", "huber_loss", "hypot", "ifft", "ifft2", "ifftn",
     "ifftshift", "ihfft", "imag", "index_add", "index_fill", "index_select", "inner", "instance_norm", "interpolate",
     "inv", "inverse", "irfft", "irfft2", "irfftn", "isclose", "isfinite", "isinf", "isnan", "kl_div", "kron", "l1_loss",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import ops
+from adjoint.core.dispatch import wrap
 from adjoint.core.spec import shape_of
 from adjoint.ops.convolution import same_padding
 from adjoint.ops.windows import sizes_of
@@ -150,7 +151,7 @@ def largest_of(x: Any, cuts: list[np.ndarray]) -> tuple[Any, Any]:
     flat = ops.reshape(x, (*lead, math.prod(space)))
     windows = ops.reshape(ops.take(flat, places.ravel(), -1), (*lead, count, size))
     best = ops.argmax(windows, -1) + np.arange(count) * size
-    found = ops.reshape(ops.take(places.ravel(), best, 0), (*lead, *(len(cut) for cut in cuts)))
+    found = ops.reshape(ops.take(wrap(places.ravel()), best, 0), (*lead, *(len(cut) for cut in cuts)))
     return picked(x, found, rank), found
 
 

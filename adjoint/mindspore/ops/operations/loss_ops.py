@@ -103,6 +103,8 @@ TripletMarginLoss = primitive(
 
 def _ctc(self: Any, x: Any, labels_indices: Any, labels_values: Any, sequence_length: Any) -> Any:
     """The loss of each sample and its derivative by the scores (T, N, C); the last class stands for no label."""
+    if self.preprocess_collapse_repeated or not self.ctc_merge_repeated:
+        raise NotImplementedError("ops.CTCLoss is provided with its default ways to treat repeated labels only")
     at, values = np.asarray(labels_indices.asnumpy()), np.asarray(labels_values.asnumpy())
     samples, classes = shape_of(x)[1:]
     counts = np.bincount(at[:, 0], minlength=samples)
