@@ -19,7 +19,7 @@ from adjoint.nn.initializer import initializer
 __all__ = [
     "BiDense", "ChannelShuffle", "ClipByNorm", "Dense", "Dropout", "Dropout2dExt", "DropoutExt",
      "Identity", "L1Regularizer", "LayerNormExt", "Linear", "MatrixDiag", "MatrixDiagPart",
-    "MatrixSetDiag", "Norm", "OneHot", "ParameterUpdate", "Range", "Roll", "SyncBatchNorm", "TimeDistributed", "Tril",
+    "MatrixSetDiag", "Norm", "OneHot", "Range", "Roll", "SyncBatchNorm", "TimeDistributed", "Tril",
     "Triu", "Unfold", "Upsample",
 ]  # fmt: skip
 
@@ -361,19 +361,3 @@ class SyncBatchNorm(layer(nn.BatchNorm2d)):  # type: ignore[misc]
             num_features, eps, momentum, affine, gamma_init, beta_init, moving_mean_init, moving_var_init,
             use_batch_statistics, dtype=dtype,
         )  # fmt: skip
-
-
-class ParameterUpdate(Cell):
-    """A Parameter takes the value that the Cell is called with."""
-
-    def __init__(self, param: Any) -> None:
-        super().__init__(auto_prefix=False)
-        if not isinstance(param, Parameter):
-            raise TypeError("For 'ParameterUpdate', 'param' must be 'Parameter', but got " + type(param).__name__ + ".")
-        self._param = param
-
-    def construct(self, x: Any) -> Any:
-        from adjoint.mindspore.ops import functional
-
-        functional.assign(self._param, x)
-        return x
