@@ -28,11 +28,6 @@ def _differs(x: Any, other: object) -> bool:
     return type(other) in _NO_NUMBERS or (type(x._extra) is Number and isinstance(other, (list, tuple)))
 
 
-def _everywhere(x: Any, answer: bool) -> Any:
-    """The same answer for each element."""
-    return language.array(np.full(x.shape, answer)) if x.shape else answer
-
-
 class Operators:
     """`x + y`, `x @ y`, `x < y`, ...: each calls the function of its name in the op language."""
 
@@ -214,10 +209,10 @@ class Operators:
 
     def __eq__(self, other: object) -> Any:
         if _differs(self, other):
-            return _everywhere(self, False)
+            return language.everywhere(self, False)
         return _compared(language.equal(self, other), self, other)
 
     def __ne__(self, other: object) -> Any:
         if _differs(self, other):
-            return _everywhere(self, True)
+            return language.everywhere(self, True)
         return _compared(language.not_equal(self, other), self, other)

@@ -83,7 +83,8 @@ FINDER = Finder()
 def install() -> None:
     """From here on `import mindspore` gives this package, in this process.
 
-    As in MindSpore, `float(x)` is then a number without a gradient where x is being differentiated, not an error.
+    As in MindSpore, `float(x)` is then a number without a gradient where x is being differentiated, not an error, and
+    integers give way to floats of any width: `int_tensor * 0.5` is of float32.
 
     >>> from adjoint.mindspore import imports
     >>> imports.install()
@@ -93,6 +94,7 @@ def install() -> None:
     >>> imports.uninstall()
     """
     context.cutting.set(True)
+    importlib.import_module(f"{HERE}.common.operators").install()
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
     for name, module in list(
@@ -105,6 +107,7 @@ def install() -> None:
 def uninstall() -> None:
     """Undo `install`; modules that hold on to names of this package keep them."""
     context.cutting.set(False)
+    importlib.import_module(f"{HERE}.common.operators").uninstall()
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     for name in [n for n in sys.modules if n.partition(".")[0] == "mindspore"]:

@@ -6,6 +6,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from adjoint.ops.casting import replaced
 from adjoint.ops.compare import round
 from adjoint.ops.functional.decimal_rounding import round_decimal
@@ -44,7 +46,7 @@ from adjoint.ops.stacking import array, rows
 
 __all__ = [
     "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",
-    "equal", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
+    "equal", "everywhere", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
     "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "replaced",
     "reshape", "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc",
 ]  # fmt: skip
@@ -66,3 +68,8 @@ def numpy_ufunc(ufunc: Any, method: str, inputs: tuple, options: dict) -> Any:
 def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
     """What a NumPy function means for a Tensor."""
     return _protocol().numpy_function(function, args, kwargs)
+
+
+def everywhere(x: Any, answer: bool) -> Any:
+    """The same answer for each element."""
+    return array(np.full(x.shape, answer)) if x.shape else answer

@@ -1,0 +1,58 @@
+"""Python's operators on Tensors with MindSpore's promotion: `int_tensor * 0.5` and `int32 / int32` are of float32."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.language import language
+from adjoint.core.spec import NUMBERS, number_of
+from adjoint.core.tensor import Tensor
+from adjoint.mindspore.ops.promotion import promoted
+from adjoint.ops import cast
+
+_NAMES = (
+    "add", "sub", "mul", "div", "floor_divide", "mod", "pow", "less", "less_equal", "greater", "greater_equal", "equal",
+    "not_equal",
+)  # fmt: skip
+_before: dict[str, Callable[..., Any]] = {}
+
+
+def _kind(x: Any) -> Any:
+    """The dtype of an array, "weak" for a Python number, None for anything else."""
+    if isinstance(x, Tensor):
+        return "weak" if number_of(x) is not None else x.dtype
+    return "weak" if type(x) in NUMBERS else x.dtype if isinstance(x, (np.ndarray, np.generic)) else None
+
+
+def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def call(x: Any, y: Any) -> Any:
+        x, y = (Tensor(v) if type(v) in (list, tuple) else v for v in (x, y))
+        a, b = _kind(x), _kind(y)
+        if a is None or b is None or (a is b and a == "weak"):
+            return function(x, y)
+        if a != b:
+            x, y = promoted(x, y)
+        if name == "div":
+            x, y = (cast(v, np.float32) if isinstance(v, Tensor) and v.dtype.kind in "biu" else v for v in (x, y))
+        return function(x, y)
+
+    return call
+
+
+def install() -> None:
+    """From here on operators promote as MindSpore's do."""
+    if not _before:
+        _before.update({name: getattr(language, name) for name in (*_NAMES, "everywhere")})
+        for name in _NAMES:
+            setattr(language, name, _promoting(name, _before[name]))
+        language.everywhere = lambda x, answer: answer  # type: ignore[method-assign]
+
+
+def uninstall() -> None:
+    """Operators promote as NumPy's do again."""
+    for name, function in _before.items():
+        setattr(language, name, function)
+    _before.clear()
