@@ -54,6 +54,14 @@ def here(name: str) -> str:
     raise ModuleNotFoundError(f"{name} is not provided by adjoint.mindspore", name=name)
 
 
+def alias(name: str, module: ModuleType) -> ModuleType:
+    """A module of its own with the contents of another: Python enters the modules inside it there, and not in the other one."""
+    made = ModuleType(name, module.__doc__)
+    made.__dict__.update({k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))})
+    made.__dict__["__getattr__"] = lambda attribute: getattr(module, attribute)
+    return made
+
+
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds `mindspore` and what is inside it here."""
 
@@ -66,14 +74,17 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = importlib.import_module(here(spec.name))
+        found = here(spec.name)
+        module = importlib.import_module(found)
+        if found != HERE + spec.name.removeprefix("mindspore"):
+            return alias(spec.name, module)
         spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is run again; the module keeps the spec it was loaded by."""
         asked = module.__spec__
-        if asked is not None and asked.loader is self:
+        if asked is not None and asked.loader_state is not None:
             module.__spec__ = asked.loader_state
 
 
