@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.spec import bfloat16
+from adjoint.train.safetensors import CheckpointError
 
 TYPES = {
     "Bool": "bool", "Int8": "int8", "Int16": "int16", "Int32": "int32", "Int64": "int64", "UInt8": "uint8",
@@ -21,10 +22,6 @@ TYPES = {
 NAMES = {dtype: name for name, dtype in TYPES.items()}
 LARGEST = 512 * 1024 * 1024  # bytes of a part
 VALUE, TAG, TENSOR, DIMS, TENSOR_TYPE, CONTENT = 1, 1, 2, 1, 2, 3
-
-
-class CkptError(ValueError):
-    """A file that is no checkpoint, or a damaged one."""
 
 
 def encode(values: Mapping[str, Any]) -> Iterator[bytes]:
@@ -40,7 +37,7 @@ def encode(values: Mapping[str, Any]) -> Iterator[bytes]:
             continue
         kind = "BFloat16" if value.dtype.name == "bfloat16" else NAMES.get(value.dtype.name)
         if kind is None:
-            raise CkptError(f"'{name}' is {value.dtype}, which checkpoint files do not have")
+            raise CheckpointError(f"'{name}' is {value.dtype}, which checkpoint files do not have")
         content = np.ascontiguousarray(value).tobytes()
         for k in range(0, max(len(content), 1), LARGEST):
             yield _value(name, list(value.shape), kind, content[k : k + LARGEST])
@@ -111,9 +108,9 @@ def _array(name: str, dims: list[int], kind: str, content: bytes) -> Any:
         return "".join(np.frombuffer(content, "<U1"))
     dtype = bfloat16() if kind == "BFloat16" else np.dtype(TYPES[kind]) if kind in TYPES else None
     if dtype is None:
-        raise CkptError(f"'{name}' has the unknown type {kind!r}")
+        raise CheckpointError(f"'{name}' has the unknown type {kind!r}")
     if len(content) != dtype.itemsize * int(np.prod(dims, dtype=np.int64)):
-        raise CkptError(
+        raise CheckpointError(
             f"'{name}' has {len(content)} bytes for the shape {tuple(dims)} of {dtype}: the file is damaged"
         )
     return np.frombuffer(content, dtype).reshape(dims).copy()
@@ -123,7 +120,7 @@ def _text(data: Any) -> str:
     try:
         return bytes(data).decode()
     except UnicodeDecodeError:
-        raise CkptError("a name is no text: the file is damaged or of another format") from None
+        raise CheckpointError("a name is no text: the file is damaged or of another format") from None
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
@@ -140,11 +137,11 @@ def _fields(data: memoryview) -> Iterator[tuple[int, Any]]:
             if kind == 2:
                 size, at = _read(data, at)
             if at + size > len(data):
-                raise CkptError("the file ends too early: it is damaged or of another format")
+                raise CheckpointError("the file ends too early: it is damaged or of another format")
             yield key >> 3, data[at : at + size]
             at += size
         else:
-            raise CkptError("the file is damaged or of another format")
+            raise CheckpointError("the file is damaged or of another format")
 
 
 def _varints(data: memoryview) -> Iterator[tuple[int, int]]:
@@ -158,7 +155,7 @@ def _read(data: memoryview, at: int) -> tuple[int, int]:
     value = shift = 0
     while True:
         if at >= len(data) or shift > 63:
-            raise CkptError("the file ends too early: it is damaged or of another format")
+            raise CheckpointError("the file ends too early: it is damaged or of another format")
         byte = data[at]
         value |= (byte & 0x7F) << shift
         at, shift = at + 1, shift + 7

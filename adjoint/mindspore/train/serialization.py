@@ -150,7 +150,7 @@ def _read(path: str, format: str) -> dict[str, Any]:
         content = file.read()
     try:
         return ckpt_files.decode(content)
-    except ckpt_files.CkptError as error:
+    except safetensors.CheckpointError as error:
         raise ValueError(
             f"For 'load_checkpoint', failed to read the checkpoint file {path}, may not have permission to read it or the file "
             f"is not correct: {error}"
