@@ -81,3 +81,11 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
         if not any(words in reason for words in SKIPS):
             report.outcome, report.longrepr = "failed", f"{item.nodeid} is skipped: {reason}"
     return report
+
+
+@pytest.fixture(autouse=True)
+def _conventions() -> None:
+    """The engine's own rules for dtypes and texts: the MindSpore face, once imported, has switched its own on."""
+    found = sys.modules.get("adjoint.mindspore.common.conventions")
+    if found is not None:
+        found.switch_off()

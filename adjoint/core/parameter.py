@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,13 +60,22 @@ class Parameter(Tensor):
     """
 
     __hash__ = object.__hash__
+    #: Whether `set_data` may change the shape, outside of transforms.
+    resizable: ClassVar[bool] = False
+    #: As those of Tensor, for Parameters alone.
+    own_extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True) -> None:
         array = Tensor(default_input).asnumpy()
         self._value, self._trace, self._extra = array, PARAMETERS, None
         self.is_unnamed = name is None
         self._name = name or f"Parameter{_unnamed()}"
-        self._trainable = bool(requires_grad)
+        self.requires_grad = requires_grad
+
+    def __getattr__(self, name: str) -> Any:
+        if (found := self.own_extensions.get(name)) is not None:
+            return found(self)
+        return super().__getattr__(name)
 
     @property
     def name(self) -> str:
@@ -84,6 +93,8 @@ class Parameter(Tensor):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, (bool, np.bool_)):
+            raise ArgumentTypeError(f"requires_grad must be True or False, not {wanted!r}{called_at()}")
         self._trainable = bool(wanted)
 
     @property
@@ -115,8 +126,11 @@ class Parameter(Tensor):
         >>> print(*ad.grad(f, 0, w)(ad.Tensor([3.0])), w)
         [32.] [6.] [30.]
         """
+        if isinstance(data, float) and self._value.dtype.kind in "iu":
+            raise DtypeError(f"Parameter '{self.name}' holds {self._value.dtype}, not the float {data}{called_at()}")
         value = resolve(data, for_backward=False) if isinstance(data, Parameter) else Tensor(data)
-        if value.shape != self._value.shape and not slice_shape:
+        resized = slice_shape or (self.resizable and context.bindings.get() is None)
+        if value.shape != self._value.shape and not resized:
             raise ShapeError(
                 f"Parameter '{self.name}' has shape {self._value.shape}, the new data {value.shape}{called_at()}"
             )
@@ -147,11 +161,13 @@ class Parameter(Tensor):
     def copy(self) -> Any:
         return resolve(self) + 0
 
-    def clone(self, init: str = "same") -> Parameter:
-        """A Parameter of its own with the same value, or with `init="zeros"` or `"ones"`."""
-        makers: dict[str, Any] = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
+    def clone(self, init: str | float = "same") -> Parameter:
+        """A Parameter of its own with the same value, or with `init="zeros"`, `"ones"` or a number."""
+        makers: dict[Any, Any] = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
+        if isinstance(init, (int, float)):
+            return Parameter(np.full_like(self._value, init), self.name, self.requires_grad)
         if init not in makers:
-            raise ArgumentError(f"clone: init must be one of {', '.join(makers)}, not {init!r}")
+            raise ArgumentError(f"clone: init must be a number or one of {', '.join(makers)}, not {init!r}")
         return Parameter(makers[init](self._value), self.name, self.requires_grad)
 
     def __deepcopy__(self, memo: dict) -> Parameter:

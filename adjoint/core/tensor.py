@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     __slots__ = ()
     __array_priority__ = 1000
+    extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # attributes that another library's face adds
 
     def __init__(self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> None:
         value = _converted(input_data, dtype)
@@ -50,7 +51,9 @@ class Tensor(InPlaceOperators, Operators, Value):
         self._value, self._trace, self._extra = other._value, other._trace, other._extra
 
     def __getattr__(self, name: str) -> Any:
-        """Nothing; but what stands for a Python number might have had it."""
+        """What another library's face has added (`extensions`); what stands for a Python number might have had others."""
+        if (found := self.extensions.get(name)) is not None:
+            return found(self)
         if name[:1] != "_" and type(self._extra) is Number:
             self._trace.below(self)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -372,9 +375,7 @@ def _converted(data: Any, dtype: Any) -> Any:
 
 def _array_of_elements(x: Tensor) -> np.ndarray:
     """An object array of the elements, each still tracked, for code that insists on np.asarray."""
-    result = np.empty(x.size, dtype=object)
-    for i, element in enumerate(language.rows(language.reshape(x, (x.size,)))):
-        result[i] = element
+    result = np.fromiter(language.rows(language.reshape(x, (x.size,))), object, x.size)
     lies = views.layout(x)
     array = np.empty(x.shape, object) if lies is None or lies is UNKNOWN else np.empty_like(lies, object)
     array[...] = result.reshape(x.shape)

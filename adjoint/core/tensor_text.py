@@ -16,18 +16,19 @@ def with_values(array: np.ndarray) -> str:
     body = np.array2string(array, separator=", ", formatter=style if array.dtype.kind == "f" else None)
     body = str(array) if array.ndim == 0 else body
     gap = "\n" if array.ndim > 1 else " "
-    return f"Tensor(shape={list(array.shape)}, dtype={_dtype_name(array.dtype)}, value={gap}{body})"
+    return f"Tensor(shape={list(array.shape)}, dtype={dtype_name(array.dtype)}, value={gap}{body})"
 
 
 def without_values(x: Any, error: AdjointError) -> str:
     """A Tensor whose values cannot be shown."""
     over = ", of a transform that has ended" if has_ended(x) else ""
     try:
-        return f"Tensor(shape={list(x.shape)}, dtype={_dtype_name(x.dtype)}, value=?{over})"
+        return f"Tensor(shape={list(x.shape)}, dtype={dtype_name(x.dtype)}, value=?{over})"
     except AdjointError:  # it has not even a shape
         return f"Tensor(<{str(error).splitlines()[0].split(': ')[0]}>)"
 
 
-def _dtype_name(dtype: np.dtype) -> str:
+def dtype_name(dtype: np.dtype) -> str:
+    """A dtype as texts of Tensors name it."""
     name = dtype.name
     return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]

@@ -18,8 +18,10 @@ from adjoint.mindspore import device_context as device_context
 from adjoint.mindspore import nn as nn
 from adjoint.mindspore import ops as ops
 from adjoint.mindspore import runtime as runtime
+from adjoint.mindspore import tensor_methods as _tensor_methods
 from adjoint.mindspore import train as train
 from adjoint.mindspore.common import *
+from adjoint.mindspore.common import conventions as _conventions
 from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_executor
 from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor
 from adjoint.mindspore.common.dtype import *
@@ -48,5 +50,8 @@ from adjoint.mindspore.train.serialization import load_distributed_checkpoint as
 from adjoint.mindspore.train.serialization import load_param_into_net as load_param_into_net
 from adjoint.mindspore.train.serialization import safetensors_to_ckpt as safetensors_to_ckpt
 from adjoint.mindspore.train.serialization import save_checkpoint as save_checkpoint
+
+_conventions.switch_on()
+_tensor_methods.install()
 
 __getattr__ = _fallback(__name__, "mindspore")
