@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from adjoint import graph as graph
 from adjoint import ops as ops
-from adjoint.api import graphs as _graphs
+from adjoint.api import graphs as _graphs  # noqa: F401  # what `ad.graph` shows
 from adjoint.api.batching import vmap as vmap
 from adjoint.api.checkpointing import checkpoint as checkpoint
 from adjoint.api.checkpointing import recompute as recompute
@@ -100,11 +100,6 @@ if _TYPE_CHECKING:
     from adjoint.graph.text import GraphTextError as GraphTextError
     from adjoint.train.callbacks import InvalidLossError as InvalidLossError
     from adjoint.train.safetensors import CheckpointError as CheckpointError
-
-graph.build_computational_graph = _graphs.build_computational_graph
-graph.trace_function = _graphs.trace_function
-graph.generate_grad_graph = _graphs.generate_grad_graph
-graph.optimize_grad_graph = _graphs.optimize_grad_graph
 
 __version__ = "0.1.0"
 

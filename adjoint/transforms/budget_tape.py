@@ -124,7 +124,8 @@ class BudgetTape(SegmentedTape):
         raise MemoryBudgetError(
             f"{self.what}: the checkpoints' budget of {self.limit:,} bytes cannot be kept: {needed:,} bytes are needed here, which are "
             f"inputs, results and cotangents of one step, and what the function holds itself. memory={self.total + self._waiting + 4 * self.largest} "
-            f"holds all values up to here{called_at()}"
+            "holds all values up to here; what comes after it needs its own, and is not known before it runs. `jit(grad(f)).memory(...)` says what "
+            f"a compiled gradient takes in all{called_at()}"
         )
 
     def drop(self, record: StoredRecord) -> None:
