@@ -1,6 +1,7 @@
 """The public functions, MindSpore's names first, composed of the cards. One file a family."""
 
 from adjoint.ops.along_axis import argsort, cummax, cummin, cumsum, sort, topk
+from adjoint.ops.bessel import bessel_i, bessel_j, bessel_k, bessel_y
 from adjoint.ops.broadcasting import broadcast_arrays, broadcast_to, expand
 from adjoint.ops.casting import astype, cast, stop_gradient
 from adjoint.ops.compare import round, where
@@ -144,6 +145,7 @@ from adjoint.ops.functional.of_cards import (  # fmt: skip
     atan,
     atan2,
     atanh,
+    betainc,
     bitwise_and,
     bitwise_left_shift,
     bitwise_not,
@@ -212,6 +214,7 @@ from adjoint.ops.functional.of_cards import (  # fmt: skip
     tanh,
     true_divide,
     trunc,
+    zeta,
 )
 from adjoint.ops.functional.pooling import (
     adaptive_avg_pool1d,
@@ -269,6 +272,7 @@ from adjoint.ops.functional.selection import (
     searchsorted,
     unique,
 )
+from adjoint.ops.incomplete import gammainc, gammaincc
 from adjoint.ops.index import (
     gather_elements,
     gather_nd,
@@ -313,7 +317,7 @@ __all__ = [
     "adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d", "add", "affine_grid", "all", "amax", "amin", "angle", "any",
     "arange", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh", "argmax", "argmin", "argsort",
     "argwhere", "array", "array_split", "asin", "asinh", "assign", "assign_add", "assign_sub", "astype", "atan", "atan2", "atanh", "avg_pool1d", "avg_pool2d",
-    "avg_pool3d", "batch_norm", "batch_statistics", "bernoulli", "binary_cross_entropy",
+    "avg_pool3d", "batch_norm", "batch_statistics", "bernoulli", "bessel_i", "bessel_j", "bessel_k", "bessel_y", "betainc", "binary_cross_entropy",
     "binary_cross_entropy_with_logits", "bincount", "bitwise_and", "bitwise_left_shift", "bitwise_not", "bitwise_or",
     "bitwise_right_shift", "bitwise_xor", "bmm", "broadcast_arrays", "broadcast_to", "cast", "cat", "cbrt", "ceil",
     "celu", "cholesky", "chunk", "clamp", "clip", "clip_by_global_norm", "clip_by_norm",
@@ -327,6 +331,8 @@ __all__ = [
     "flatten", "flip", "floor", "floor_div", "floor_divide", "floor_mod", "floormod", "fmod", "fold", "full",
     "full_like", "gammaln", "gather", "gather_elements", "gather_nd", "gaussian_nll_loss", "ge", "gelu", "getitem",
     "glu", "greater", "greater_equal", "grid_sample", "group_norm", "gt", "gumbel", "gumbel_softmax", "hardshrink", "hardsigmoid",
+    "full_like", "gammainc", "gammaincc", "gammaln", "gather", "gather_elements", "gather_nd", "gaussian_nll_loss", "ge", "gelu", "getitem",
+    "glu", "greater", "greater_equal", "group_norm", "gt", "gumbel", "gumbel_softmax", "hardshrink", "hardsigmoid",
     "hardswish", "hardtanh", "hfft", "hinge_embedding_loss", "huber_loss", "hypot", "ifft", "ifft2", "ifftn",
     "ifftshift", "ihfft", "imag", "index_add", "index_fill", "index_select", "inner", "instance_norm", "interpolate",
     "inv", "inverse", "irfft", "irfft2", "irfftn", "isclose", "isfinite", "isinf", "isnan", "kl_div", "kron", "l1_loss",
@@ -348,5 +354,5 @@ __all__ = [
     "swapaxes", "swapdims", "swish", "t", "take", "take_along_axis", "tan", "tanh", "tensor_scatter_add",
     "tensor_scatter_update", "tensordot", "tile", "topk", "trace", "transpose", "tril", "tril_indices",
     "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unfold", "uniform", "unique",
-    "unsqueeze", "unstack", "var", "vdot", "vector_norm", "where", "xlogy", "zeros", "zeros_like",
+    "unsqueeze", "unstack", "var", "vdot", "vector_norm", "where", "xlogy", "zeros", "zeros_like", "zeta",
 ]  # fmt: skip

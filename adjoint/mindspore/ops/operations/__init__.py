@@ -9,8 +9,10 @@ from adjoint.mindspore.ops.operations.linalg_ops import *
 from adjoint.mindspore.ops.operations.math_ops import *
 from adjoint.mindspore.ops.operations.nn_ops import *
 from adjoint.mindspore.ops.operations.optimizer_ops import *
+from adjoint.mindspore.ops.operations.random_ops import *
 from adjoint.mindspore.ops.operations.reduce_ops import *
 from adjoint.mindspore.ops.operations.sparse_optimizer_ops import *
+from adjoint.mindspore.ops.operations.special_ops import *
 from adjoint.mindspore.ops.primitive import Primitive as Primitive
 
 __getattr__ = _fallback(__name__, "ops")

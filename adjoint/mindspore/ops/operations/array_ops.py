@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from adjoint import ops
 from adjoint.core.spec import float32, int32, int64
 from adjoint.mindspore.ops import array_functions as _a
@@ -154,6 +152,5 @@ LogNormalReverse = primitive(
     mean=1.0,
     std=2.0,
 )
-PopulationCount = plain("PopulationCount", lambda x: tensor(np.bitwise_count(tensor(x).asnumpy()).astype(np.uint8)))
 
 __all__ = [name for name, value in globals().items() if getattr(value, "__module__", "") == "mindspore.ops.operations"]
