@@ -6,6 +6,7 @@ from adjoint.mindspore.ops import functional as functional
 from adjoint.mindspore.ops import grad_func as grad_func
 from adjoint.mindspore.ops import operations as operations
 from adjoint.mindspore.ops import signature as signature
+from adjoint.mindspore.ops.aliases import *
 from adjoint.mindspore.ops.batch_functions import *
 from adjoint.mindspore.ops.engine_functions import *
 from adjoint.mindspore.ops.functions import *
