@@ -3,6 +3,7 @@
 from adjoint.mindspore.ops.array_functions import *  # noqa: F403
 from adjoint.mindspore.ops.assign_functions import *  # noqa: F403
 from adjoint.mindspore.ops.creation_functions import *  # noqa: F403
+from adjoint.mindspore.ops.decomposition_functions import *  # noqa: F403
 from adjoint.mindspore.ops.diagonal_functions import *  # noqa: F403
 from adjoint.mindspore.ops.fourier_functions import *  # noqa: F403
 from adjoint.mindspore.ops.index_functions import *  # noqa: F403

@@ -333,7 +333,7 @@ def histc(input: Any, bins: int = 100, min: Any = 0.0, max: Any = 0.0) -> Any:
 def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """How often each number occurs, or the sum of its weights."""
     found = _ops.bincount(tensor(input), weights, static(minlength))
-    return found if weights is None else to_dtype(found, tensor(weights).dtype)
+    return to_dtype(found, float32 if weights is None else tensor(weights).dtype)
 
 
 __all__ = listed(globals())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
+from adjoint.mindspore.ops import decomposition_functions as _d
 from adjoint.mindspore.ops import linalg_functions as _f
 from adjoint.mindspore.ops.operations.math_ops import plain
 from adjoint.mindspore.ops.primitive import primitive
@@ -101,5 +102,17 @@ NuclearNorm = primitive(
     dim=None,
     keepdim=False,
 )
+
+Eig = primitive(
+    "Eig",
+    lambda self, x: _d.eig(x) if self.compute_v else (_d.eigvals(x), ops.zeros((1,), "complex64")),
+    compute_v=False,
+)
+Geqrf = plain("Geqrf", _d.geqrf)
+Orgqr = plain("Orgqr", _d.orgqr)
+Ormqr = primitive(
+    "Ormqr", lambda self, x, tau, other: _d.ormqr(x, tau, other, self.left, self.transpose), left=True, transpose=False
+)
+Lstsq = primitive("Lstsq", lambda self, x, a: _d.lstsq(x, a), fast=True, l2_regularizer=0.0)
 
 __all__ = [name for name, value in globals().items() if getattr(value, "__module__", "") == "mindspore.ops.operations"]
