@@ -31,6 +31,8 @@ from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.tensor import Tensor
+from adjoint.transforms.backward import waiting_hooks
 from adjoint.transforms.checkpoint_tapes import tape_for
 from adjoint.transforms.tape import Record
 
@@ -48,6 +50,9 @@ class Recording:
         self.tape = tape = tape_for(what, policy)
         self.inputs = check_inputs(what, call.chosen, call.places)
         tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
+        for value, xs in zip(call.chosen, tracked, strict=True):
+            if isinstance(value, Tensor) and (hooks := waiting_hooks(value)):
+                xs[0]._extra.hooks = hooks
         bound = {w: tape.track(check_input(what, f"the weight '{w.name}'", w)) for w in weights}
         # The nodes, not the Tensors: `x[i] = v` in the function rebinds those.
         self.nodes = [x._extra for xs in tracked for x in xs] + [_hooked(bound[w], w) for w in weights]

@@ -23,6 +23,7 @@ from adjoint.mindspore import train as train
 from adjoint.mindspore.common import *
 from adjoint.mindspore.common import conventions as _conventions
 from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_executor
+from adjoint.mindspore.common.api import _no_grad as _no_grad
 from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor
 from adjoint.mindspore.common.dtype import *
 from adjoint.mindspore.context import *

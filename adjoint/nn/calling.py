@@ -13,7 +13,7 @@ from adjoint.api.checkpointing import recompute
 from adjoint.api.custom import custom_vjp
 from adjoint.core import context, tree
 from adjoint.core.dispatch import is_float, is_tracked
-from adjoint.core.errors import ArgumentError, ArgumentTypeError, HookError, called_at
+from adjoint.core.errors import ArgumentTypeError, HookError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.stores import Bindings
 from adjoint.nn import layer_state
@@ -178,7 +178,7 @@ def _replaced(grads: tuple[Any, ...], new: Any) -> tuple[Any, ...]:
         return grads
     new = tuple(new) if isinstance(new, (tuple, list)) else (new,)
     if len(new) != len(grads):
-        raise ArgumentError(f"a backward hook returned {len(new)} gradients in place of {len(grads)}{called_at()}")
+        raise ArgumentTypeError(f"a backward hook returned {len(new)} gradients in place of {len(grads)}{called_at()}")
     return new
 
 

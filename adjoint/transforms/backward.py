@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import finalize
 
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
-from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, plain
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
@@ -110,8 +111,25 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
         node.op, node.parents, node.xs = None, (), None
 
 
+#: The hooks of Tensors that nothing tracks yet, by the Tensors' ids: for transforms that are given them as inputs.
+_waiting: dict[int, list[Any]] = {}
+
+
+def waiting_hooks(x: Any) -> list[Any] | None:
+    """The hooks that were registered on a Tensor before a transform tracked it."""
+    return _waiting.get(id(x)) if _waiting else None
+
+
 def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
+    if not callable(hook):
+        raise ArgumentTypeError(f"a hook must be a callable function, not {type(hook).__name__}{called_at()}")
     node = _leaf_node(x) if isinstance(x, Parameter) else x._extra
+    if not isinstance(node, Record) and not x.tracked and is_inexact(x.dtype):
+        if id(x) not in _waiting:
+            _waiting[id(x)] = []
+            finalize(x, _waiting.pop, id(x), None)
+        _waiting[id(x)].append(hook)
+        return Handle(_waiting[id(x)], hook)
     if not isinstance(node, Record):
         raise ArgumentError(
             f"register_hook: no gradient will reach this Tensor; set requires_grad=True or use it inside ad.grad{called_at()}"

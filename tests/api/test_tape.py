@@ -166,8 +166,18 @@ def test_tensor_hooks():
     handle.remove()
     (x * x).sum().backward()
     close(x.grad, [6, 12])
+    with pytest.raises(TypeError, match="must be a callable function, not int"):
+        x.register_hook(3)
     with pytest.raises(ValueError, match="no gradient will reach this Tensor"):
-        X.register_hook(print)
+        ad.Tensor([1, 2]).register_hook(print)
+
+
+def test_a_hook_waits_for_a_transform():
+    x = ad.Tensor([1.0, 2.0])
+    handle = x.register_hook(lambda g: g * 10)
+    close(ad.grad(lambda x: (x * x).sum())(x), [20, 40])
+    handle.remove()
+    close(ad.grad(lambda x: (x * x).sum())(x), [2, 4])
 
 
 def test_copies_and_pickles():

@@ -287,6 +287,7 @@ class _PyNativeExecutor:
         return actual_args
 
 
+_no_grad = _engine.no_grad
 _cell_graph_executor = _CellGraphExecutor()
 _pynative_executor = _PyNativeExecutor()
 _convert_python_data: Callable[[Any], Any] = lambda data: data  # noqa: E731

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -140,10 +139,6 @@ class Cell(CellState, EngineCell, metaclass=_Kind):  # type: ignore[misc]
     def __call__(self, *inputs: Any, **kwargs: Any) -> Any:
         if context.static_mode.get():
             self.__dict__["_compiled"] = True
-            if kwargs:
-                bound = inspect.signature(self.construct).bind(*inputs, **kwargs)
-                bound.apply_defaults()
-                inputs, kwargs = bound.args, bound.kwargs
         return super().__call__(*inputs, **kwargs)
 
     def _call_with_bprop(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -27,7 +27,7 @@ class Unreadable(Bound):
 
 def call_with_bprop(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """A call of a Cell whose derivative by the inputs is its `bprop`; by its Parameters it is zero."""
-    inputs = _with_defaults(cell, inputs, kwargs)
+    inputs, kwargs = _with_defaults(cell, inputs, kwargs)
     params = list(cell.get_parameters())
     count = len(inputs)
 
@@ -48,14 +48,16 @@ def call_with_bprop(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
     return custom_vjp(construct, rule)(*inputs, *params)
 
 
-def _with_defaults(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+def _with_defaults(
+    cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The inputs, with those that `construct` has values for."""
     try:
         bound = inspect.signature(cell.construct).bind(*inputs, **kwargs)
     except (TypeError, ValueError):
-        return inputs
+        return inputs, kwargs
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
 
 
 def _checked(cell: Any, grads: Any, count: int) -> list[Any]:

@@ -3,6 +3,7 @@
 from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.ops.operations.array_ops import *
 from adjoint.mindspore.ops.operations.control_ops import *
+from adjoint.mindspore.ops.operations.hook_ops import *
 from adjoint.mindspore.ops.operations.image_ops import *
 from adjoint.mindspore.ops.operations.index_ops import *
 from adjoint.mindspore.ops.operations.linalg_ops import *
