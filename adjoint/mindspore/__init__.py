@@ -15,7 +15,10 @@ from adjoint.mindspore import amp as amp
 from adjoint.mindspore import common as common
 from adjoint.mindspore import context as context
 from adjoint.mindspore import device_context as device_context
+from adjoint.mindspore import experimental as experimental
+from adjoint.mindspore import mint as mint
 from adjoint.mindspore import nn as nn
+from adjoint.mindspore import numpy as numpy
 from adjoint.mindspore import ops as ops
 from adjoint.mindspore import runtime as runtime
 from adjoint.mindspore import tensor_methods as _tensor_methods

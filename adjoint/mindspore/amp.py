@@ -35,6 +35,14 @@ def all_finite(inputs: Any) -> Any:
     return found
 
 
+def _grad_scale_map(scale_value: Any, inputs: Any) -> Any:
+    return tree.map(lambda x: x * ops.cast(scale_value, x.dtype), inputs)
+
+
+def _grad_unscale_map(scale_value: Any, inputs: Any) -> Any:
+    return tree.map(lambda x: x * ops.cast(1.0 / scale_value, x.dtype), inputs)
+
+
 class LossScaler(ABC):
     """Base of scalers: a subclass writes all three methods."""
 
@@ -68,10 +76,10 @@ class StaticLossScaler(LossScaler):
         self.scale_value = Parameter(Tensor(scale_value, np.float32), name="scale_value")
 
     def scale(self, inputs: Any) -> Any:
-        return tree.map(lambda x: x * ops.cast(self.scale_value, x.dtype), inputs)
+        return _grad_scale_map(self.scale_value, inputs)
 
     def unscale(self, inputs: Any) -> Any:
-        return tree.map(lambda x: x * ops.cast(1.0 / self.scale_value, x.dtype), inputs)
+        return _grad_unscale_map(self.scale_value, inputs)
 
     def adjust(self, grads_finite: Any) -> Any:
         return False

@@ -37,6 +37,7 @@ ALIASES = {
     "mindspore.graph._parse": "_extends.parse",
     "mindspore.graph": "common",
     "mindspore.ops.base": "ops.composite",
+    "mindspore.numpy.": "numpy",
 }
 
 

@@ -1,0 +1,3 @@
+"""mindspore.experimental."""
+
+from adjoint.mindspore.experimental import optim as optim
