@@ -46,7 +46,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 llvm_compile        LLVM, in parts at the same time (module_split), through the object_cache
                 thread_pool         the parallel loop of compiled code
                 interrupt           Ctrl-C in compiled code
-                available_memory    how much memory can still be had
+                available_memory    how much memory can still be had; pages, in what pieces it goes back
                 checked_build       builds whose loads and stores are compared with bounds (bounds_checks)
                 kernel_call         from arrays into a kernel: array_entry is the compiled way
                 container_call      from containers of Tensors into a kernel: container_unpack, container_build, call_guards

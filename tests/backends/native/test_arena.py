@@ -14,6 +14,7 @@ from adjoint import nn, ops
 from adjoint.backends.native.plan import arena, given_back, result_rooms, unit_order
 from adjoint.backends.native.plan.arena_places import ALIGN
 from adjoint.backends.native.plan.unit_order import _Buffer, _eager, _peak, _Task
+from adjoint.backends.native.runtime import pages
 
 
 def random_arena(random: Random, count: int) -> arena.Arena:
@@ -86,8 +87,10 @@ def checked_layout(random: Random) -> int:
 
 def test_what_is_given_back_is_not_needed_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """No byte goes that a place has then or later, and arena and results never take more than is said."""
-    for name, value in {"LEAST": 1, "PIECE": 1, "PAGE": 64, "LARGE_PAGE": 256, "LARGE": 4096}.items():
-        monkeypatch.setattr(given_back, name, value)
+    for name, value in {"PAGE": 64, "LARGE_PAGE": 256, "LARGE": 4096}.items():
+        monkeypatch.setattr(pages, name, value)
+    monkeypatch.setattr(given_back, "LEAST", 1)
+    monkeypatch.setattr(given_back, "PIECE", 1)
     lowered = 0
     for seed in range(60):
         random = Random(seed)

@@ -11,9 +11,10 @@ from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
 from adjoint.backends.native.plan.arena import Arena
 from adjoint.backends.native.plan.arena_places import ALIGN, Place
-from adjoint.backends.native.plan.given_back import Regions, given_back, page_size
+from adjoint.backends.native.plan.given_back import Regions, given_back
 from adjoint.backends.native.plan.result_rooms import EVEN
 from adjoint.backends.native.runtime import thread_pool
+from adjoint.backends.native.runtime.pages import page_size
 from adjoint.graph.node import Node
 
 MANY = 8  # results, of which the last one may take a little longer

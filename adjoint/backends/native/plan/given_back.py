@@ -12,14 +12,13 @@ from math import prod
 
 from adjoint.backends.native.plan.arena_places import Place
 from adjoint.backends.native.plan.result_rooms import EVEN, ResultRoom
+from adjoint.backends.native.runtime import pages
 from adjoint.graph.node import Graph
 from adjoint.ops.contract import MatMul
 
-PAGE, LARGE_PAGE = 1 << 12, 1 << 21
 FAULT, LARGE_FAULT = 0.6, 0.1  # nanoseconds for a byte of a page, or of a large one, that is faulted in again
 LEAST = 1 << 20  # bytes of the peak that are worth it
 PIECE = 1 << 18  # bytes of a part that goes
-LARGE = 4 * LARGE_PAGE  # bytes of a part that goes by large pages
 SPEED = 100.0  # operations on float32 in a nanosecond
 SHARE = 0.02  # of the time, for faults
 TRIES = 12  # to find what the time pays for
@@ -32,11 +31,6 @@ def spare_time(graph: Graph) -> float:
     products = [n for n in graph.nodes if isinstance(n.op, MatMul)]
     operations = sum(2 * prod(n.shape) * n.inputs[0].shape[-1] * n.spec.dtype.itemsize / 4 for n in products)
     return SHARE * operations / SPEED
-
-
-def page_size(size: int) -> int:
-    """The pages by which a part of so many bytes goes, and at which an arena of so many begins."""
-    return LARGE_PAGE if size >= LARGE else PAGE
 
 
 def given_back(
@@ -81,7 +75,7 @@ def _let_go(steps: Iterable[tuple[int, int, Regions]], total: int, goal: int) ->
 def _cost(found: dict[int, Regions]) -> float:
     """The nanoseconds that it takes to fault in again what goes."""
     regions = next(reversed(found.values()), [])
-    return sum(n * (LARGE_FAULT if page_size(n) == LARGE_PAGE else FAULT) for _, n in regions)
+    return sum(n * (LARGE_FAULT if pages.page_size(n) == pages.LARGE_PAGE else FAULT) for _, n in regions)
 
 
 def _growth(places: Iterable[Place], rooms: Iterable[ResultRoom], moments: Sequence[int]) -> dict[int, int]:
@@ -130,7 +124,7 @@ def _pages(used: Regions) -> Iterator[tuple[int, int]]:
     """The whole pages between what is used."""
     begin = 0
     for offset, size in used:
-        page = page_size(offset - begin)
+        page = pages.page_size(offset - begin)
         first, past = -(-begin // page) * page, offset // page * page
         if past > first:
             yield first, past - first

@@ -15,10 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.backends.native.plan.given_back import page_size
 from adjoint.backends.native.runtime.array_entry import builtin, entry
 from adjoint.backends.native.runtime.llvm_compile import Library
 from adjoint.backends.native.runtime.object_layout import dtype_code, problem
+from adjoint.backends.native.runtime.pages import page_size
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from adjoint.core.spec import Spec
 
