@@ -111,7 +111,7 @@ def jacobians(case):
 @pytest.mark.parametrize("name", NAMES)
 def test_a_registered_rule_is_the_derivative(name, ways):
     for case in cases(name):
-        (_, own), *_ = ways(case)
+        _, own = next(ways(case))
         with tripled(REGISTRY[name]):
             for way, found in ways(case):
                 for a, b in zip(found, own, strict=True):
