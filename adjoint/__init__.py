@@ -42,6 +42,7 @@ from adjoint.api.modes import get_context as get_context
 from adjoint.api.modes import set_context as set_context
 from adjoint.core.context import no_grad as no_grad
 from adjoint.core.errors import AdjointError as AdjointError
+from adjoint.core.errors import AmbiguousTruthError as AmbiguousTruthError
 from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import ArgumentTypeError as ArgumentTypeError
 from adjoint.core.errors import BatchedError as BatchedError

@@ -161,6 +161,8 @@ def _shown(shape: tuple[int, ...]) -> str:
 
 
 def _value(x: Any) -> Any:
+    if type(x).__base__ is float:  # a class of the user's, whose objects are Python's numbers nevertheless
+        x = float(x)
     return resolve(x) if isinstance(x, Parameter) else lift(x)
 
 

@@ -36,6 +36,10 @@ class DtypeError(AdjointError, TypeError):
     """Inputs whose dtypes do not fit the operation."""
 
 
+class AmbiguousTruthError(DtypeError, ValueError):
+    """The truth of an array of several elements; NumPy's kind of error too."""
+
+
 class IndexingError(AdjointError, IndexError):
     """An index outside an axis, or of a kind that cannot index."""
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.core import context, dispatch, tree, views
+from adjoint.core import context, dispatch, errors, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, differentiable, has_ended, snapshot
@@ -206,7 +206,7 @@ class Tensor(InPlaceOperators, Operators, Value):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise DtypeError(
+            raise errors.AmbiguousTruthError(
                 f"the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all(){called_at()}"
             )
         return self._number(bool, explicit=True)

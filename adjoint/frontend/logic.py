@@ -9,7 +9,7 @@ from typing import Any
 
 from adjoint.core import context, tree
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import DtypeError, called_at
+from adjoint.core.errors import AmbiguousTruthError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Number, dtype_of, number_of
 from adjoint.frontend import numbers, state
@@ -41,7 +41,9 @@ def truth(x: Any) -> Any:
     if not state.is_graph_value(x):
         return bool(x)
     if x.size != 1:
-        raise DtypeError(f"the truth of a Tensor of shape {x.shape} is ambiguous; use .any() or .all(){called_at()}")
+        raise AmbiguousTruthError(
+            f"the truth of a Tensor of shape {x.shape} is ambiguous; use .any() or .all(){called_at()}"
+        )
     x = resolve(x) if isinstance(x, Parameter) else x
     if x.shape != ():
         x = reshape(x, ())

@@ -20,13 +20,13 @@ for _part in ("nn", "ops.operations.control_ops"):  # loops and branches on grap
 
 
 class _Lenient:
-    """What cannot become a graph runs op by op, unless the program asks for a graph or an error."""
+    """What cannot become a graph runs op by op, unless a JitConfig is strict; the level that `set_context` sets is for Cells."""
 
     strict = False
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with (
-            _engine.setting(_engine.lenient, is_lax() and not self.strict),
+            _engine.setting(_engine.lenient, not self.strict),
             _engine.setting(_engine.static_mode, False),
         ):
             return super()._call(args, kwargs)  # type: ignore[misc]

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.language import language
 from adjoint.core.spec import NUMBERS, number_of
 from adjoint.core.tensor import Tensor
+from adjoint.mindspore.common.mutable import MutableFloat, MutableInt
 from adjoint.mindspore.ops.promotion import promoted
 from adjoint.ops import cast
 
@@ -27,9 +28,15 @@ def _kind(x: Any) -> Any:
     return "weak" if type(x) in NUMBERS else x.dtype if isinstance(x, (np.ndarray, np.generic)) else None
 
 
+def _operand(x: Any) -> Any:
+    if type(x) in (list, tuple):
+        return Tensor(x)
+    return int(x) if type(x) is MutableInt else float(x) if type(x) is MutableFloat else x
+
+
 def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, y: Any) -> Any:
-        x, y = (Tensor(v) if type(v) in (list, tuple) else v for v in (x, y))
+        x, y = _operand(x), _operand(y)
         a, b = _kind(x), _kind(y)
         if a is None or b is None or (a is b and a == "weak"):
             return function(x, y)
