@@ -94,6 +94,31 @@ def set_kernel_launch_group(thread_num: int = 2, kernel_group_num: int = 8) -> N
     """How operators are started; here the choice changes nothing."""
 
 
+def memory_allocated() -> int:
+    """Bytes of devices in use: there are none beside the CPU's."""
+    return 0
+
+
+max_memory_allocated = memory_reserved = max_memory_reserved = memory_allocated
+
+
+def memory_stats() -> dict[str, int]:
+    """What is known of the memory of devices: nothing, there being none beside the CPU's."""
+    return {}
+
+
+def memory_summary() -> str:
+    """The same as text."""
+    return ""
+
+
+def reset_peak_memory_stats() -> None:
+    """Nothing is counted."""
+
+
+reset_max_memory_allocated = reset_max_memory_reserved = reset_peak_memory_stats
+
+
 def enable_dynamic(**symbols: Any) -> Any:
     """Decorates a function whose arguments may change their shapes; here all may."""
     return lambda fn: fn

@@ -1,6 +1,7 @@
 """mindspore.ops."""
 
 from adjoint.mindspore.absent import fallback as _fallback
+from adjoint.mindspore.ops import _utils as _utils
 from adjoint.mindspore.ops import composite as composite
 from adjoint.mindspore.ops import functional as functional
 from adjoint.mindspore.ops import grad_func as grad_func
@@ -8,6 +9,7 @@ from adjoint.mindspore.ops import operations as operations
 from adjoint.mindspore.ops import signature as signature
 from adjoint.mindspore.ops.aliases import *
 from adjoint.mindspore.ops.batch_functions import *
+from adjoint.mindspore.ops.composite_functions import *
 from adjoint.mindspore.ops.engine_functions import *
 from adjoint.mindspore.ops.functions import *
 from adjoint.mindspore.ops.gradient_functions import *
