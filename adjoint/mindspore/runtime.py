@@ -138,6 +138,8 @@ def run_check() -> None:
 
 
 __all__ = [
-    "dispatch_threads_num", "empty_cache", "enable_dynamic", "get_current_device", "get_seed", "launch_blocking", "run_check",
-    "set_cpu_affinity", "set_deterministic", "set_device", "set_kernel_launch_group", "set_memory", "set_seed", "synchronize",
+    "dispatch_threads_num", "empty_cache", "enable_dynamic", "get_current_device", "get_seed", "launch_blocking",
+    "max_memory_allocated", "max_memory_reserved", "memory_allocated", "memory_reserved", "memory_stats", "memory_summary",
+    "reset_max_memory_allocated", "reset_max_memory_reserved", "reset_peak_memory_stats", "run_check", "set_cpu_affinity",
+    "set_deterministic", "set_device", "set_kernel_launch_group", "set_memory", "set_seed", "synchronize",
 ]  # fmt: skip
