@@ -9,8 +9,8 @@ from adjoint.core.spec import shape_of
 
 __all__ = [
     "celu", "dense", "elu", "fast_gelu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
-    "log_softmax", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "soft_shrink",
-    "softmax", "softmin", "softplus", "softshrink", "softsign", "swiglu", "tanh", "threshold",
+    "log_softmax", "log_softmax_ext", "logsigmoid", "mish", "prelu", "relu", "relu6", "rrelu", "selu", "sigmoid", "silu", "soft_shrink",
+    "softmax", "softmin", "softplus", "softshrink", "softsign", "swiglu", "tanh", "tanhshrink", "threshold",
 ]  # fmt: skip
 
 gelu, glu, hardshrink, hardswish, sigmoid, silu, softshrink, tanh = (
@@ -60,6 +60,17 @@ def leaky_relu(input: Any, alpha: float = 0.2) -> Any:
 def log_softmax(logits: Any, axis: int = -1) -> Any:
     """The logarithm of softmax along an axis."""
     return ops.log_softmax(logits, axis)
+
+
+def log_softmax_ext(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
+    """The logarithm of softmax along an axis; without one along the first of arrays of 0, 1 or 3 axes, else the second."""
+    axis = (0 if len(shape_of(input)) in (0, 1, 3) else 1) if dim is None else dim
+    return ops.log_softmax(input if dtype is None else ops.cast(input, dtype), axis)
+
+
+def tanhshrink(input: Any) -> Any:
+    """x - tanh(x)."""
+    return input - ops.tanh(input)
 
 
 def logsigmoid(x: Any) -> Any:

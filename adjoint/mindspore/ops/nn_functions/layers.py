@@ -8,7 +8,7 @@ from adjoint import ops
 from adjoint.core.spec import shape_of
 
 __all__ = [
-    "batch_norm", "bias_add", "bidense", "conv3d_transpose", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding",
+    "adaptive_avg_pool2d_ext", "add_layer_norm", "add_rms_norm", "batch_norm", "check_valid", "col2im", "ctc_greedy_decoder", "mse_loss_ext", "rotary_position_embedding", "bias_add", "bidense", "conv3d_transpose", "dropout", "dropout1d", "dropout2d", "dropout3d", "embedding",
     "intopk", "lrn", "mirror_pad", "pad", "pad_pairs",
 ]  # fmt: skip
 
@@ -128,3 +128,64 @@ def lrn(
     from adjoint.mindspore.ops.operations import norm_ops
 
     return norm_ops.lrn(x, depth_radius, bias, alpha, beta, norm_region)
+
+
+def ctc_greedy_decoder(inputs: Any, sequence_length: Any, merge_repeated: bool = True) -> Any:
+    """The best class of each time, without blanks and repeats."""
+    from adjoint.mindspore.ops.operations import rnn_ops
+
+    return rnn_ops.ctc_greedy_decoder(inputs, sequence_length, merge_repeated)
+
+
+def adaptive_avg_pool2d_ext(input: Any, output_size: Any) -> Any:
+    """The averages of nearly equal pieces of the last two axes."""
+    return ops.adaptive_avg_pool2d(input, output_size)
+
+
+def mse_loss_ext(input: Any, target: Any, reduction: str = "mean") -> Any:
+    """The squared difference."""
+    return ops.mse_loss(input, target, reduction)
+
+
+def add_layer_norm(
+    x1: Any, x2: Any, gamma: Any, beta: Any, epsilon: float = 1e-5, additional_output: bool = False
+) -> Any:
+    """Layer normalisation of a sum over the axes of gamma: the result, means, inverse deviations, and the sum."""
+    total = x1 + x2
+    axes = tuple(range(len(shape_of(total)) - len(shape_of(gamma)), len(shape_of(total))))
+    centre = ops.mean(total, axes, keepdims=True)
+    distance = total - centre
+    inverse = 1.0 / ops.sqrt(ops.mean(distance * distance, axes, keepdims=True) + epsilon)
+    return distance * inverse * gamma + beta, centre, inverse, total
+
+
+def add_rms_norm(x1: Any, x2: Any, gamma: Any, epsilon: float = 1e-6) -> Any:
+    """A sum divided by the root of its mean square, times gamma; the inverse root; and the sum."""
+    total = x1 + x2
+    axes = tuple(range(len(shape_of(total)) - len(shape_of(gamma)), len(shape_of(total))))
+    inverse = 1.0 / ops.sqrt(ops.mean(total * total, axes, keepdims=True) + epsilon)
+    return total * inverse * gamma, inverse, total
+
+
+def col2im(input_x: Any, output_size: Any, kernel_size: Any, dilation: Any, padding_value: Any, stride: Any) -> Any:
+    """Columns (N, C, KH * KW, windows) put back as windows of images."""
+    from adjoint.mindspore.ops.operations.image_ops import Col2Im
+
+    return Col2Im(kernel_size, dilation, padding_value, stride)(input_x, output_size)
+
+
+def check_valid(bboxes: Any, img_metas: Any) -> Any:
+    """Whether boxes (N, 4) lie inside of an image given as (height, width, ratio)."""
+    height, width = img_metas[0] * img_metas[2] - 1, img_metas[1] * img_metas[2] - 1
+    low = ops.logical_and(ops.greater_equal(bboxes[:, 0], 0), ops.greater_equal(bboxes[:, 1], 0))
+    high = ops.logical_and(ops.less_equal(bboxes[:, 2], width), ops.less_equal(bboxes[:, 3], height))
+    return ops.logical_and(low, high)
+
+
+def rotary_position_embedding(x: Any, cos: Any, sin: Any, mode: int = 0) -> Any:
+    """x cos + rotated(x) sin; pairs to rotate are halves of the last axis (mode 0) or neighbours (mode 1)."""
+    if mode == 0:
+        first, second = ops.split(x, shape_of(x)[-1] // 2, -1)
+        return x * cos + ops.concat([-second, first], -1) * sin
+    turned = ops.stack([-x[..., 1::2], x[..., ::2]], -1)
+    return x * cos + ops.reshape(turned, shape_of(x)) * sin

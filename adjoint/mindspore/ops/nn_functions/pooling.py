@@ -117,7 +117,7 @@ def adaptive_max_pool2d(input: Any, output_size: Any, return_indices: bool = Fal
 def adaptive_max_pool3d(input: Any, output_size: Any, return_indices: bool = False) -> Any:
     """The largest elements of nearly equal pieces of the last three axes."""
     y, found = adaptive_max(input, _sizes(output_size, 3))
-    return (y, found) if return_indices else y
+    return (y, ops.cast(found, np.int32)) if return_indices else y
 
 
 def _sizes(output_size: Any, rank: int) -> tuple[int | None, ...]:

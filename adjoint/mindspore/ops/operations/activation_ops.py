@@ -7,7 +7,7 @@ from adjoint.mindspore.ops import nn_functions as F
 from adjoint.mindspore.ops.primitive import primitive
 
 __all__ = [
-    "CeLU", "Dense", "Elu", "FastGeLU", "GLU", "GeLU", "HShrink", "HSigmoid", "HSwish", "LogSoftmax", "Mish",
+    "CeLU", "Dense", "Elu", "FastGeLU", "GLU", "GeLU", "HShrink", "HSigmoid", "HSwish", "LogSoftmax", "LogSoftmaxExt", "Gelu", "FastGelu", "Mish",
     "PReLU", "ReLU", "ReLU6", "ReLUV3", "SeLU", "SiLU", "Sigmoid", "SoftShrink", "Softmax", "Softplus",
     "Softsign", "Tanh",
 ]  # fmt: skip
@@ -35,3 +35,7 @@ SoftShrink = primitive("SoftShrink", lambda self, input: ops.softshrink(input, s
 Softsign = primitive("Softsign", lambda self, input_x: ops.softsign(input_x))
 Tanh = primitive("Tanh", lambda self, input: ops.tanh(input))
 Dense = primitive("Dense", lambda self, input, weight, bias=None: F.dense(input, weight, bias))
+LogSoftmaxExt = primitive(
+    "LogSoftmaxExt", lambda self, input, dim=None, dtype=None: F.log_softmax_ext(input, dim, dtype)
+)
+Gelu, FastGelu = GeLU, FastGeLU  # the older names

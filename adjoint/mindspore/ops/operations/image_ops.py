@@ -176,3 +176,12 @@ def _embedding_lookup(self: Any, input_params: Any, input_indices: Any, offset: 
 
 
 EmbeddingLookup = primitive("EmbeddingLookup", _embedding_lookup)
+
+
+def __getattr__(name: str) -> Any:
+    """Names that MindSpore has here and we elsewhere."""
+    if name.startswith("__"):
+        raise AttributeError(name)
+    from adjoint.mindspore.ops import operations
+
+    return getattr(operations, name)

@@ -16,7 +16,6 @@ from adjoint.mindspore.ops.promotion import static, tensor
 Gather = primitive("Gather", lambda self, x, indices, axis: _f.gather(x, indices, axis, self.batch_dims), batch_dims=0)
 GatherV2 = plain("GatherV2", lambda x, indices, axis: _f.gather(x, indices, axis))
 SparseGatherV2 = plain("SparseGatherV2", lambda x, indices, axis: _f.gather(x, indices, axis))
-EmbeddingLookup = plain("EmbeddingLookup", lambda x, indices, offset: _f.gather(x, tensor(indices) - offset, 0))
 GatherD = plain("GatherD", _f.gather_d)
 GatherNd = plain("GatherNd", lambda x, indices: ops.gather_nd(tensor(x), tensor(indices)))
 Select = plain("Select", _f.select)

@@ -15,7 +15,7 @@ from adjoint.mindspore.ops.primitive import primitive
 __all__ = [
     "AdaptiveAvgPool2D", "AdaptiveAvgPool3D", "AdaptiveMaxPool2D", "AdaptiveMaxPool3D", "AvgPool", "AvgPool3D",
     "AvgPoolV1", "FractionalMaxPool3DWithFixedKsize", "FractionalMaxPoolWithFixedKsize", "MaxPool", "MaxPool3D",
-    "MaxPool3DWithArgmax", "MaxPoolV1", "MaxPoolWithArgmaxV2", "MaxUnpool2D", "MaxUnpool3D",
+    "MaxPool3DWithArgmax", "MaxPoolV1", "MaxPoolWithArgmax", "MaxPoolWithArgmaxV2", "MaxUnpool2D", "MaxUnpool3D",
 ]  # fmt: skip
 
 REQUIRED: Any = Parameter.empty
@@ -150,3 +150,14 @@ FractionalMaxPool3DWithFixedKsize = primitive(
     lambda self, x, samples: pooling.fractional_max(x, self.ksize, _pieces(self.output_shape, 3), samples),
     ksize=REQUIRED, output_shape=REQUIRED, data_format="NCDHW",
 )  # fmt: skip
+
+
+def _argmax_same(self: Any, x: Any) -> Any:
+    padding = F.pool_padding(x, 2, self.kernel_size, self.strides, self.pad_mode)
+    y, found = F.max_pool(2, x, _in_space(self.kernel_size), _in_space(self.strides), padding)
+    return y, ops.cast(found, np.int32)
+
+
+MaxPoolWithArgmax = primitive(
+    "MaxPoolWithArgmax", _argmax_same, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"
+)
