@@ -8,7 +8,7 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.core import tree, views
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, float32, shape_of
 from adjoint.nn import layer_state
@@ -32,7 +32,9 @@ def weight_and_bias(
 def positive(what: str, **sizes: int) -> None:
     """Refuse sizes that are not integers above 0."""
     for name, size in sizes.items():
-        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        if isinstance(size, bool) or not isinstance(size, int):
+            raise ArgumentTypeError(f"{what}: {name} must be an integer above 0, not {size!r}{called_at()}")
+        if size < 1:
             raise ArgumentError(f"{what}: {name} must be an integer above 0, not {size!r}{called_at()}")
 
 

@@ -12,6 +12,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.spec import float32, shape_of
 from adjoint.mindspore.nn.cell import Cell
 from adjoint.mindspore.nn.engine_layers import layer
+from adjoint.mindspore.nn.layers.activation import get_activation
 from adjoint.nn import layer_state
 from adjoint.nn.basic import weight_and_bias
 from adjoint.nn.initializer import initializer
@@ -30,6 +31,14 @@ class Dense(layer(nn.Dense)):  # type: ignore[misc]
     >>> Dense(3, 2)
     Dense(input_channels=3, output_channels=2, has_bias=True)
     """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, weight_init: Any = None, bias_init: Any = None,
+        has_bias: bool = True, activation: Any = None, dtype: Any = float32,
+    ) -> None:  # fmt: skip
+        if isinstance(activation, str):
+            activation = get_activation(activation, "Dense")
+        super().__init__(in_channels, out_channels, weight_init, bias_init, has_bias, activation, dtype)
 
     def extend_repr(self) -> str:
         """The sizes, as they are printed."""

@@ -46,8 +46,8 @@ def picked(x: Any, places: Any, rank: int) -> Any:
 
 
 def pool_padding(x: Any, rank: int, window: Any, stride: Any, pad_mode: str) -> Any:
-    """The padding of a pool: none for "valid", for "same" as much as gives a window for each stride."""
-    if pad_mode.lower() == "valid":
+    """The padding of a pool: for "same" as much as gives a window for each stride, else none."""
+    if pad_mode.lower() != "same":
         return 0
     sizes = sizes_of("pool", "kernel_size", window, rank)
     return same_padding(shape_of(x)[-rank:], sizes, sizes_of("pool", "stride", stride, rank), (1,) * rank)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from adjoint import ops
 from adjoint.mindspore.ops import nn_functions as F
+from adjoint.mindspore.ops.operations.argument_checks import checked, whole
 from adjoint.mindspore.ops.primitive import primitive
 
 __all__ = [
@@ -39,3 +40,6 @@ LogSoftmaxExt = primitive(
     "LogSoftmaxExt", lambda self, input, dim=None, dtype=None: F.log_softmax_ext(input, dim, dtype)
 )
 Gelu, FastGelu = GeLU, FastGeLU  # the older names
+
+for _kind in (Softmax, LogSoftmax):
+    checked(_kind, whole("axis"))

@@ -7,6 +7,7 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.core.spec import shape_of
+from adjoint.mindspore.ops.operations.argument_checks import checked, one_of, sizes
 from adjoint.mindspore.ops.primitive import primitive
 from adjoint.ops.convolution import same_padding
 from adjoint.ops.windows import sizes_of
@@ -155,3 +156,9 @@ def _flatten(self: Any, input_x: Any) -> Any:
 
 
 Flatten = primitive("Flatten", _flatten)
+
+for _kind in (Conv2D, Conv3D, Conv2DTranspose, Conv2DBackpropInput, Conv3DTranspose, DepthwiseConv2dNative):
+    checked(
+        _kind, sizes("kernel_size", "stride", "dilation", "group"), sizes("pad", least=0),
+        one_of("pad_mode", "valid", "same", "pad"),
+    )  # fmt: skip

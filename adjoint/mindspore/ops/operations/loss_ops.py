@@ -9,6 +9,7 @@ import numpy as np
 from adjoint import ops
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.mindspore.ops import nn_functions as F
+from adjoint.mindspore.ops.operations.argument_checks import REDUCTION, checked
 from adjoint.mindspore.ops.primitive import primitive
 
 __all__ = [
@@ -146,3 +147,6 @@ def in_top_k(x1: Any, x2: Any, k: int) -> Any:
 
 
 InTopK = primitive("InTopK", lambda self, x1, x2: in_top_k(x1, x2, self.k), k=1)
+
+for _kind in (BinaryCrossEntropy, BCEWithLogitsLoss, NLLLoss, SmoothL1Loss, MultiMarginLoss, TripletMarginLoss):
+    checked(_kind, REDUCTION)

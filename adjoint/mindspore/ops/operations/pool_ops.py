@@ -10,6 +10,7 @@ import numpy as np
 from adjoint import ops
 from adjoint.mindspore.ops import nn_functions as F
 from adjoint.mindspore.ops.nn_functions import pooling
+from adjoint.mindspore.ops.operations.argument_checks import checked, one_of, sizes
 from adjoint.mindspore.ops.primitive import primitive
 
 __all__ = [
@@ -161,3 +162,8 @@ def _argmax_same(self: Any, x: Any) -> Any:
 MaxPoolWithArgmax = primitive(
     "MaxPoolWithArgmax", _argmax_same, kernel_size=1, strides=1, pad_mode="valid", data_format="NCHW"
 )
+
+for _kind in (MaxPool, MaxPoolWithArgmax):
+    checked(_kind, sizes("kernel_size", "strides"), one_of("pad_mode", "valid", "same"))
+for _kind in (AvgPool, MaxPool3D, AvgPool3D):
+    checked(_kind, sizes("kernel_size", "strides"), one_of("pad_mode", "valid", "same", "pad"))
