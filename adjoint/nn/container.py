@@ -60,6 +60,9 @@ class _Row(Cell):
             self.append(cell)
         return self
 
+    def __iadd__(self, cells: Iterable[Cell]) -> Any:
+        return self.extend(cells)
+
     def insert(self, index: int, cell: Cell) -> None:
         """Put a Cell before another; those after it, and their Parameters, get new names."""
         n = len(self._cells)
@@ -132,7 +135,9 @@ class CellDict(Cell):
         return self._cells[key]
 
     def __setitem__(self, key: str, cell: Cell) -> None:
-        if not isinstance(key, str) or not key or "." in key:
+        if not isinstance(key, str):
+            raise ArgumentTypeError(f"CellDict: a key must be a word, not {key!r}{called_at()}")
+        if not key or "." in key:
             raise ArgumentError(f"CellDict: a key must be a word without a dot, not {key!r}{called_at()}")
         if not isinstance(cell, Cell):
             raise ArgumentTypeError(f"CellDict holds Cells, not {type(cell).__name__}{called_at()}")

@@ -39,10 +39,12 @@ class Dense(layer(nn.Dense)):  # type: ignore[misc]
         if isinstance(activation, str):
             activation = get_activation(activation, "Dense")
         super().__init__(in_channels, out_channels, weight_init, bias_init, has_bias, activation, dtype)
+        self.activation_flag = self.activation is not None
 
     def extend_repr(self) -> str:
         """The sizes, as they are printed."""
-        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}, has_bias={self.has_bias}"
+        text = f"input_channels={self.in_channels}, output_channels={self.out_channels}"
+        text = f"{text}, has_bias=True" if self.has_bias else text
         return text if self.activation is None else f"{text}, activation={self.activation}"
 
 
