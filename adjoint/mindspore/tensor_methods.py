@@ -12,6 +12,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore import ops
 from adjoint.mindspore.absent import Absent, public_names
+from adjoint.mindspore.tensor_arguments import FURTHER
 
 
 def _method(function: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -152,7 +153,7 @@ def _of_ops(name: str) -> Callable[..., Any] | None:
 
 def install() -> None:
     """Give Tensors what they lack: by the lists here, and by functions of `mindspore.ops` that have a method's name."""
-    found = {name: _method(function) for name, function in METHODS.items()} | ATTRIBUTES
+    found = {name: _method(function) for name, function in {**METHODS, **FURTHER}.items()} | ATTRIBUTES
     for name in IN_PLACE:
         function = METHODS.get(name) or _of_ops(name) or getattr(Tensor, name, None)
         if function is not None:

@@ -66,6 +66,8 @@ def shown(p: Parameter) -> str:
 
 
 def _changes() -> list[tuple[Any, str, Any]]:
+    from adjoint.mindspore.tensor_arguments import METHODS
+
     operators = ("add", "sub", "mul", "mod", "pow", "floor_divide")
     return [
         *((language, name, _promoting(getattr(language, name))) for name in operators),
@@ -73,6 +75,7 @@ def _changes() -> list[tuple[Any, str, Any]]:
         (Parameter, "__repr__", shown),
         (Parameter, "__str__", shown),
         (Parameter, "resizable", True),
+        *((Tensor, name, method) for name, method in METHODS.items()),
     ]
 
 
