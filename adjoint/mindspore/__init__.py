@@ -14,6 +14,7 @@ from adjoint.mindspore import _extends as _extends
 from adjoint.mindspore import amp as amp
 from adjoint.mindspore import common as common
 from adjoint.mindspore import context as context
+from adjoint.mindspore import dataset as dataset
 from adjoint.mindspore import device_context as device_context
 from adjoint.mindspore import experimental as experimental
 from adjoint.mindspore import mint as mint

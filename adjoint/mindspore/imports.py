@@ -42,6 +42,12 @@ ALIASES = {
     "mindspore.graph": "common",
     "mindspore.ops.base": "ops.composite",
     "mindspore.numpy.": "numpy",
+    "mindspore.dataset.engine": "dataset",
+    "mindspore.dataset.vision.": "dataset.vision",
+    "mindspore.dataset.transforms.": "dataset.transforms",
+    "mindspore.train.callback.": "train.callback",
+    "mindspore.train.metrics.": "train.metrics",
+    "mindspore.experimental.optim.": "experimental.optim",
 }
 
 

@@ -25,7 +25,7 @@ class Optimizer(Cell):
     >>> optimizer = optim.SGD([w], lr=0.5)
     >>> optimizer((Tensor([1.0]),))
     True
-    >>> print(w, optimizer.param_groups[0]["lr"])
+    >>> print(w.asnumpy(), optimizer.param_groups[0]["lr"].asnumpy())
     [0.5] 0.5
     """
 
