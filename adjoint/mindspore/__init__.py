@@ -6,6 +6,8 @@
 1.0
 """
 
+from typing import Any as _Any
+
 from adjoint.mindspore.absent import fallback as _fallback
 
 __version__ = "2.10.0"
@@ -59,4 +61,8 @@ from adjoint.mindspore.train.serialization import save_checkpoint as save_checkp
 _conventions.switch_on()
 _tensor_methods.install()
 
-__getattr__ = _fallback(__name__, "mindspore")
+_absent = _fallback(__name__, "mindspore")
+
+
+def __getattr__(name: str) -> _Any:
+    return common.dtype.bfloat16 if name == "bfloat16" else _absent(name)

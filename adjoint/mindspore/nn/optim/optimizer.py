@@ -51,7 +51,7 @@ class Optimizer(Cell):
     >>> optimizer = nn.Momentum([w], learning_rate=0.5, momentum=0.5)
     >>> optimizer((Tensor([1.0, 1.0]),))
     (True,)
-    >>> print(w, optimizer.moments[0].name, optimizer.get_lr())
+    >>> print(w.asnumpy(), optimizer.moments[0].name, optimizer.get_lr().asnumpy())
     [0.5 1.5] moments.w 0.5
     """
 

@@ -21,7 +21,7 @@ class DynamicLossScaleUpdateCell(Cell):
     >>> scale = Parameter(Tensor(8.0), name="scale")
     >>> update = nn.DynamicLossScaleUpdateCell(loss_scale_value=8.0, scale_factor=2, scale_window=2)
     >>> _ = update(scale, Tensor(True))
-    >>> print(scale, update.get_loss_scale())
+    >>> print(scale.asnumpy(), update.get_loss_scale())
     4.0 8.0
     """
 
