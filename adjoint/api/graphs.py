@@ -31,12 +31,25 @@ def trace_function(fn: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
     >>> len(ad.graph.trace_function(lambda x: ad.ops.sin(x) * 2.0, [2.0]).calls)
     2
     """
+    return traced(fn, inputs)[0]
+
+
+def traced(fn: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Graph, Callable[[list[Any]], Any]]:
+    """As `trace_function`, with what puts the results of the graph together as the function does.
+
+    >>> import adjoint as ad
+    >>> traced(lambda x: {"a": x, "b": (x * 2, None)}, [ad.Tensor(2.0)])[1]([1, 2])
+    {'a': 1, 'b': (2, None)}
+    """
     from adjoint.api.jit import jit
     from adjoint.passes import PASSES
 
     _, entry, size = jit(fn, passes_off=[name for name, _ in PASSES])._prepared(tuple(inputs), {})
     graph = entry.at(size)
-    return replace(graph, outputs=graph.outputs[len(entry.written) :]) if entry.written else graph
+    changed = len(entry.written) + len(entry.stored)  # what the function writes to is among the first results
+    if changed:
+        graph = replace(graph, outputs=graph.outputs[changed:])
+    return graph, entry.rebuild
 
 
 def generate_grad_graph(forward_graph: Graph) -> Graph:

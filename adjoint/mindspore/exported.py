@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.graphs import trace_function
+from adjoint.api.graphs import traced
 from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.parameter import Parameter, resolve
@@ -55,18 +55,16 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     compute = net.construct if isinstance(net, EngineCell) else net
     leaves, rebuild = tree.flatten(inputs)
     tensors = [x for x in leaves if isinstance(x, Tensor)]
-    structure: list[Any] = []
 
-    def flat(*values: Any) -> list[Any]:
+    def flat(*values: Any) -> Any:
         given = iter(values)
         args = rebuild([next(given) if isinstance(x, Tensor) else x for x in leaves])
         with binding(dict(zip(parameters, given, strict=True))):
-            out = context.readable(compute)(*args)
-        structure[:] = [_structure(out)]
-        return tree.leaves(out)
+            return context.readable(compute)(*args)
 
-    graph = trace_function(flat, [*tensors, *(p.value() for p in parameters)])
-    _write(Path(file_name), graph, {p.name: p.asnumpy() for p in parameters}, structure[0])
+    graph, rebuild_results = traced(flat, [*tensors, *(p.value() for p in parameters)])
+    structure = _structure(rebuild_results([LEAF] * len(graph.outputs)))
+    _write(Path(file_name), graph, {p.name: p.asnumpy() for p in parameters}, structure)
 
 
 def _structure(out: Any) -> Any:
