@@ -63,6 +63,13 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
             return context.readable(compute)(*args)
 
     graph, rebuild_results = traced(flat, [*tensors, *(p.value() for p in parameters)])
+    try:
+        text.read(text.show(graph))
+    except text.GraphTextError as error:
+        raise NotImplementedError(
+            f"mindspore.export: a step of the network cannot be written. If it writes to its state, as layers do that are "
+            f"trained, call set_train(False) first ({error})"
+        ) from None
     structure = _structure(rebuild_results([LEAF] * len(graph.outputs)))
     _write(Path(file_name), graph, {p.name: p.asnumpy() for p in parameters}, structure)
 
