@@ -27,6 +27,9 @@ open_tape: ContextVar[Any] = ContextVar("open_tape", default=None)
 #: What gradients keep of the forward pass (a CheckpointPolicy), where they are not told themselves; None for everything.
 checkpointing: ContextVar[Any] = ContextVar("checkpointing", default=None)
 
+#: What packs the values that tapes keep of small programs, and what unpacks them again; None for nothing.
+packing: ContextVar[Any] = ContextVar("packing", default=None)
+
 #: Whether what is recorded will be computed again, from its inputs: the part of a program that is a checkpoint.
 replays: ContextVar[bool] = ContextVar("replays", default=False)
 

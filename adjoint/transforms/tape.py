@@ -20,12 +20,14 @@ from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
+from adjoint.transforms.packed_values import PackedInputs, pack, unpacked
 from adjoint.transforms.records import ForgottenInputs, Leaf, Record, ResultRecord, restore
 from adjoint.transforms.rule_needs import LARGE, forgetful
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
 _replays = context.replays.get
+_packing = context.packing.get
 _place = context.place
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
@@ -117,7 +119,9 @@ class Tape(Trace):
         result = _new(Tensor)
         result._value, result._trace, result._kin = y, self, None
         result._extra = record = Record(op, parents, values, y)
-        if plain and self.sparing and type(y) is np.ndarray and y.nbytes >= LARGE and not _replays():
+        if plain and _packing() is not None:
+            pack(record, _packing())
+        elif plain and self.sparing and type(y) is np.ndarray and y.nbytes >= LARGE and not _replays():
             forgetful(record)
         return result
 
@@ -168,7 +172,7 @@ def sweep(
                 else:
                     if type(record.xs) is ForgottenInputs:
                         restore(record)
-                    y, xs = record.y, record.xs
+                    y, xs = unpacked(record) if type(record.xs) is PackedInputs else (record.y, record.xs)
                 if type(g) is Scattered:
                     g = g.dense()
                 if record.hooks:

@@ -19,6 +19,7 @@ from adjoint.mindspore.common.mutable import mutable as mutable
 from adjoint.mindspore.common.parameter import Parameter as Parameter
 from adjoint.mindspore.common.parameter import ParameterTuple as ParameterTuple
 from adjoint.mindspore.common.recompute import recompute as recompute
+from adjoint.mindspore.common.saved_tensors import saved_tensors_hooks as saved_tensors_hooks
 from adjoint.mindspore.common.tensor import Tensor as Tensor
 from adjoint.mindspore.common.tensor import tensor as tensor
 from adjoint.mindspore.runtime import get_seed as get_seed

@@ -141,6 +141,17 @@ class Cell(CellState, EngineCell, metaclass=_Kind):  # type: ignore[misc]
             self.__dict__["_compiled"] = True
         return super().__call__(*inputs, **kwargs)
 
+    def _run(self, *inputs: Any, **kwargs: Any) -> Any:
+        hooks = self.__dict__.get("_saved_hooks")
+        if hooks is None or context.reader.get() is not None:
+            return super()._run(*inputs, **kwargs)
+        with context.setting(context.packing, hooks):
+            return super()._run(*inputs, **kwargs)
+
+    def register_saved_tensors_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
+        """Pack and unpack what calls of this Cell keep for the backward pass, in dynamic mode."""
+        self.__dict__["_saved_hooks"] = (pack_hook, unpack_hook)
+
     def _call_with_bprop(self, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return call_with_bprop(self, inputs, kwargs)
 

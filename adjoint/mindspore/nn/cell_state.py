@@ -6,8 +6,11 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
+from adjoint.nn.calling import HookHandle
 from adjoint.nn.cell import Cell as EngineCell
 
 IncompatibleKeys = namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])
@@ -173,6 +176,24 @@ class CellState:
             if cell is not self and cell.__dict__.get("_scope") is None:
                 cell.__dict__["_scope"] = "Default/" + name.replace(".", "/")
 
+    def set_data_parallel(self) -> None:
+        """Nothing on one machine."""
+
+    def offload(self, backward_prefetch: Any = "Auto") -> None:
+        """Nothing on one machine."""
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Give the Parameters of real and complex numbers another dtype; there is one device."""
+        given = [x for x in (*args, kwargs.get("dtype")) if isinstance(x, (np.dtype, type))]
+        for dtype in map(np.dtype, given[:1]):
+            if dtype.kind not in "fcV":
+                raise TypeError(f"For 'Cell.to', the dtype must be of real or complex numbers, but got {dtype}.")
+            for parameter in self.get_parameters():  # type: ignore[attr-defined]
+                if parameter.dtype.kind in "fcV":
+                    parameter._value = parameter._value.astype(dtype)
+            self._mark("dtype")  # type: ignore[attr-defined]
+        return self
+
     # ------------------------------------------------------------ buffers
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
@@ -222,19 +243,24 @@ class CellState:
     # ------------------------------------------------------------ the state as a dict
 
     def _hooks_of(self, kind: str) -> list[Callable[..., Any]]:
-        return self._own().setdefault(kind, [])
+        return list(self._own().get(kind, {}).values())
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> None:
+    def _state_hook(self, kind: str, hook: Callable[..., Any]) -> HookHandle:
+        hooks = self._own().setdefault(kind, {})
+        hooks[id(hook)] = hook
+        return HookHandle(hooks, id(hook), lambda: None)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(cell, state_dict, prefix, metadata)` after the state was gathered."""
-        self._hooks_of("_after_saving").append(hook)
+        return self._state_hook("_after_saving", hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> None:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(cell, prefix, keep_vars)` before the state is gathered."""
-        self._hooks_of("_before_saving").append(hook)
+        return self._state_hook("_before_saving", hook)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> None:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> HookHandle:
         """Call `hook(cell, incompatible_keys)` after a state was loaded."""
-        self._hooks_of("_after_loading").append(hook)
+        return self._state_hook("_after_loading", hook)
 
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False

@@ -206,3 +206,88 @@ def case_no_grad_around():
             return ms.grad(f)(Tensor(X))
 
     return in_dynamic_mode(run)
+
+
+def case_saved_tensors_are_packed():
+    seen = []
+
+    def pack(x):
+        seen.append(x.asnumpy())
+        return len(seen) - 1
+
+    def unpack(place):
+        return Tensor(seen[place] * 10)
+
+    def f(x, y):
+        with ms.saved_tensors_hooks(pack, unpack):
+            z = ops.exp(x) + y
+            z = z * y
+        return z * 3
+
+    def run():
+        return ms.grad(f, (0, 1))(Tensor(X), Tensor(Y)), len(seen)
+
+    return in_dynamic_mode(run)
+
+
+def case_saved_tensors_of_a_cell():
+    class Square(nn.Cell):
+        def construct(self, x):
+            return x * x
+
+    def pack(x):
+        return x.asnumpy()
+
+    def unpack(array):
+        return Tensor(array * 10)
+
+    def run():
+        net = Square()
+        net.register_saved_tensors_hooks(pack, unpack)
+        return ms.grad(net)(Tensor(X))
+
+    return in_dynamic_mode(run)
+
+
+class Told(nn.Cell):
+    """A Cell whose bprop returns what it is told to."""
+
+    def __init__(self, returned):
+        super().__init__()
+        self.returned = returned
+
+    def construct(self, x, y):
+        return 2 * x + y
+
+    def bprop(self, x, y, out, dout):
+        if self.returned == "number":
+            return 2 * dout, 2
+        if self.returned == "shape":
+            return ops.stack((dout, dout)), dout
+        if self.returned == "dtype":
+            return dout.astype(ms.float16), dout
+        return (dout,)
+
+
+def checked(returned):
+    ms.set_context(check_bprop=True)
+    try:
+        return ms.grad(Told(returned), (0, 1))(Tensor(X), Tensor(Y))
+    finally:
+        ms.set_context(check_bprop=False)
+
+
+def case_bprop_checked_number():
+    return checked("number")
+
+
+def case_bprop_checked_shape():
+    return checked("shape")
+
+
+def case_bprop_checked_dtype():
+    return checked("dtype")
+
+
+def case_bprop_checked_count():
+    return checked("count")
