@@ -14,6 +14,7 @@ from adjoint.core.spec import dtype_of, is_inexact
 from adjoint.core.tensor import Tensor
 from adjoint.core.tensor_text import dtype_name
 from adjoint.mindspore import ops
+from adjoint.mindspore.ops import index_functions as _indexing
 from adjoint.mindspore.ops import reduction_functions as _reductions
 from adjoint.mindspore.ops.promotion import in_float, sizes, static, tensor, to_dtype
 
@@ -350,5 +351,6 @@ FURTHER: dict[str, Callable[..., Any]] = {
     "choose": _choose, "resize": _resize, "select": _select, "sum_to_size": _sum_to_size, "type": _type,
     "allclose": _allclose, "reshape_as": lambda x, other: _engine.reshape(x, other.shape),
     "repeat_interleave": _along(ops.repeat_interleave), "swapdims": ops.swapdims, "ptp": _engine.ptp,
+    "masked_scatter": _indexing.masked_scatter, "index_put": _indexing.index_put,
     "unsorted_segment_sum": ops.unsorted_segment_sum, "tensor_split": _along(ops.tensor_split),
 }  # fmt: skip

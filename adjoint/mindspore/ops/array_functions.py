@@ -13,9 +13,27 @@ from adjoint.core.spec import int32, int64, normalize_axis
 from adjoint.mindspore.ops.promotion import listed, promoted, sizes, static, tensor
 from adjoint.ops.numpylike import api as _np
 
-atleast_1d, atleast_2d, atleast_3d = _np.atleast_1d, _np.atleast_2d, _np.atleast_3d
 column_stack, hstack, vstack, dstack = _np.column_stack, _np.hstack, _np.vstack, _np.dstack
 row_stack, diagflat = vstack, _np.diagflat
+
+
+def atleast_1d(inputs: Any) -> Any:
+    """With one axis at least; of each Tensor of a sequence."""
+    return _each(_np.atleast_1d, inputs)
+
+
+def atleast_2d(inputs: Any) -> Any:
+    """With two axes at least; of each Tensor of a sequence."""
+    return _each(_np.atleast_2d, inputs)
+
+
+def atleast_3d(inputs: Any) -> Any:
+    """With three axes at least; of each Tensor of a sequence."""
+    return _each(_np.atleast_3d, inputs)
+
+
+def _each(function: Any, inputs: Any) -> Any:
+    return tuple(function(x) for x in inputs) if isinstance(inputs, (list, tuple)) else function(inputs)
 
 
 def reshape(input: Any, shape: Any) -> Any:

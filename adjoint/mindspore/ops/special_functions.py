@@ -116,7 +116,7 @@ def view_as_real(input: Any) -> Any:
 
 
 def _window(length: Any, periodic: bool, dtype: Any, shape: Callable[[int], np.ndarray]) -> Any:
-    n = int(static(length))
+    n = int(np.asarray(static(length)).item())
     whole = shape(n + 1)[:-1] if periodic and n > 1 else shape(n)
     return tensor(whole.astype(np.float64 if dtype is None else np.dtype(dtype)))
 

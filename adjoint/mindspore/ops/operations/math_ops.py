@@ -58,7 +58,7 @@ Logit = primitive("Logit", lambda self, x: _f.logit(x, self.eps), eps=-1.0)
 NanToNum = primitive(
     "NanToNum", lambda self, x: _f.nan_to_num(x, self.nan, self.posinf, self.neginf), nan=None, posinf=None, neginf=None
 )
-EqualCount = plain("EqualCount", lambda x, y: ops.reshape(ops.sum(ops.cast(ops.equal(x, y), x.dtype)), (1,)))
+EqualCount = plain("EqualCount", lambda x, y: ops.cast(ops.reshape(ops.sum(ops.equal(x, y)), (1,)), x.dtype))
 SquareSumAll = plain("SquareSumAll", lambda x, y: (ops.sum(ops.square(x)), ops.sum(ops.square(y))))
 L2Loss = plain("L2Loss", lambda x: ops.sum(ops.square(x)) / 2)
 L2Normalize = primitive(
