@@ -145,6 +145,9 @@ class Input:
         self.rebuild: Callable[[list[Any]], Any]
         if type(value) is Tensor and has_derivative(value.dtype):
             self.leaves, self.rebuild = [held(value)], _only
+        elif hasattr(type(value), "with_values"):  # a sparse matrix: its values have derivatives
+            self.leaves = [check_input(what, f"argument {place!r}.values", value.values)]
+            self.rebuild = lambda xs: value.with_values(xs[0])
         else:
             self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, f"argument {place!r}")]
             self.rebuild = tree.flatten(value)[1]

@@ -24,8 +24,8 @@ class AdjointError(Exception):
     """Base of every error that adjoint raises on purpose; each is Python's own kind too, a ValueError or TypeError for example."""
 
 
-class ShapeError(AdjointError, ValueError):
-    """Inputs whose shapes do not fit the operation."""
+class ShapeError(AdjointError, ValueError, RuntimeError):
+    """Inputs whose shapes do not fit the operation: a ValueError as in NumPy, a RuntimeError as in PyTorch."""
 
 
 class UnknownShapeError(ShapeError):

@@ -8,9 +8,13 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from adjoint.core import context
+from adjoint.mindspore.absent import Absent
 
 HERE = "adjoint.mindspore"
 
@@ -23,6 +27,11 @@ ALIASES = {
     "mindspore.nn.layer": "nn",
     "mindspore.nn.loss": "nn",
     "mindspore.nn.cell": "nn",
+    "mindspore.common.seed": "common",
+    "mindspore.ops._vmap": "ops._grad_experimental",
+    "mindspore.communication.management": "communication",
+    "mindspore.nn.sparse.sparse": "nn.sparse",
+    "mindspore.nn.grad.cell_grad": "nn.grad",
     "mindspore.nn.optim.": "nn.optim",
     "mindspore.dtype": "common.dtype",
     "mindspore.parameter": "common.parameter",
@@ -59,18 +68,61 @@ def here(name: str) -> str:
             return own
     except ModuleNotFoundError:
         pass
+    known = name.removeprefix("mindspore.") in module_names()
     for start in sorted(ALIASES, key=len, reverse=True):
-        if f"{name}.".startswith(start if start.endswith(".") else f"{start}."):
+        if (known or name == start) and f"{name}.".startswith(start if start.endswith(".") else f"{start}."):
             return f"{HERE}.{ALIASES[start]}"
+    if known:
+        return ""
     raise ModuleNotFoundError(f"{name} is not provided by adjoint.mindspore", name=name)
+
+
+@cache
+def module_names() -> frozenset[str]:
+    """The modules of MindSpore 2.10."""
+    return frozenset((Path(__file__).parent / "modules.txt").read_text().split())
+
+
+def placeholder(name: str) -> ModuleType:
+    """A module of MindSpore that is not provided: its names are those of the modules around it, or raise an error when used."""
+    made = ModuleType(name, f"{name}: what is not provided elsewhere raises NotImplementedError when it is used.")
+
+    def __getattr__(attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        outer = name.rpartition(".")[0]
+        while outer:
+            found = getattr(sys.modules.get(outer), attribute, None)
+            if found is not None and not isinstance(found, (Absent, ModuleType)):
+                return found
+            outer = outer.rpartition(".")[0]
+        return Absent(f"{name}.{attribute}")
+
+    made.__dict__.update(__getattr__=__getattr__, __all__=[])
+    return made
 
 
 def alias(name: str, module: ModuleType) -> ModuleType:
     """A module of its own with the contents of another: Python enters the modules inside it there, and not in the other one."""
     made = ModuleType(name, module.__doc__)
     made.__dict__.update({k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))})
-    made.__dict__["__getattr__"] = lambda attribute: getattr(module, attribute)
+
+    def __getattr__(attribute: str) -> Any:
+        try:
+            return getattr(module, attribute)
+        except AttributeError:
+            if attribute.startswith("__"):
+                raise
+            return Absent(f"{name}.{attribute}")
+
+    made.__dict__["__getattr__"] = __getattr__
     return made
+
+
+def _open(module: ModuleType) -> ModuleType:
+    """A module that others can be imported from: what is one file here may be a folder in MindSpore."""
+    module.__dict__.setdefault("__path__", [])
+    return module
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -86,11 +138,13 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         found = here(spec.name)
+        if not found:
+            return placeholder(spec.name)
         module = importlib.import_module(found)
         if found != HERE + spec.name.removeprefix("mindspore"):
             return alias(spec.name, module)
         spec.loader_state = module.__spec__
-        return module
+        return _open(module)
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is run again; the module keeps the spec it was loaded by."""
@@ -123,6 +177,7 @@ def install() -> None:
         sys.modules.items()
     ):  # `mindspore.common.mutable` is a function, and a module to import from
         if name == HERE or name.startswith(f"{HERE}."):
+            _open(module)
             sys.modules.setdefault("mindspore" + name.removeprefix(HERE), module)
 
 

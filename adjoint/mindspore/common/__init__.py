@@ -20,6 +20,11 @@ from adjoint.mindspore.common.parameter import Parameter as Parameter
 from adjoint.mindspore.common.parameter import ParameterTuple as ParameterTuple
 from adjoint.mindspore.common.recompute import recompute as recompute
 from adjoint.mindspore.common.saved_tensors import saved_tensors_hooks as saved_tensors_hooks
+from adjoint.mindspore.common.sparse_tensor import COOTensor as COOTensor
+from adjoint.mindspore.common.sparse_tensor import CSRTensor as CSRTensor
+from adjoint.mindspore.common.sparse_tensor import RowTensor as RowTensor
+from adjoint.mindspore.common.sparse_tensor import RowTensorInner as RowTensorInner
+from adjoint.mindspore.common.sparse_tensor import SparseTensor as SparseTensor
 from adjoint.mindspore.common.tensor import Tensor as Tensor
 from adjoint.mindspore.common.tensor import tensor as tensor
 from adjoint.mindspore.runtime import get_seed as get_seed

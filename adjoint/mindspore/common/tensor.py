@@ -45,7 +45,12 @@ class Tensor(_Tensor, metaclass=_Kind):
             from adjoint.nn.initializer import initializer
 
             return initializer(init, sizes, dtype)
-        return _Tensor(input_data, dtype)
+        try:
+            return _Tensor(input_data, dtype)
+        except ValueError as error:
+            if isinstance(input_data, (list, tuple)):
+                raise TypeError(f"For Tensor, the input_data {input_data} cannot be an array: {error}") from None
+            raise
 
     @classmethod
     def from_numpy(cls, array: np.ndarray) -> Any:

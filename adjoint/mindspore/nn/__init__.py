@@ -17,6 +17,8 @@ from adjoint.mindspore.nn.grad import Vjp as Vjp
 from adjoint.mindspore.nn.layers import *
 from adjoint.mindspore.nn.learning_rate_schedule import *
 from adjoint.mindspore.nn.optim import *
+from adjoint.mindspore.nn.sparse import SparseTensorDenseMatmul as SparseTensorDenseMatmul
+from adjoint.mindspore.nn.sparse import SparseToDense as SparseToDense
 from adjoint.mindspore.nn.wrap import *
 
 layer = loss = _sys.modules[__name__]  # MindSpore's `nn.layer.basic.Dense` is `nn.Dense`

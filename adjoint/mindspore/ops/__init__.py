@@ -27,6 +27,7 @@ from adjoint.mindspore.ops.primitive import constexpr as constexpr
 from adjoint.mindspore.ops.primitive import prim_arg_register as prim_arg_register
 from adjoint.mindspore.ops.primitive import prim_attr_register as prim_attr_register
 from adjoint.mindspore.ops.sequence_functions import *
+from adjoint.mindspore.ops.sparse_functions import *
 from adjoint.mindspore.ops.vm_impl_registry import get_vm_impl_fn as get_vm_impl_fn
 from adjoint.mindspore.ops.vm_impl_registry import vm_impl_registry as vm_impl_registry
 

@@ -68,9 +68,13 @@ def unsqueeze(input: Any, dim: Any) -> Any:
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
-    """Axes of size 1 dropped: all, or those named."""
-    axis = static(axis)
-    return _ops.squeeze(tensor(input), None if axis == () else axis)
+    """Axes of size 1 dropped: all, or those named that are of size 1."""
+    x, axis = tensor(input), static(axis)
+    if axis is None or axis == ():
+        return _ops.squeeze(x)
+    named = (axis,) if isinstance(axis, int) else tuple(axis)
+    short = tuple(a for a in named if not -x.ndim <= a < x.ndim or x.shape[a] == 1)
+    return _ops.squeeze(x, short) if short else x
 
 
 def transpose(input: Any, dims: Any) -> Any:

@@ -100,8 +100,10 @@ def eye(n: Any, m: Any = None, dtype: Any = None) -> Any:
 
 def one_hot(indices: Any, depth: Any, on_value: Any = 1, off_value: Any = 0, axis: int = -1) -> Any:
     """A new axis of size depth that holds on_value at the index, off_value elsewhere."""
-    on, off = tensor(on_value), tensor(off_value)
-    return _ops.one_hot(tensor(indices), int(static(depth)), on, to_dtype(off, on.dtype), axis)
+    on, off, places = tensor(on_value), tensor(off_value), tensor(indices)
+    if places.dtype.kind not in "iu":
+        raise TypeError(f"For 'OneHot', the indices must be integers, but got {places.dtype}.")
+    return _ops.one_hot(places, int(static(depth)), on, to_dtype(off, on.dtype), axis)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Any = int64) -> Any:

@@ -9,6 +9,7 @@ from adjoint.mindspore.ops.gradient_functions import *  # noqa: F403
 from adjoint.mindspore.ops.jacobian_functions import *  # noqa: F403
 from adjoint.mindspore.ops.nn_functions import *  # noqa: F403
 from adjoint.mindspore.ops.sequence_functions import *  # noqa: F403
+from adjoint.mindspore.ops.sparse_functions import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:

@@ -55,7 +55,9 @@ def check_function(fn: Any) -> None:
         raise kind(f"The fn should be callable, a 'Function' or 'Cell', but got {type(fn).__name__}")
 
 
-def _gradient_function(what: str, fn: Any, wanted: Wanted, finish: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+def _gradient_function(
+    what: str, fn: Any, wanted: Wanted, finish: Callable[[Any, Any], Any], value_needed: bool = True
+) -> Callable[..., Any]:
     """A function of the inputs of `fn`: `finish(value, gradients)`, compiled in static mode for each choice of inputs."""
     compiled: dict[tuple[int, ...], Callable[..., Any]] = {}
 
@@ -74,9 +76,13 @@ def _gradient_function(what: str, fn: Any, wanted: Wanted, finish: Callable[[Any
         if not kept and not wanted.params:
             return by_mode_unfollowed(fn)(*plain[: len(plain) - wanted.sens_param], **kwargs), [], []
         if kept not in compiled:
-            compiled[kept] = by_mode_unfollowed(lambda *xs, **named: differentiated(what, fn, wanted, kept, xs, named))
+            compiled[kept] = by_mode_unfollowed(lambda *xs, **named: needed(kept, xs, named))
         value, grads, slopes = compiled[kept](*plain, **kwargs)
         return value, [as_given(g, args[p]) for p, g in zip(kept, grads, strict=True)], slopes
+
+    def needed(kept: tuple[int, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        value, *gradients = differentiated(what, fn, wanted, kept, args, kwargs)
+        return (value if value_needed else None, *gradients)
 
     call.__name__ = call.__qualname__ = f"{what}({getattr(fn, '__name__', type(fn).__name__)})"
     return boundary(call)
@@ -106,7 +112,9 @@ def grad(
     (Tensor(shape=[2], dtype=Float32, value= [ 4.00000000e+00,  5.00000000e+00]), Tensor(shape=[2], dtype=Int64, value= [1, 2]))
     """
     wanted = _wanted(grad_position, weights, has_aux, return_ids, sens_param)
-    return _gradient_function("grad", fn, wanted, lambda value, grads: (grads, value[1:]) if has_aux else grads)
+    return _gradient_function(
+        "grad", fn, wanted, lambda value, grads: (grads, value[1:]) if has_aux else grads, has_aux
+    )
 
 
 def value_and_grad(
@@ -177,7 +185,7 @@ class GradOperation:
         key = [weights] if weights is None or isinstance(weights, Parameter) else list(weights)
         if self._made is not None and self._made[0] is fn and _same(self._made[1], key):
             return self._made[2]
-        function = _gradient_function("GradOperation", fn, self.wanted(weights), lambda value, grads: grads)
+        function = _gradient_function("GradOperation", fn, self.wanted(weights), lambda value, grads: grads, False)
         if context.static_mode.get():
             self._made = (fn, key, function)
         return function

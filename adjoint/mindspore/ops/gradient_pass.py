@@ -55,11 +55,18 @@ def has_gradient(x: Any) -> bool:
     """Whether MindSpore gives a gradient by such an input: a Tensor, or in static mode what is variable there."""
     if isinstance(x, Value):
         return number_of(x) is None or is_static()
+    if _is_pattern(x):
+        return True
     if not is_static():
         return False
     if is_mutable(x):
         return True
     return context.reader.get() is not None and any(isinstance(leaf, Value) for leaf in tree.leaves(x))
+
+
+def _is_pattern(x: Any) -> bool:
+    """Whether an input is a sparse matrix: its values have gradients."""
+    return hasattr(type(x), "with_values")
 
 
 class Pass(Recording):
@@ -138,6 +145,8 @@ def _differentiated_part(out: Any) -> Any:
 def arranged(wanted: Wanted, kept: Sequence[int], grads: list[Any], slopes: list[Any]) -> Any:
     """Gradients in MindSpore's shapes: bare for one position or one Parameter, tuples for several."""
     names = [p.name for p in wanted.params]
+    if not is_static():
+        grads = [g.values if _is_pattern(g) else g for g in grads]
     inputs: Any = tuple(zip(kept, grads, strict=True)) if wanted.return_ids else tuple(grads)
     own: Any = tuple(zip(names, slopes, strict=True)) if wanted.return_ids else tuple(slopes)
     if isinstance(wanted.weights, Parameter):
@@ -162,6 +171,8 @@ def places(wanted: Wanted, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     if wanted.positions is None:
         return ()
     asked = tuple(range(count)) if wanted.positions == EVERY else wanted.positions
+    if not count and asked:
+        raise TypeError("the function to differentiate was called without arguments")
     for p in asked:
         if p >= count:
             raise (IndexError if is_static() else RuntimeError)(f"Position index {p} is exceed input size.")

@@ -16,6 +16,12 @@ from adjoint.mindspore.ops.promotion import listed, promoted, sizes, static, ten
 from adjoint.ops.indexing import index_put_add
 
 
+def check_indices(what: str, index: Any) -> None:
+    """Refuse indices that are no integers."""
+    if index.dtype.kind not in "iu":
+        raise TypeError(f"For '{what}', the indices must be integers, but got {index.dtype}.")
+
+
 def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0) -> Any:
     """The slices at these places along an axis; with `batch_dims`, of each element of a batch for itself.
 
@@ -24,6 +30,7 @@ def gather(input_params: Any, input_indices: Any, axis: Any, batch_dims: int = 0
     [2. 3.]
     """
     x, index = tensor(input_params), tensor(input_indices)
+    check_indices("Gather", index)
     axis = normalize_axis("gather", static(axis), x.ndim)
     if not batch_dims:
         return _ops.take(x, index, axis)

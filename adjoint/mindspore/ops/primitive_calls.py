@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.api.custom import custom_vjp
 from adjoint.api.host_calls import HostCall
 from adjoint.api.inputs import name_of
+from adjoint.api.lenient import final
 from adjoint.core import context, tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import called_at
@@ -57,9 +58,8 @@ class _Ruled(custom_vjp):
             grads = context.readable(self.rule)(*inputs, out, dout)
             grads = tuple(grads) if isinstance(grads, (tuple, list)) else (grads,)
             if len(grads) < len(inputs):
-                raise IndexError(
-                    f"the bprop of {name_of(self.fn)} returned {len(grads)} gradients for {len(inputs)} inputs"
-                )
+                few = f"the bprop of {name_of(self.fn)} returned {len(grads)} gradients for {len(inputs)} inputs"
+                raise final(IndexError(few))
             picked: list[Any] = []
             for g, x in zip(grads, inputs, strict=False):
                 picked += _parts(g, x)
@@ -100,7 +100,7 @@ def run(prim: Any, args: tuple[Any, ...]) -> Any:
     inferred = prim.__infer__(*map(described, args))
     if inferred.get("value") is not None:
         return inferred["value"]
-    return _called(prim.name, kernel, _result(prim, inferred), args)
+    return _called(prim.name, kernel, _result(prim.name, inferred.get("shape"), inferred.get("dtype")), args)
 
 
 def described(x: Any) -> dict[str, Any]:
@@ -144,10 +144,14 @@ class TensorType:
         return f"Tensor[{self.dtype}]"
 
 
-def _result(prim: Any, inferred: dict[str, Any]) -> Any:
-    shape, dtype = inferred.get("shape"), inferred.get("dtype")
+def call_python(name: str, fn: Callable[..., Any], shape: Any, dtype: Any, args: tuple[Any, ...]) -> Any:
+    """A call of a function on arrays whose results have these shapes and dtypes."""
+    return _called(name, fn, _result(name, shape, dtype), args, np.asarray)
+
+
+def _result(name: str, shape: Any, dtype: Any) -> Any:
     if shape is None or dtype is None:
-        raise RuntimeError(f"the infer of '{prim.name}' gives no {'shape' if shape is None else 'dtype'}{called_at()}")
+        raise RuntimeError(f"the infer of '{name}' gives no {'shape' if shape is None else 'dtype'}{called_at()}")
     if isinstance(dtype, (tuple, list)):
         return tuple(_spec(s, d) for s, d in zip(shape, dtype, strict=True))
     return _spec(shape, dtype)
@@ -157,8 +161,10 @@ def _spec(shape: Any, dtype: Any) -> Spec:
     return Spec(tuple(shape), np.dtype(dtype.dtype if isinstance(dtype, TensorType) else dtype))
 
 
-def _called(name: str, kernel: Callable[..., Any] | None, result: Any, args: tuple[Any, ...]) -> Any:
-    """A call of a Python function on Tensors; without one, an error when the value is needed, which in a graph it may not be."""
+def _called(
+    name: str, kernel: Callable[..., Any] | None, result: Any, args: tuple[Any, ...], given: Callable[[Any], Any] = wrap
+) -> Any:
+    """A call of a Python function; without one, an error when the value is needed, which in a graph it may not be."""
     leaves, rebuild = tree.flatten(args)
     spots = [i for i, x in enumerate(leaves) if isinstance(x, (Value, np.ndarray))]
 
@@ -167,7 +173,7 @@ def _called(name: str, kernel: Callable[..., Any] | None, result: Any, args: tup
             raise RuntimeError(f"Unsupported op [{name}]: it has no kernel")
         filled = list(leaves)
         for i, x in zip(spots, xs, strict=True):
-            filled[i] = wrap(x)
+            filled[i] = given(x)
         y = kernel(*rebuild(filled))
         return tuple(map(_array, y)) if isinstance(y, (tuple, list)) else _array(y)
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import wrap
+from adjoint.core.errors import called_at
 from adjoint.core.spec import (
     NUMBERS,
     complex64,
@@ -35,7 +36,14 @@ def tensor(x: Any) -> Any:
         return cast(x, {"f": float32, "c": complex64}.get(x.dtype.kind, x.dtype))
     if type(x) is float:
         return wrap(np.asarray(x, np.float32))
+    check_number(x)
     return wrap(x) if isinstance(x, (np.ndarray, np.generic)) else Tensor(x)
+
+
+def check_number(x: Any) -> None:
+    """Refuse what is no number: NumPy would make NaN of None."""
+    if x is None or isinstance(x, (str, bytes, dict)):
+        raise TypeError(f"an input of an operator must be a Tensor or a number, but got {x!r}{called_at()}")
 
 
 def _weak(x: Any) -> bool:
@@ -50,6 +58,8 @@ def promoted(*xs: Any) -> Any:
     >>> (a * b).dtype
     dtype('float32')
     """
+    for x in xs:
+        check_number(x)
     inputs = [tensor(x) if isinstance(x, (list, tuple)) else x for x in xs]
     strong = [dtype_of(x) for x in inputs if not _weak(x)]
     if not strong:

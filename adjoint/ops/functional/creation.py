@@ -89,6 +89,8 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) ->
     [0 1 2] [0.  0.5]
     """
     start, end = (0, start) if end is None else (start, end)
+    if not isinstance(step, Value) and step == 0:
+        raise ArgumentError(f"arange: a step of 0 leads nowhere{called_at()}")
     numbers = np.arange(*(v.item() if isinstance(v, Value) else v for v in (start, end, step)))
     return wrap(numbers.astype(dtype or (np.int64 if numbers.dtype.kind in "iu" else float32)))
 

@@ -48,11 +48,16 @@ class BpropRegistry(Registry):
 
     def _tell(self, name: str, fn: Callable[..., Any]) -> None:
         """The op of the engine that has this name, and no attributes, has the rule too: functions are made of it."""
-        card = getattr(ops, name, None)
-        if isinstance(card, type) and issubclass(card, Op) and is_dataclass(card) and not card.__dataclass_fields__:
+        if (card := _card(name)) is not None:
             _of_cards.register(card)(lambda op: self.rule(_primitive(name)))
 
-    def rule(self, prim: Any) -> Callable[..., Any] | None:
+    def __delitem__(self, key: Any) -> None:
+        super().__delitem__(key)
+        if isinstance(key, str) and (card := _card(key)) is not None:
+            _of_cards.restore(card)
+        rules.changed()
+
+    def rule(self, prim: Any) -> Any:
         """The rule `bprop(*inputs, out, dout)` of a primitive, or None."""
         getter = self.get(prim, None)
         return None if getter is None else getter(prim)
@@ -61,8 +66,15 @@ class BpropRegistry(Registry):
 class _Plain(BpropRegistry):
     """Rules entered as they are, not by a function that gives them."""
 
-    def rule(self, prim: Any) -> Callable[..., Any] | None:
+    def rule(self, prim: Any) -> Any:
         return self.get(prim, None)
+
+
+def _card(name: str) -> Any:
+    """The op of the engine that has this name, no attributes, and derivatives; None if there is none."""
+    card: Any = getattr(ops, name, None)
+    plain = isinstance(card, type) and issubclass(card, Op) and is_dataclass(card) and not card.__dataclass_fields__
+    return card if plain and card.differentiable else None
 
 
 def _is_primitive(kind: Any) -> bool:
@@ -111,6 +123,23 @@ def dyn_fill(value_type: Any, shape: Any, value: Any) -> Any:
 def dyn_ones(shape: Any, value_type: Any) -> Any:
     """A Tensor of a shape, filled with ones."""
     return dyn_fill(value_type, shape, 1)
+
+
+def binop_grad_common(x: Any, y: Any, dx: Any, dy: Any) -> tuple[Any, Any]:
+    """Gradients of two inputs that were broadcast together, summed to their shapes.
+
+    >>> import adjoint.mindspore as mindspore
+    >>> x, y = mindspore.ops.ones((2, 3)), mindspore.ops.ones((3,))
+    >>> print(binop_grad_common(x, y, x, x)[1])
+    [2. 2. 2.]
+    """
+    return _summed_to(dx, x), _summed_to(dy, y)
+
+
+def _summed_to(g: Any, x: Any) -> Any:
+    shape, extra = tuple(getattr(x, "shape", ())), len(g.shape) - len(getattr(x, "shape", ()))
+    axes = [i for i, size in enumerate(g.shape) if i < extra or (shape[i - extra] == 1 and size != 1)]
+    return ops.reshape(ops.sum(g, tuple(axes)), shape) if axes else g
 
 
 def sum_grad_reduce_axis(x: Any, rx: Any, keep_dims: bool = False) -> Any:
