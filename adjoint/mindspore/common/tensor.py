@@ -40,6 +40,7 @@ class Tensor(_Tensor, metaclass=_Kind):
     ) -> Any:
         if input_data is None and shape is not None:
             sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+            sizes = tuple(1 if n is None or n < 0 else n for n in sizes)  # a size that is not known yet
             if init is None:
                 return _Tensor(np.zeros(sizes, np.dtype(dtype)))
             from adjoint.nn.initializer import initializer
