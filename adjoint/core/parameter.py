@@ -62,6 +62,8 @@ class Parameter(Tensor):
     __hash__ = object.__hash__
     #: Whether `set_data` may change the shape, outside of transforms.
     resizable: ClassVar[bool] = False
+    #: Whether no gradient flows into a value stored, and the gradient by the Parameter adds up the reads before and after.
+    stores_are_constants: ClassVar[bool] = False
     #: As those of Tensor, for Parameters alone.
     own_extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
@@ -115,7 +117,7 @@ class Parameter(Tensor):
         """Replace the value by one of the same shape; the dtype stays.
 
         Inside grad, jvp or jit, reads from here on give the new value, and the Parameter itself is written to when the call
-        has succeeded. The gradient by the Parameter adds up its reads, before and after; none flows into the new value.
+        has succeeded. Gradients follow: that of a read goes to what it gave, the old value or what the new one was made of.
 
         >>> import adjoint as ad
         >>> w = ad.Parameter(ad.Tensor([2.0]), name="w")
@@ -124,7 +126,7 @@ class Parameter(Tensor):
         ...     w.set_data(x * 10)
         ...     return (y + w * x).sum()
         >>> print(*ad.grad(f, 0, w)(ad.Tensor([3.0])), w)
-        [32.] [6.] [30.]
+        [62.] [3.] [30.]
         """
         if isinstance(data, float) and self._value.dtype.kind in "iu":
             raise DtypeError(f"Parameter '{self.name}' holds {self._value.dtype}, not the float {data}{called_at()}")

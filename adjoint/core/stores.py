@@ -1,7 +1,7 @@
 """Writes to Parameters. Outside of transforms they happen at once; a transform keeps them until its function has returned.
 
-Inside, a store changes what the Parameter stands for: reads before it give the old value, reads after it the new one. The
-Parameter stays what is differentiated by: its gradient adds up all reads, and no gradient flows into the value stored.
+Inside, a store changes what the Parameter stands for: reads before it give the old value, reads after it the new one, and
+gradients follow them: the gradient by a Parameter is that by the value it had when the call began.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ class Bindings(dict):
 
     def store(self, p: Any, value: Any) -> None:
         """Let a Parameter stand for another value from here on."""
-        old = p.current()
-        self.hold(p, language.replaced(old, value) if value.dtype.kind not in "biu" else value)
+        cut = p.stores_are_constants and value.dtype.kind not in "biu"
+        self.hold(p, language.replaced(p.current(), value) if cut else value)
 
     def hold(self, p: Any, value: Any) -> None:
         """Take a value for what was stored."""

@@ -1,4 +1,4 @@
-"""Stores in Parameters: reads before see the old value, reads after the new one, in every transform and both modes."""
+"""Stores in Parameters: reads before see the old value, reads after the new one, and gradients follow, in every transform."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Between(Holder):
         ops.assign(self.w, x * x)
         return y + self.w * x
 
-    stored, by_x, by_w = [25, 49], [27, 52], [10, 14]
+    stored, by_x, by_w = [25, 49], [2 + 75, 3 + 147], [5, 7]
 
 
 class InBranches(Holder):
@@ -36,7 +36,7 @@ class InBranches(Holder):
             self.w.set_data(y)
         return self.w * x
 
-    stored, by_x, by_w = [10, 14], [10, 14], [5, 7]
+    stored, by_x, by_w = [10, 14], [20, 28], [0, 0]
 
 
 class InOneBranch(Holder):
@@ -45,7 +45,7 @@ class InOneBranch(Holder):
             self.w.set_data(x * 2)
         return self.w * x
 
-    stored, by_x, by_w = [10, 14], [10, 14], [5, 7]
+    stored, by_x, by_w = [10, 14], [20, 28], [0, 0]
 
 
 class InALoop(Holder):
@@ -56,7 +56,7 @@ class InALoop(Holder):
             i = i + 1
         return self.w * x
 
-    stored, by_x, by_w = [250, 1029], [250, 1029], [5, 7]
+    stored, by_x, by_w = [250, 1029], [1000, 4116], [625, 2401]
 
 
 class InRepetitions(Holder):
@@ -67,15 +67,15 @@ class InRepetitions(Holder):
             self.w += x
         return total
 
-    stored, by_x, by_w = [17, 24], [2 + 7 + 12, 3 + 10 + 17], [15, 21]
+    stored, by_x, by_w = [17, 24], [3 * 2 + 6 * 5, 3 * 3 + 6 * 7], [15, 21]
 
 
 class Element(Holder):
     def construct(self, x):
-        self.w[0] = x[1]
+        self.w[0] = x[0] * x[0]
         return self.w * x
 
-    stored, by_x, by_w = [7, 3], [7, 3], [5, 7]
+    stored, by_x, by_w = [25, 3], [75, 3], [0, 7]
 
 
 class SumIsReturned(Holder):
@@ -93,7 +93,7 @@ class InACheckpoint(Holder):
         self.w.set_data(x * x)
         return self.w * x
 
-    stored, by_x, by_w = [25, 49], [25, 49], [6, 8]
+    stored, by_x, by_w = [25, 49], [75 + 10, 147 + 14], [0, 0]
 
 
 CASES = [Between, InBranches, InOneBranch, InALoop, InRepetitions, Element, SumIsReturned, InACheckpoint]

@@ -1,7 +1,7 @@
 """What differs between MindSpore and the engine in the meaning of one and the same expression, as a switch.
 
-On: integers give way to floats of any width (`Tensor([1, 2]) * 0.5` is float32), a Parameter is shown by its name, shape and dtype, and
-`set_data` may change its shape. The package switches it on when it is imported.
+On: integers give way to floats of any width (`Tensor([1, 2]) * 0.5` is float32), a Parameter is shown by its name, shape and dtype,
+`set_data` may change its shape, and no gradient flows into what is stored in one. The package switches it on when it is imported.
 """
 
 from __future__ import annotations
@@ -75,6 +75,7 @@ def _changes() -> list[tuple[Any, str, Any]]:
         (Parameter, "__repr__", shown),
         (Parameter, "__str__", shown),
         (Parameter, "resizable", True),
+        (Parameter, "stores_are_constants", True),
         *((Tensor, name, method) for name, method in METHODS.items()),
     ]
 

@@ -16,7 +16,7 @@ def assign(variable: Any, value: Any) -> Any:
     """Store a value in a Parameter (or over the elements of a Tensor), and return what it is then.
 
     Reads before the store give the old value, reads after it the new one: also inside grad, jvp and jit, which write to the Parameter
-    itself when the call has succeeded. The gradient by a Parameter adds up all its reads; none flows into the value stored.
+    itself when the call has succeeded. Gradients follow: that of a read goes to what it gave.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([2.0]), name="w")
