@@ -27,7 +27,7 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
-from adjoint.api.lenient import instead
+from adjoint.api.lenient import instead, own
 from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
@@ -115,7 +115,7 @@ class Jitted(Methods, Reports, Traced):
     @boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._unreadable:
-            return self._target()(*args, **kwargs)
+            return self._target()(*own(args), **kwargs)
         try:
             made, entry, size = self._prepared(args, kwargs)
         except UnreadableError as error:

@@ -14,7 +14,9 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import forget_refusal
+from adjoint.core.parameter import Parameter
 from adjoint.core.spec import number_of
+from adjoint.core.tensor import Tensor
 from adjoint.frontend.reads import recorder
 
 ARRAYS = (Value, np.ndarray, np.generic)
@@ -31,11 +33,18 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     if not context.lenient.get() or recorder.get() is not None or getattr(error, "is_final", False):
         raise error
     forget_refusal()
-    result = compiled._target()(*args, **kwargs)
+    result = compiled._target()(*own(args), **kwargs)
     compiled._unreadable = True
     compiled.notes.append(f"{compiled!r} runs op by op, without a graph: {error}")
     refusals.append((repr(compiled), error))
     return result
+
+
+def own(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments for a function that Python runs in place of a graph: it may write to Tensors without the caller's changing."""
+    if not context.lenient.get():
+        return args
+    return tuple(x.copy() if isinstance(x, Tensor) and not isinstance(x, Parameter) else x for x in args)
 
 
 def final(error: Exception) -> Exception:

@@ -139,6 +139,7 @@ class Traced:
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
             donated = [self._signature.belongs(path, self._donate) for path in made.paths()]
             places = tuple(i for i in written(placeholders, nodes) if not donated[i])  # those are not to be used again
+            places = () if lenient else places  # as MindSpore's graphs, which leave their arguments alone
             after = [*(placeholders[i] for i in places), *parameters.stored.values()]
             outputs = tuple([tracer.node(y) for y in (*after, *results, *drawing.ends())])
         finally:

@@ -54,7 +54,7 @@ class InPlaceOperators:
 
     def _updated(self, new: Any) -> Any:
         """What `x += v` leaves: x itself with new elements, as in NumPy; a Tensor without axes is replaced, as a number is."""
-        if self._trace.shapeless or not views.updates(self):
+        if self._trace.shapeless or not views.updates(self) or not language.writes(self, new):
             # Elements picked by a mask are written back by `x[mask] = ...`.
             return new
         if new.shape != self.shape:

@@ -45,6 +45,9 @@ class Language(Protocol):
     def equal(self, x: Any, y: Any, /) -> Any: ...
     def not_equal(self, x: Any, y: Any, /) -> Any: ...
 
+    def writes(self, x: Any, new: Any, /) -> bool:
+        """Whether `x += v` writes into x, rather than being another Tensor."""
+
     def everywhere(self, x: Any, answer: bool, /) -> Any:
         """What `x == None` gives: the same answer for each element."""
 

@@ -158,7 +158,7 @@ class Parameter(Tensor):
         self.set_data(new)
 
     def _updated(self, new: Any) -> Any:
-        return self.set_data(new)
+        return self.set_data(new) if language.writes(self, new) else new
 
     def copy(self) -> Any:
         return resolve(self) + 0

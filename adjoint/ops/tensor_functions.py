@@ -48,7 +48,7 @@ __all__ = [
     "abs", "add", "array", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cast", "ceil", "div",
     "equal", "everywhere", "floor", "floor_divide", "getitem", "greater", "greater_equal", "left_shift", "less", "less_equal",
     "matmul", "mod", "mul", "neg", "not_equal", "numpy_function", "numpy_ufunc", "place", "pow", "replaced",
-    "reshape", "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc",
+    "reshape", "right_shift", "rows", "round", "round_decimal", "setitem", "stop_gradient", "sub", "trunc", "writes",
 ]  # fmt: skip
 
 
@@ -73,3 +73,8 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
 def everywhere(x: Any, answer: bool) -> Any:
     """The same answer for each element."""
     return array(np.full(x.shape, answer)) if x.shape else answer
+
+
+def writes(x: Any, new: Any) -> bool:
+    """`x += v` writes into x, as in NumPy."""
+    return True

@@ -1,4 +1,7 @@
-"""Python's operators on Tensors with MindSpore's promotion: `int_tensor * 0.5` and `int32 / int32` are of float32."""
+"""Python's operators on Tensors with MindSpore's promotion: `int_tensor * 0.5` and `int32 / int32` are of float32.
+
+`x += v` makes another Tensor, and what compared with a Tensor is no number gives one answer: `x == None` is False.
+"""
 
 from __future__ import annotations
 
@@ -52,10 +55,11 @@ def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 def install() -> None:
     """From here on operators promote as MindSpore's do."""
     if not _before:
-        _before.update({name: getattr(language, name) for name in (*_NAMES, "everywhere")})
+        _before.update({name: getattr(language, name) for name in (*_NAMES, "everywhere", "writes")})
         for name in _NAMES:
             setattr(language, name, _promoting(name, _before[name]))
         language.everywhere = lambda x, answer: answer  # type: ignore[method-assign]
+        language.writes = lambda x, new: False  # type: ignore[method-assign]
 
 
 def uninstall() -> None:

@@ -59,3 +59,24 @@ def case_numbers_in_a_graph():
         return k * n, k * s, n * s, k / n
 
     return f(K, 3, 0.5)
+
+
+def case_augmented_assignment_makes_another_tensor():
+    found = []
+    for value in (2, 2.5):
+        x = y = Tensor([5, 2])
+        x += value
+        z = y
+        z *= value
+        found.append((x, y, z))
+    return found
+
+
+def case_setitem_in_jit_leaves_the_argument_alone():
+    @ms.jit
+    def f(x):
+        x[0] = 9.0
+        return x * 2
+
+    x = Tensor([1.0, 2.0])
+    return f(x), x, f(x), x
