@@ -25,6 +25,7 @@ from adjoint.mindspore import numpy as numpy
 from adjoint.mindspore import ops as ops
 from adjoint.mindspore import runtime as runtime
 from adjoint.mindspore import tensor_methods as _tensor_methods
+from adjoint.mindspore import tensor_overrides as _tensor_overrides
 from adjoint.mindspore import train as train
 from adjoint.mindspore.common import *
 from adjoint.mindspore.common import conventions as _conventions
@@ -58,6 +59,7 @@ from adjoint.mindspore.train.serialization import load_param_into_net as load_pa
 from adjoint.mindspore.train.serialization import safetensors_to_ckpt as safetensors_to_ckpt
 from adjoint.mindspore.train.serialization import save_checkpoint as save_checkpoint
 
+_tensor_overrides.install()
 _conventions.switch_on()
 _tensor_methods.install()
 

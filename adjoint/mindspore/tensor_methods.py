@@ -10,9 +10,11 @@ import numpy as np
 
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
+from adjoint.core.tensor_text import dtype_name
 from adjoint.mindspore import ops
 from adjoint.mindspore.absent import Absent, public_names
 from adjoint.mindspore.tensor_arguments import FURTHER
+from adjoint.ops.broadcast import sum_to
 
 
 def _method(function: Callable[..., Any]) -> Callable[[Any], Any]:
@@ -77,7 +79,7 @@ def _in(dtype: str) -> Callable[..., Any]:
 
 def _type(x: Any, dtype: Any = None) -> Any:
     """The name of the dtype, or the Tensor in another one."""
-    return x.dtype if dtype is None else x.astype(dtype)
+    return dtype_name(x.dtype) if dtype is None else x.astype(dtype)
 
 
 def _filled(value: Any) -> Callable[..., Any]:
@@ -92,7 +94,7 @@ def _filled(value: Any) -> Callable[..., Any]:
 
 
 def _stride(x: Any, dim: int | None = None) -> Any:
-    steps = tuple(int(np.prod(x.shape[i + 1 :])) for i in range(x.ndim))
+    steps = [int(np.prod(x.shape[i + 1 :])) for i in range(x.ndim)]
     return steps if dim is None else steps[dim]
 
 
@@ -100,10 +102,45 @@ def _numel(x: Any) -> int:
     return x.size
 
 
-def _const_arg(x: Any, const_arg: bool = True) -> None:
+def _const_arg(x: Any, const_arg: bool = True) -> Any:
     """Note that compiled functions may take the values for constants: here they are inputs."""
     if not isinstance(const_arg, bool):
         raise TypeError(f"The argument 'const_arg' must be a bool, but got {type(const_arg).__name__}.")
+    return x
+
+
+def _sum_to_size(x: Any, *size: Any) -> Any:
+    """The sum along the axes that broadcasting from another shape would stretch."""
+    shape = tuple(size[0]) if len(size) == 1 and not isinstance(size[0], int) else size
+    if len(shape) > x.ndim or any(a not in (1, b) for a, b in zip(reversed(shape), reversed(x.shape), strict=False)):
+        raise ValueError(f"For sum_to_size, size {shape} is not expandable to the Tensor's {x.shape}.")
+    return ops.reshape(sum_to(x, shape), shape)
+
+
+def _at(largest: bool) -> Callable[..., Any]:
+    """The largest or smallest values along an axis and their places."""
+
+    def call(x: Any, axis: int = 0, keep_dims: bool = False) -> Any:
+        values, places = (ops.max if largest else ops.min)(x, axis, keep_dims)
+        return values, ops.cast(places, np.dtype("int64"))
+
+    return call
+
+
+def _select(x: Any, *args: Any) -> Any:
+    """`select(dim, index)` is a slice; `select(condition, y)` chooses between Tensors."""
+    if isinstance(args[0], int):
+        return ops.gather(x, Tensor(args[1]), args[0])
+    return ops.where(args[0], x, args[1])
+
+
+def _fill(x: Any, value: Any) -> Any:
+    """A Tensor of one number, of the shape and dtype."""
+    return ops.full_like(x, value)
+
+
+def _allclose(x: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+    return bool(ops.isclose(x, other, rtol, atol, equal_nan).all())
 
 
 def _fill_diagonal(x: Any, fill_value: float, wrap: bool = False) -> Any:
@@ -121,7 +158,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "short": _in("int16"), "char": _in("int8"), "bfloat16": lambda x: x.astype("bfloat16"), "new_zeros": _filled(0),
     "new_ones": _filled(1), "new_empty": _filled(0), "new_full": _filled(None), "is_floating_point": lambda x: x.dtype.kind == "f",
     "is_complex": lambda x: x.dtype.kind == "c", "is_signed": lambda x: x.dtype.kind in "if", "view_as": lambda x, other: x.reshape(other.shape),
-    "to_tensor": _same, "asnumpy_of_slice_persistent_data": lambda x, *args: x.asnumpy(), "get_bytes": lambda x: x.asnumpy().tobytes(),
+    "to_tensor": _same, "sum_to_size": _sum_to_size, "argmax_with_value": _at(True), "argmin_with_value": _at(False),
+    "select": _select, "fill": _fill, "allclose": _allclose, "is_pinned": lambda x: False, "is_shared": lambda x: False,
+    "index_put": lambda x, indices, values, accumulate=False: ops.IndexPut(int(accumulate))(x, values, indices),
+    "masked_scatter": lambda x, mask, source: ops.MaskedScatter()(x, mask, source), "data_ptr": lambda x: id(x._value), "asnumpy_of_slice_persistent_data": lambda x, *args: x.asnumpy(), "get_bytes": lambda x: x.asnumpy().tobytes(),
     "slice_num_of_persistent_data": lambda x: None, "offload": _same, "dequantize": _same, "fill_diagonal": _fill_diagonal,
     "copy_": _stored(lambda x, src, non_blocking=False: x * 0 + src), "zero_": _stored(lambda x: x * 0),
     "fill_": _stored(lambda x, value: x * 0 + value), "sub_": _stored(lambda x, other, *, alpha=1: x - other * alpha),

@@ -26,6 +26,8 @@ from adjoint.mindspore.common.sparse_tensor import RowTensor as RowTensor
 from adjoint.mindspore.common.sparse_tensor import RowTensorInner as RowTensorInner
 from adjoint.mindspore.common.sparse_tensor import SparseTensor as SparseTensor
 from adjoint.mindspore.common.tensor import Tensor as Tensor
+from adjoint.mindspore.common.tensor import from_numpy as from_numpy
+from adjoint.mindspore.common.tensor import is_tensor as is_tensor
 from adjoint.mindspore.common.tensor import tensor as tensor
 from adjoint.mindspore.runtime import get_seed as get_seed
 from adjoint.mindspore.runtime import set_seed as set_seed

@@ -65,6 +65,10 @@ def shown(p: Parameter) -> str:
     return f"Parameter (name={p.name}, shape={p.shape}, dtype={dtype_name(p.dtype)}, requires_grad={p.requires_grad})"
 
 
+#: Functions that give more changes: (owner, attribute, new value).
+further: list[Callable[[], list[tuple[Any, str, Any]]]] = []
+
+
 def _changes() -> list[tuple[Any, str, Any]]:
     from adjoint.mindspore.tensor_arguments import METHODS
 
@@ -77,6 +81,7 @@ def _changes() -> list[tuple[Any, str, Any]]:
         (Parameter, "resizable", True),
         (Parameter, "stores_are_constants", True),
         *((Tensor, name, method) for name, method in METHODS.items()),
+        *(change for changes in further for change in changes()),
     ]
 
 

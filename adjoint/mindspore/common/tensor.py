@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import AdjointError
 from adjoint.core.tensor import Tensor as _Tensor
 
 
@@ -17,6 +18,41 @@ class _Kind(type):
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
         return issubclass(subclass, _Tensor)
+
+
+def _check(input_data: Any, dtype: Any, shape: Any, init: Any) -> None:
+    """Raise what MindSpore does for arguments that do not go together."""
+    if isinstance(dtype, str):
+        raise TypeError(
+            f"For 'Tensor', the 'dtype' should be a dtype such as mindspore.float32, but got the text '{dtype}'."
+        )
+    if input_data is not None and shape is not None:
+        raise ValueError(
+            f"When initializing a tensor with 'input_data', 'shape' should be set to None.But got shape: {shape}."
+        )
+    if input_data is None and shape is None and init is not None:
+        raise ValueError("init, dtype and shape must have values at the same time.")
+    if (input_data is None and shape is None) or isinstance(input_data, (str, dict, set)):
+        raise TypeError(
+            f"For 'Tensor', the type of 'input_data' should be a number, a list, a tuple, an array or a Tensor, but got type '{type(input_data).__name__}'."
+        )
+    if input_data is None and dtype is None:
+        raise ValueError("init, dtype and shape must have values at the same time.")
+
+
+class OpenTensor(_Tensor):
+    """A Tensor some of whose sizes are not known: it tells `set_inputs` what to expect, and holds no values of use."""
+
+    __slots__ = ("sizes",)
+
+    def __init__(self, sizes: Any, dtype: Any) -> None:
+        super().__init__(np.zeros([1 if n is None or n < 0 else n for n in sizes], np.dtype(dtype)))
+        self.sizes = tuple(-1 if n is None else n for n in sizes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes, -1 for those that are not known."""
+        return self.sizes
 
 
 class Tensor(_Tensor, metaclass=_Kind):
@@ -38,9 +74,11 @@ class Tensor(_Tensor, metaclass=_Kind):
         const_arg: bool = False,
         device: Any = None,
     ) -> Any:
-        if input_data is None and shape is not None:
+        _check(input_data, dtype, shape, init)
+        if input_data is None:
             sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-            sizes = tuple(1 if n is None or n < 0 else n for n in sizes)  # a size that is not known yet
+            if any(n is None or n < 0 for n in sizes):
+                return OpenTensor(sizes, dtype)
             if init is None:
                 return _Tensor(np.zeros(sizes, np.dtype(dtype)))
             from adjoint.nn.initializer import initializer
@@ -49,8 +87,10 @@ class Tensor(_Tensor, metaclass=_Kind):
         try:
             return _Tensor(input_data, dtype)
         except ValueError as error:
-            if isinstance(input_data, (list, tuple)):
-                raise TypeError(f"For Tensor, the input_data {input_data} cannot be an array: {error}") from None
+            if isinstance(input_data, (list, tuple)) and not isinstance(error, AdjointError):
+                raise TypeError(
+                    f"For Tensor, the input_data {input_data} contain unsupported element: {error}"
+                ) from None
             raise
 
     @classmethod
@@ -64,3 +104,13 @@ def tensor(
 ) -> Any:
     """The same as `Tensor`."""
     return Tensor(input_data, dtype, shape, init, const_arg)
+
+
+def from_numpy(array: np.ndarray) -> Any:
+    """A Tensor of the values of an array."""
+    return Tensor.from_numpy(array)
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, _Tensor)
