@@ -33,6 +33,9 @@ from adjoint.mindspore.common.api import _cell_graph_executor as _cell_graph_exe
 from adjoint.mindspore.common.api import _no_grad as _no_grad
 from adjoint.mindspore.common.api import _pynative_executor as _pynative_executor
 from adjoint.mindspore.common.dtype import *
+from adjoint.mindspore.common.initializer import Normal as Normal
+from adjoint.mindspore.common.initializer import One as One
+from adjoint.mindspore.common.initializer import initializer as initializer  # type: ignore[no-redef]
 from adjoint.mindspore.context import *
 from adjoint.mindspore.exported import export as export
 from adjoint.mindspore.exported import load as load

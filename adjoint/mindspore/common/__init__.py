@@ -3,6 +3,7 @@
 from adjoint.mindspore.common import api as api
 from adjoint.mindspore.common import dtype as dtype
 from adjoint.mindspore.common import dtype as mstype
+from adjoint.mindspore.common import initializer as initializer
 from adjoint.mindspore.common import jit_config as jit_config
 from adjoint.mindspore.common import parameter as parameter
 from adjoint.mindspore.common.api import jit as jit
@@ -13,7 +14,6 @@ from adjoint.mindspore.common.api import ms_function as ms_function
 from adjoint.mindspore.common.api import ms_memory_recycle as ms_memory_recycle
 from adjoint.mindspore.common.api import no_inline as no_inline
 from adjoint.mindspore.common.api import set_recursion_limit as set_recursion_limit
-from adjoint.mindspore.common.initializer import initializer as initializer
 from adjoint.mindspore.common.jit_config import JitConfig as JitConfig
 from adjoint.mindspore.common.mutable import mutable as mutable
 from adjoint.mindspore.common.parameter import Parameter as Parameter

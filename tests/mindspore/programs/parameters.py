@@ -3,7 +3,17 @@
 import mindspore as ms
 import numpy as np
 from mindspore import Parameter, ParameterTuple, Tensor, nn, ops
-from mindspore.common.initializer import initializer
+from mindspore.common.initializer import (
+    Constant,
+    Dirac,
+    Identity,
+    Initializer,
+    One,
+    Sparse,
+    Zero,
+    _calculate_fan_in_and_fan_out,
+    initializer,
+)
 
 START = np.array([[1.5, -2.0, 0.25]], np.float32)
 
@@ -300,3 +310,62 @@ def case_a_tensor_of_another_shape_is_assigned_to_an_attribute():
 def case_assign_value():
     x = Tensor([1.0, 2.0, 3.0])
     return x.assign_value(Tensor([3.0, 4.0])), x
+
+
+def case_initializers_of_constants():
+    kinds = ("ones", "zeros", "one", 0.5, Constant(2.0), Identity(), One(), Zero())
+    return [initializer(kind, [2, 3]).init_data() for kind in kinds], initializer("ones", (2,), ms.int32).init_data()
+
+
+def case_initializers_of_windows():
+    return (
+        initializer(Dirac(), [4, 2, 3]).init_data(),
+        initializer(Dirac(2), [4, 2, 3, 3]).init_data(),
+        initializer("dirac", [2, 2, 3]).init_data(),
+    )
+
+
+def case_shapes_of_random_initializers():
+    names = (
+        "normal",
+        "uniform",
+        "xavier_uniform",
+        "xavier_normal",
+        "he_uniform",
+        "he_normal",
+        "truncatedNormal",
+        "orthogonal",
+        "varianceScaling",
+    )
+    return [initializer(name, [3, 2]).shape for name in names], (
+        initializer(Sparse(0.5), [4, 3]).init_data().asnumpy() == 0
+    ).sum(axis=0)
+
+
+def case_an_unknown_initializer():
+    return initializer("of_my_own", [2])
+
+
+def case_an_initializer_without_a_kind():
+    return initializer(None, [2])
+
+
+def case_an_initializer_of_an_empty_shape():
+    return initializer("ones", [0, 2])
+
+
+def case_fans_of_a_vector():
+    return initializer("xavier_uniform", [3])
+
+
+def case_fans():
+    return _calculate_fan_in_and_fan_out((4, 3, 2, 5))
+
+
+class Ramp(Initializer):
+    def _initialize(self, arr):
+        arr[:] = np.arange(arr.size).reshape(arr.shape)
+
+
+def case_an_initializer_of_ones_own():
+    return Parameter(initializer(Ramp(), [2, 2]), name="w").asnumpy()
