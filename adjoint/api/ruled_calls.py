@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
@@ -20,7 +21,7 @@ from adjoint.core import context, random_counters, rules, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
-from adjoint.core.errors import PACKAGE, AdjointError, ArgumentError, CutGradientError, NoRuleError, called_at
+from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, has_derivative, shape_of, spec_of
 from adjoint.frontend.calls import call, traceable
 from adjoint.frontend.files import is_users
@@ -28,6 +29,7 @@ from adjoint.frontend.reads import recorder
 from adjoint.graph.ruled import Ruled, outside
 from adjoint.graph.steps import steps
 from adjoint.graph.trace import NeedsNumberError, Tracer, trace
+from adjoint.graph.walk import replay
 from adjoint.ops.card import Op, innermost
 from adjoint.ops.language import cast, moveaxis, sum_axes, zeros_like
 
@@ -62,19 +64,28 @@ class CustomCall(Op):
     def _in_graph(self, around: Tracer, xs: tuple[Any, ...]) -> Any:
         """The function as a graph of its own, in the graph being built."""
         scope: Any = context.bindings.get()
-        before = {} if scope is None else dict(scope.stored)
-        inner, captured = trace(lambda *ys: self._leaves(ys), list(map(spec_of, xs)), self.name)
-        if scope is not None and (written := scope.since(before)):
-            scope.back_to(before)
-            raise AdjointError(
-                f"{self.name}: a function with a derivative rule of its own stores a value in Parameter '{written[0].name}', which "
-                f"a graph cannot do there. Return the value and store it outside of the function{called_at()}"
-            )
+        before, stored = {} if scope is None else dict(scope.stored), dict[Any, Any]()
+
+        def run(*ys: Any) -> list[Any]:
+            leaves = self._leaves(ys)
+            if scope is not None:
+                stored.update({p: scope.stored[p] for p in scope.since(before)})
+                scope.back_to(before)
+            return [*leaves, *stored.values()]
+
+        inner, captured = trace(run, list(map(spec_of, xs)), self.name)
         if any(x._trace.level > around.level for x in captured):
             raise CutGradientError(outside(self.name))
         read = context.reader.get()
         note_reads(self.users_rule, recorder.get())
-        ys = Ruled(inner, self, len(xs), None if read is None else _read)(*xs, *captured)
+        n = len(inner.outputs) - len(stored)
+        ys = Ruled(replace(inner, outputs=inner.outputs[:n]), self, len(xs), None if read is None else _read)(
+            *xs, *captured
+        )
+        if stored:  # no derivative flows into them: the rule has no say
+            values = replay(replace(inner, outputs=inner.outputs[n:], effects=()), [*xs, *captured])
+            for p, value in zip(stored, values, strict=True):
+                scope.store(p, value)
         return ys if len(ys) > 1 else ys[0]
 
     def _leaves(self, xs: Sequence[Any]) -> list[Any]:

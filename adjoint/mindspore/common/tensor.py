@@ -19,6 +19,12 @@ class _Kind(type):
     def __subclasscheck__(cls, subclass: Any) -> bool:
         return issubclass(subclass, _Tensor)
 
+    def __getattr__(cls, name: str) -> Any:
+        """`Tensor.name(x, ...)` for a method that the face has added."""
+        if name not in _Tensor.extensions:
+            raise AttributeError(f"type object 'Tensor' has no attribute {name!r}")
+        return lambda x, *args, **kwargs: getattr(x, name)(*args, **kwargs)
+
 
 def _check(input_data: Any, dtype: Any, shape: Any, init: Any) -> None:
     """Raise what MindSpore does for arguments that do not go together."""
