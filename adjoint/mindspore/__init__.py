@@ -70,4 +70,13 @@ _absent = _fallback(__name__, "mindspore")
 
 
 def __getattr__(name: str) -> _Any:
-    return common.dtype.bfloat16 if name == "bfloat16" else _absent(name)
+    if name == "bfloat16":
+        return common.dtype.bfloat16
+    placeholder = _absent(name)
+    from adjoint.mindspore import log, train  # MindSpore has what belongs to training and to messages at its top too
+
+    for module in (train, log):
+        found = vars(module).get(name, placeholder)
+        if type(found) is not type(placeholder):
+            return found
+    return placeholder
