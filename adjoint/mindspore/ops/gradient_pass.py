@@ -99,13 +99,19 @@ def differentiated(
         sens = None
         if wanted.sens_param:
             args, kwargs, sens = _without_sens(what, args, kwargs)
-        tracked = tuple(p for p in kept if not _is_discrete(args[p]))
+        parts = {p: Parts(args[p]) for p in kept}
+        tracked = tuple(p for p in kept if parts[p].spots)
+        mixed = {p: parts[p] for p in tracked if not parts[p].whole}
+        if mixed:
+            args = [mixed[p].chosen() if p in mixed else x for p, x in enumerate(args)]
+            fn = _rebuilding(fn, mixed)
         run = Pass(what, fn, ChosenInputs(what, fn, tracked, args, kwargs), _bound(wanted.params), None)
         out = _differentiated_part(run.out) if wanted.has_aux else run.out
         value, seeds = run.value(), run.seeds(out, sens)
         run.out = out = None
         by_input, by_weight = run.pull(seeds)
     found = dict(zip(tracked, by_input, strict=True))
+    found.update({p: mixed[p].together(found[p], zeros=True) for p in mixed})
     grads = [found[p] if p in found else tree.map(_zeros, args[p]) for p in kept]
     slopes = dict(zip(_bound(wanted.params), by_weight, strict=True))
     return value, grads, [slopes[p] if p in slopes else _zeros(p) for p in wanted.params]
@@ -119,10 +125,39 @@ def _without_sens(what: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tup
     return list(args[:-1]), kwargs, args[-1]
 
 
-def _is_discrete(x: Any) -> bool:
-    """Whether there is a truth value or a Python integer in an input, whose gradient is zero then."""
-    leaves = tree.leaves(x)
-    return any(isinstance(leaf, int) or dtype_of(leaf).kind == "b" for leaf in leaves)
+class Parts:
+    """An input taken apart: truth values and Python integers have the gradient zero, the other leaves are differentiated."""
+
+    def __init__(self, x: Any) -> None:
+        self.leaves, self._rebuild = tree.flatten(x)
+        self.spots = [i for i, leaf in enumerate(self.leaves) if not _is_discrete(leaf)]
+        self.whole = len(self.spots) == len(self.leaves)
+
+    def chosen(self) -> list[Any]:
+        """The leaves that are differentiated."""
+        return [self.leaves[i] for i in self.spots]
+
+    def together(self, chosen: Sequence[Any], zeros: bool = False) -> Any:
+        """The input with other values for the chosen leaves; the rest as it was, or zeros."""
+        nothing = [0 if isinstance(leaf, int) else _zeros(leaf) for leaf in self.leaves] if zeros else None
+        leaves = nothing or list(self.leaves)
+        for i, leaf in zip(self.spots, chosen, strict=True):
+            leaves[i] = leaf
+        return self._rebuild(leaves)
+
+
+def _is_discrete(leaf: Any) -> bool:
+    return isinstance(leaf, int) or dtype_of(leaf).kind == "b"
+
+
+def _rebuilding(fn: Any, mixed: dict[int, Parts]) -> Any:
+    """The function of inputs of which some are lists of the leaves that are differentiated."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        whole = [mixed[p].together(x) if p in mixed else x for p, x in enumerate(args)]
+        return context.readable(fn)(*whole, **kwargs)
+
+    return call
 
 
 def _bound(params: list[Parameter]) -> list[Parameter]:
