@@ -161,7 +161,7 @@ def _shown(shape: tuple[int, ...]) -> str:
 
 
 def _value(x: Any) -> Any:
-    if type(x).__base__ is float:  # a class of the user's, whose objects are Python's numbers nevertheless
+    if getattr(type(x), "is_plain_float", False):  # a class whose objects are to be taken for Python's own numbers
         x = float(x)
     return resolve(x) if isinstance(x, Parameter) else lift(x)
 

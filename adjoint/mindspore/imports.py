@@ -13,7 +13,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from adjoint.core import context
 from adjoint.mindspore.absent import Absent
 
 HERE = "adjoint.mindspore"
@@ -169,8 +168,7 @@ def install() -> None:
     'adjoint.mindspore.ops.operations'
     >>> imports.uninstall()
     """
-    context.cutting.set(True)
-    importlib.import_module(f"{HERE}.common.operators").install()
+    importlib.import_module(f"{HERE}.common.conventions").switch_on()
     if FINDER not in sys.meta_path:
         sys.meta_path.insert(0, FINDER)
     for name, module in list(
@@ -183,8 +181,7 @@ def install() -> None:
 
 def uninstall() -> None:
     """Undo `install`; modules that hold on to names of this package keep them."""
-    context.cutting.set(False)
-    importlib.import_module(f"{HERE}.common.operators").uninstall()
+    importlib.import_module(f"{HERE}.common.conventions").switch_off()
     if FINDER in sys.meta_path:
         sys.meta_path.remove(FINDER)
     for name in [n for n in sys.modules if n.partition(".")[0] == "mindspore"]:

@@ -8,6 +8,8 @@ import pytest
 
 from adjoint.mindspore.common import conventions
 
+conventions.switch_off()  # other tests are collected in this process too
+
 
 @pytest.fixture(autouse=True)
 def _conventions() -> Iterator[None]:

@@ -13,7 +13,14 @@ from adjoint import nn, ops
 from adjoint.core import tree
 
 HERE = Path(__file__).parent / "fixtures"
-RENAMED = {"gamma": "weight", "beta": "bias", "embedding_table": "weight", "w": "weight"}
+RENAMED = {
+    "dense1": "linear1",
+    "dense2": "linear2",
+    "gamma": "weight",
+    "beta": "bias",
+    "embedding_table": "weight",
+    "w": "weight",
+}
 SKIPPED = ("moving_mean", "moving_variance")
 
 
@@ -23,8 +30,7 @@ def load(name: str) -> dict[str, np.ndarray]:
 
 
 def torch_name(name: str) -> str:
-    *path, last = name.split(".")
-    return ".".join([*path, RENAMED.get(last, last)])
+    return ".".join(RENAMED.get(part, part) for part in name.split("."))
 
 
 class Reference:

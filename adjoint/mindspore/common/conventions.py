@@ -1,59 +1,19 @@
 """What differs between MindSpore and the engine in the meaning of one and the same expression, as a switch.
 
-On: integers give way to floats of any width (`Tensor([1, 2]) * 0.5` is float32), a Parameter is shown by its name, shape and dtype,
-`set_data` may change its shape, and no gradient flows into what is stored in one. The package switches it on when it is imported.
+On: integers give way to floats of any width (`Tensor([1, 2]) * 0.5` is float32), `float(x)` cuts a gradient, a Parameter is shown by
+its name, shape and dtype, `set_data` may change its shape, and no gradient flows into what is stored in one. The package
+switches it on when it is imported, for the whole process.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
-from adjoint.core.dispatch import Value
-from adjoint.core.language import language
+from adjoint.core import context
 from adjoint.core.parameter import Parameter
-from adjoint.core.spec import complex64, dtype_of, float32, is_inexact, number_of
 from adjoint.core.tensor import Tensor
 from adjoint.core.tensor_text import dtype_name
-
-
-def _adapted(x: Any, other: Any) -> Any:
-    """A Tensor as it takes part in an operation with another input: integers and truth values give way to floats."""
-    if not isinstance(x, Value) or x.dtype.kind not in "biu" or number_of(x) is not None:
-        return x
-    if not isinstance(other, (Value, bool, int, float, complex)) or not is_inexact(dtype_of(other)):
-        return x
-    if isinstance(other, Value) and number_of(other) is None:
-        return language.cast(x, other.dtype)
-    return language.cast(x, complex64 if dtype_of(other).kind == "c" else float32)
-
-
-def _promoting(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """An operator, whose inputs MindSpore's rules give a dtype."""
-
-    @functools.wraps(function)
-    def call(x: Any, y: Any, /) -> Any:
-        if type(x) is Tensor and type(y) is Tensor and x.dtype is y.dtype:
-            return function(x, y)
-        return function(_adapted(x, y), _adapted(y, x))
-
-    return call
-
-
-def _division(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """The quotient, in float32 if there is no float."""
-    promoted = _promoting(function)
-
-    @functools.wraps(function)
-    def call(x: Any, y: Any, /) -> Any:
-        if isinstance(x, Value) and x.dtype.kind in "biu" and not is_inexact(dtype_of(y)) and number_of(x) is None:
-            x = language.cast(x, float32)
-        elif isinstance(y, Value) and y.dtype.kind in "biu" and not is_inexact(dtype_of(x)) and number_of(y) is None:
-            y = language.cast(y, float32)
-        return promoted(x, y)
-
-    return call
 
 
 def shown(p: Parameter) -> str:
@@ -70,12 +30,11 @@ further: list[Callable[[], list[tuple[Any, str, Any]]]] = []
 
 
 def _changes() -> list[tuple[Any, str, Any]]:
+    from adjoint.mindspore.common import operators
     from adjoint.mindspore.tensor_arguments import METHODS
 
-    operators = ("add", "sub", "mul", "mod", "pow", "floor_divide")
     return [
-        *((language, name, _promoting(getattr(language, name))) for name in operators),
-        (language, "div", _division(language.div)),
+        *operators.changes(),
         (Parameter, "__repr__", shown),
         (Parameter, "__str__", shown),
         (Parameter, "resizable", True),
@@ -96,6 +55,7 @@ def switch_on() -> None:
     _before.extend((owner, name, vars(owner).get(name)) for owner, name, _ in changes)
     for owner, name, new in changes:
         setattr(owner, name, new)
+    context.cutting.set(True)
 
 
 def switch_off() -> None:
@@ -115,3 +75,4 @@ def switch_off() -> None:
         else:
             setattr(owner, name, old)
     _before.clear()
+    context.cutting.set(False)

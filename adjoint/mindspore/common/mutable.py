@@ -14,6 +14,8 @@ class MutableInt(int):
 class MutableFloat(float):
     """A float that is an input."""
 
+    is_plain_float = True
+
 
 class MutableTuple(tuple):
     """A tuple whose items are inputs."""

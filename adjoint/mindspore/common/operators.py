@@ -21,7 +21,6 @@ _NAMES = (
     "add", "sub", "mul", "div", "floor_divide", "mod", "pow", "less", "less_equal", "greater", "greater_equal", "equal",
     "not_equal",
 )  # fmt: skip
-_before: dict[str, Callable[..., Any]] = {}
 
 
 def _kind(x: Any) -> Any:
@@ -38,7 +37,9 @@ def _operand(x: Any) -> Any:
 
 
 def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def call(x: Any, y: Any) -> Any:
+    def call(x: Any, y: Any, /) -> Any:
+        if type(x) is Tensor and type(y) is Tensor and x.dtype is y.dtype and x.dtype.kind in "fc":
+            return function(x, y)
         x, y = _operand(x), _operand(y)
         a, b = _kind(x), _kind(y)
         if a is None or b is None or (a is b and a == "weak"):
@@ -52,18 +53,10 @@ def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def install() -> None:
-    """From here on operators promote as MindSpore's do."""
-    if not _before:
-        _before.update({name: getattr(language, name) for name in (*_NAMES, "everywhere", "writes")})
-        for name in _NAMES:
-            setattr(language, name, _promoting(name, _before[name]))
-        language.everywhere = lambda x, answer: answer  # type: ignore[method-assign]
-        language.writes = lambda x, new: False  # type: ignore[method-assign]
-
-
-def uninstall() -> None:
-    """Operators promote as NumPy's do again."""
-    for name, function in _before.items():
-        setattr(language, name, function)
-    _before.clear()
+def changes() -> list[tuple[Any, str, Any]]:
+    """What the operators of Tensors are in MindSpore: (owner, name, function)."""
+    return [
+        *((language, name, _promoting(name, getattr(language, name))) for name in _NAMES),
+        (language, "everywhere", lambda x, answer: answer),
+        (language, "writes", lambda x, new: False),
+    ]

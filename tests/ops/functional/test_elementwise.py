@@ -12,6 +12,7 @@ import adjoint as ad
 from adjoint import ops
 
 M, V, S = (2, 3), (3,), ()
+TWO, THREE = np.array(2), np.array(3)  # inputs by which there is no derivative
 POSITIVE, UNIT = (0.3, 3.0), (-0.8, 0.8)
 MASK = np.array([[True, False, True], [False, False, True]])
 
@@ -142,6 +143,11 @@ def table(row: Any) -> list[Any]:
         row("clamp", lambda x: ops.clamp(x, max=0.5), lambda x: np.minimum(x, 0.5), M),
         row("cast astype", lambda x: ops.cast(x, ad.float32), lambda x: x.astype("float32"), M, dtype=ad.float32),
         row("cast", lambda x: ops.cast(x, ad.complex128), lambda x: x.astype("complex128"), M, dtype=ad.complex128),
+        *(row(f"bessel_{k}", lambda x, k=k: named(f"bessel_{k}")(2, x), lambda x, k=k: getattr(sp, f"{k}v")(2, x), M, domain=(0.5, 4), slack=8)
+          for k in "jyik"),
+        *(row(n, named(n), getattr(sp, n), M, V, domain=(0.5, 3), slack=8) for n in ("gammainc", "gammaincc")),
+        row("betainc", lambda x: ops.betainc(TWO, THREE, x), lambda x: sp.betainc(2.0, 3.0, x), M, domain=(0.2, 0.8), slack=8),
+        row("zeta", lambda x: ops.zeta(THREE, x), lambda x: sp.zeta(3.0, x), M, domain=(0.5, 3), slack=8),
         row("cast", lambda x: ops.cast(x, ad.int32), lambda x: x.astype("int32"), M, dtype=ad.int32),
         row("angle", ops.angle, np.angle, M, zero=True),
         *(row(n, named(n), getattr(np, n), M, number="complex") for n in ("abs", "angle", "real", "imag", "conj")),
