@@ -7,6 +7,7 @@ everything can run, a test that is skipped fails, and so does a run that collect
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
@@ -48,6 +49,12 @@ FEWER: list[str] = []
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Before any are deselected."""
     FEWER.extend(beside("case_counts").problems(config, items))
+
+
+def pytest_collection_finish() -> None:
+    """The garbage collector need not go through tens of thousands of tests with every collection."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_runtest_setup() -> None:
