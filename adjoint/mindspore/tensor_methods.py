@@ -147,6 +147,11 @@ def _fill_diagonal(x: Any, fill_value: float, wrap: bool = False) -> Any:
     return ops.FillDiagonal(float(fill_value), wrap)(x)
 
 
+def _copied(x: Any, value: Any, non_blocking: bool = False) -> Any:
+    """A value spread over the shape, in the dtype of the Tensor, whose own elements may be infinite."""
+    return ops.cast(ops.broadcast_to(value if isinstance(value, Tensor) else Tensor(value), x.shape), x.dtype)
+
+
 METHODS: dict[str, Callable[..., Any]] = {
     "assign_value": _assign_value, "itemset": _itemset, "value": _same, "contiguous": _same, "init_data": _same,
     "flush_from_cache": lambda x: None, "set_const_arg": _const_arg, "move_to": _to, "to": _to, "cpu": _same,
@@ -163,8 +168,8 @@ METHODS: dict[str, Callable[..., Any]] = {
     "index_put": lambda x, indices, values, accumulate=False: ops.IndexPut(int(accumulate))(x, values, indices),
     "masked_scatter": lambda x, mask, source: ops.MaskedScatter()(x, mask, source), "data_ptr": lambda x: id(x._value), "asnumpy_of_slice_persistent_data": lambda x, *args: x.asnumpy(), "get_bytes": lambda x: x.asnumpy().tobytes(),
     "slice_num_of_persistent_data": lambda x: None, "offload": _same, "dequantize": _same, "fill_diagonal": _fill_diagonal,
-    "copy_": _stored(lambda x, src, non_blocking=False: x * 0 + src), "zero_": _stored(lambda x: x * 0),
-    "fill_": _stored(lambda x, value: x * 0 + value), "sub_": _stored(lambda x, other, *, alpha=1: x - other * alpha),
+    "copy_": _stored(_copied), "zero_": _stored(lambda x: ops.zeros_like(x)), "fill_": _stored(_copied),
+    "index": lambda x, indices: x[tuple(indices)], "sub_": _stored(lambda x, other, *, alpha=1: x - other * alpha),
     "add_": _stored(lambda x, other, *, alpha=1: x + other * alpha), "mul_": _stored(lambda x, other: x * other),
     "div_": _stored(lambda x, other, *, rounding_mode=None: ops.div(x, other, rounding_mode=rounding_mode)),
 }  # fmt: skip

@@ -19,6 +19,7 @@ from adjoint.mindspore.dataset.samplers import SubsetSampler as SubsetSampler
 from adjoint.mindspore.dataset.samplers import WeightedRandomSampler as WeightedRandomSampler
 from adjoint.mindspore.dataset.sources import FashionMnistDataset as FashionMnistDataset
 from adjoint.mindspore.dataset.sources import GeneratorDataset as GeneratorDataset
+from adjoint.mindspore.dataset.sources import MindDataset as MindDataset
 from adjoint.mindspore.dataset.sources import MnistDataset as MnistDataset
 from adjoint.mindspore.dataset.sources import NumpySlicesDataset as NumpySlicesDataset
 

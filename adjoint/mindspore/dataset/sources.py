@@ -1,4 +1,4 @@
-"""mindspore.dataset: GeneratorDataset, NumpySlicesDataset and MnistDataset."""
+"""mindspore.dataset: GeneratorDataset, NumpySlicesDataset, MindDataset and MnistDataset."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.data.idx_files import read_idx
+from adjoint.mindspore import mindrecord
 from adjoint.mindspore.dataset import samplers as S
 from adjoint.mindspore.dataset.datasets import Dataset
 from adjoint.mindspore.dataset.rows import Row, as_names, as_row
@@ -127,6 +128,30 @@ class NumpySlicesDataset(_Indexed):
 
     def _at(self, index: int) -> Row:
         return tuple(np.asarray(a[index]) for a in self.arrays)
+
+
+class MindDataset(_Indexed):
+    """The rows of files that `mindspore.mindrecord.FileWriter` of this package wrote."""
+
+    def __init__(
+        self, dataset_files: Any, columns_list: Any = None, num_parallel_workers: Any = None, shuffle: Any = None,
+        num_shards: Any = None, shard_id: Any = None, sampler: Any = None, padded_sample: Any = None, num_padded: Any = None,
+        num_samples: int | None = None, cache: Any = None,
+    ) -> None:  # fmt: skip
+        if padded_sample is not None or num_padded is not None or cache is not None:
+            raise NotImplementedError("MindDataset: padded samples and caches are not provided")
+        files = [dataset_files] if isinstance(dataset_files, str) else list(dataset_files)
+        self.items = [row for file in files for row in mindrecord.rows(file, columns_list)]
+        if not self.items:
+            raise RuntimeError(f"MindDataset: there are no rows in {', '.join(files)}")
+        mixed = True if shuffle is None and sampler is None else shuffle
+        super().__init__(list(self.items[0]), _sampler(sampler, mixed, num_shards, shard_id, num_samples))
+
+    def _count(self) -> int:
+        return len(self.items)
+
+    def _at(self, index: int) -> Row:
+        return as_row(tuple(self.items[index].values()))
 
 
 class MnistDataset(_Indexed):
