@@ -88,7 +88,7 @@ def with_hooks(cell: Any, hooks: Hooks, compute: Any, inputs: tuple[Any, ...], k
     called: set[int] = set()
     try:
         return _between(cell, hooks, compute, inputs, kwargs, called)
-    except Exception:
+    except Exception:  # raised again, after the hooks that are to be called always
         for key in [k for k in hooks.forward if k in hooks.always and k not in called]:
             _after(cell, hooks, key, inputs, kwargs, None)
         raise

@@ -11,7 +11,7 @@ from adjoint.api.inputs import Bound, binding
 from adjoint.api.lenient import final
 from adjoint.core import context
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import called_at
+from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.mindspore.context import get_context
 from adjoint.mindspore.ops.gradient_pass import is_static
@@ -100,7 +100,7 @@ def _fitting(strict: bool, i: int, g: Any, x: Any) -> Any:
         raise ValueError(f"{what} have the shape {shape_of(x)} of its argument, but got: {shape_of(g)}.{called_at()}")
     try:
         return sum_to(g, shape_of(x))
-    except Exception:
+    except (AdjointError, IndexError, ValueError):  # its shape is no broadcast of the input's
         raise RuntimeError(
             f"For grad interface or custom function, grad tensor should be broadcast to expected shape, but got "
             f"{shape_of(g)} vs {shape_of(x)}{called_at()}"

@@ -223,7 +223,7 @@ def fractional_max_pool3d(
     return _fractional(input, 3, kernel_size, output_size, output_ratio, return_indices, _random_samples)
 
 
-# ---------------------------------------------------------------- norms and the way back
+# ---------------------------------------------------------------- norms and unpooling
 
 
 def lp_pool1d(x: Any, norm_type: float, kernel_size: int, stride: Any = None, ceil_mode: bool = False) -> Any:
