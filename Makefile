@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test versions versions-part counts check fuzz fuzz-native bench bench-eager clean
+.PHONY: demo test docs versions versions-part counts check fuzz fuzz-native bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -17,6 +17,9 @@ demo: $(STAMP)  ## the worked examples checked three ways, then LeNet trained on
 
 test: $(STAMP)  ## the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+docs: $(STAMP)  ## the documentation as a site in site/, links checked: open site/index.html
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
 
 versions:  ## the whole suite on each of Python 3.10 to 3.13 that is on this machine
 	$(PYTHON) .ci/versions.py

@@ -41,7 +41,8 @@ def executable(graph: Graph, backend: str) -> Any:
 
 def memory_of(graph: Graph, backend: str, donated: tuple[int, ...]) -> Any:
     """What a call of a graph will take of memory; inputs that are donated may be overwritten."""
-    return backends.load(backend).memory(_ready(graph), donated)
+    memory = backends.ability(backends.load(backend), "memory", backend, "say what a call takes of memory")
+    return memory(_ready(graph), donated)
 
 
 def _ready(graph: Graph) -> Graph:

@@ -244,9 +244,8 @@ class Jitted(Methods, Reports, Traced):
         if not self.exclusive:
             set_free(inputs, donated)
         run, checks = executable(graph, self.backend), indices(graph)
-        if checks is None or not checks.in_range(inputs):  # a run that may fail overwrites nothing
-            return run(*inputs)
-        return run.giving_up(inputs, donated)
+        safe = checks is not None and checks.in_range(inputs)  # a run that may fail overwrites nothing
+        return run.giving_up(inputs, donated) if safe and hasattr(run, "giving_up") else run(*inputs)
 
     # ------------------------------------------------------------ compiling
 
@@ -366,7 +365,7 @@ def jit(
             each, and `notes` says why.
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
-        backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
+        backend: "native" for machine code, "interpreter" for one NumPy call an op, or one of your own; by default what `set_context` says.
         memory: what a call may take beyond its arguments, as bytes or text like "200MB": gradients inside compute again what they
             cannot keep. What cannot fit raises `MemoryBudgetError` before anything runs.
 

@@ -40,12 +40,13 @@ class Reports:
         _, entry, size = self._prepared(args, kwargs)
         made = next(c for c in reversed(self.compilations) if c.graph is entry.graph)
         budget = [] if self._memory is None else [f"within {shown(self._memory)} beyond the arguments"]
+        run = executable(entry.at(size), self.backend)
         lines = [
             f"{self!r}: {made.reason}; {made.seconds * 1e3:.2f} ms",
             *budget,
             *self.notes,
             *map(str, made.reports),
-            executable(entry.at(size), self.backend).explain(),
+            run.explain() if hasattr(run, "explain") else f"backend {self.backend!r}",
             schedule(entry.graph).summary(),
             str(entry.at(size)),
         ]

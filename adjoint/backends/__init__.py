@@ -1,4 +1,4 @@
-"""Graph -> callable. A backend is a module with `compile(graph)`; its result runs, and says with `explain` how."""
+"""Graph -> callable. A backend is a module or object with `compile(graph)`; its result runs, and says with `explain` how."""
 
 from __future__ import annotations
 
@@ -10,12 +10,44 @@ from typing import Any
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, called_at
 
-MODULES = {"native": "adjoint.backends.native.compiler", "interpreter": "adjoint.backends.interpreter"}
+MODULES: dict[str, Any] = {
+    "native": "adjoint.backends.native.compiler",
+    "interpreter": "adjoint.backends.interpreter",
+}
+OWN = frozenset(MODULES)
+
+
+def register(name: str, backend: Any) -> None:
+    """Make a backend of one's own known by a name, for `jit(f, backend=name)` and `set_context(backend=name)`.
+
+    `backend.compile(graph)` gives a function from arrays to the list of the results; docs/add_a_backend.md says what it has to
+    keep to. A name registered again stands for the new backend in functions that are compiled from then on.
+
+    >>> import adjoint as ad
+    >>> from adjoint.backends import interpreter
+    >>> register("numpy", interpreter)
+    >>> print(ad.jit(ad.ops.exp, backend="numpy")(0.0))
+    1.0
+    """
+    if name in OWN:
+        raise ArgumentError(f"register: the backend {name!r} is built in; choose another name{called_at()}")
+    if not callable(getattr(backend, "compile", None)):
+        raise ArgumentError(f"register: {backend!r} has no function `compile(graph)`{called_at()}")
+    MODULES[name] = backend
 
 
 def load(name: str) -> Any:
     """The backend's module, loaded when it is first used."""
-    return import_module(MODULES[name])
+    found = MODULES[name]
+    return import_module(found) if isinstance(found, str) else found
+
+
+def ability(owner: Any, method: str, name: str, what: str) -> Any:
+    """A method that a backend may have, or a refusal that names what it cannot do."""
+    found = getattr(owner, method, None)
+    if found is None:
+        raise ArgumentError(f"the backend {name!r} cannot {what}: it has no `{method}`{called_at()}")
+    return found
 
 
 def checked(name: str) -> str:
