@@ -54,6 +54,7 @@ from adjoint.core.errors import IndexingError as IndexingError
 from adjoint.core.errors import MemoryBudgetError as MemoryBudgetError
 from adjoint.core.errors import NoRuleError as NoRuleError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+from adjoint.core.errors import NotExportableError as NotExportableError
 from adjoint.core.errors import OffloadError as OffloadError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.errors import UnknownShapeError as UnknownShapeError
@@ -91,6 +92,7 @@ if _TYPE_CHECKING:
     from adjoint.backends.native.runtime.checked_build import BoundsError as BoundsError
     from adjoint.backends.native.runtime.llvm_compile import CompilationError as CompilationError
     from adjoint.data.idx_files import FileFormatError as FileFormatError
+    from adjoint.deploy.exporting import export as export
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
     from adjoint.frontend.errors import SourceError as SourceError
@@ -112,6 +114,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "CompilationError": "backends.native.runtime.llvm_compile",
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
+    "export": "deploy.exporting",
     "FileFormatError": "data.idx_files",
     "GraphTextError": "graph.text",
     "InvalidLossError": "train.callbacks",

@@ -142,7 +142,8 @@ def value_and_grad(
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         return run(args, kwargs)
 
-    return _dressed(boundary(by_mode_unfollowed(value_and_gradient)), fn, "value_and_grad")
+    wrapper = _dressed(boundary(by_mode_unfollowed(value_and_gradient)), fn, "value_and_grad")
+    return _differentiating(wrapper, True, grad_position, weights)
 
 
 def by_mode_unfollowed(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -226,6 +227,13 @@ def _dressed(wrapper: Callable[..., Any], fn: Any, what: str) -> Callable[..., A
     return wrapper
 
 
+def _differentiating(wrapper: Any, with_value: bool, grad_position: Any, weights: Any) -> Callable[..., Any]:
+    """The wrapper with a note of what its results are: whether the value comes first, then gradients by which positions and Parameters."""
+    positions = () if grad_position is None else check_positions("grad", grad_position)
+    wrapper.differentiates = (with_value, positions, tuple(check_weights("grad", weights)))
+    return wrapper  # type: ignore[no-any-return]
+
+
 def grad(
     fn: Callable[..., Any],
     grad_position: int | tuple[int, ...] | None = 0,
@@ -264,7 +272,8 @@ def grad(
         value, gradients = run(args, kwargs)
         return (gradients, tuple(value[1:])) if has_aux else gradients
 
-    return _dressed(boundary(by_mode_unfollowed(gradient)), fn, "grad")
+    wrapper = _dressed(boundary(by_mode_unfollowed(gradient)), fn, "grad")
+    return wrapper if has_aux or return_ids else _differentiating(wrapper, False, grad_position, weights)
 
 
 def get_grad(gradients: Any, identifier: int | Parameter) -> Any:

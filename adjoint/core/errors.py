@@ -80,6 +80,10 @@ class OffloadError(AdjointError, OSError):
     """Checkpoints of a gradient that could not be written to disk."""
 
 
+class NotExportableError(AdjointError, NotImplementedError):
+    """A function that cannot be written to a file of the kind that was asked for: some part of it needs Python, or has no counterpart."""
+
+
 class NoRuleError(AdjointError, NotImplementedError):
     """An op lacks the rule that was needed."""
 

@@ -37,7 +37,7 @@ from adjoint.backends.native.runtime import (
     llvm_compile,
     thread_pool,
 )
-from adjoint.backends.native.runtime.module_split import split
+from adjoint.backends.native.runtime.module_split import split, uncut
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Const, Graph, Node
@@ -163,7 +163,7 @@ def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
         if not native:
             parts.append(interpreted(part))
             continue
-        written = _written(part, donated if alone else ())
+        written = write_kernel(part, donated if alone else ())
         parts.append(memory_of(written.shared, written.own_results()))
         overwritten = sum(_bytes(part.outputs[k].spec) for k in written.same)
     return combined("native", graph, parts, overwritten)
@@ -186,11 +186,10 @@ class Written:
         return [n for k, n in enumerate(self.graph.outputs) if k not in self.same]
 
 
-def _written(graph: Graph, donated: Sequence[int]) -> Written:
+def write_kernel(graph: Graph, donated: Sequence[int], shared: FunctionState | None = None) -> Written:
     """A graph as the text of a kernel."""
-    module = Module(checked=checked_build.wanted())
-    shared = FunctionState(module, vector_bits())
-    code = shared.code
+    shared = shared or FunctionState(Module(checked=checked_build.wanted()), vector_bits())
+    module, code = shared.module, shared.code
     inputs = []
     for k, p in enumerate(graph.params):
         pointer = _buffer(code, k)
@@ -219,7 +218,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
     shared.lay_out_arena(spare_time(graph))
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
-    if shared.checks:
+    if shared.checks and not shared.standalone:
         outputs.append(Spec((), int64))
         code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
@@ -229,7 +228,7 @@ def _written(graph: Graph, donated: Sequence[int]) -> Written:
 
 def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
     """The compiled function, and which results are not among its own but written over which inputs."""
-    written = _written(graph, donated)
+    written = write_kernel(graph, donated)
     _check_that_it_fits(graph, written)
     module, shared, specs, outputs = written.module, written.shared, written.inputs, written.outputs
     checker = None
@@ -345,27 +344,39 @@ def module_text(
     head += shared.even_begins()
     if checker is not None:
         head += checker.rubbish({**targets, "%arena": arena})
-    left = _left_early(module, shared) if shared.polls.may_leave_early else []
     main = "\n".join(
-        ["define void @kernel(ptr %buffers) nounwind {", "entry:", *head, *shared.code.lines, "  ret void", *left, "}"]
+        [*_kernel_head(shared), *head, *shared.code.lines, *_way_out(shared), *_left_early(module, shared), "}"]
     )
     more, definitions = vecmath.parts(module.maths)
     functions, declarations = [*module.functions, main], [*module.declarations, *more]
     if checker is not None:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
-    return split(declarations, [*definitions, *functions])
+    cut = uncut if shared.standalone else split
+    return cut(declarations, [*definitions, *functions])
+
+
+def _kernel_head(shared: FunctionState) -> list[str]:
+    kind = "internal i64" if shared.standalone else "void"
+    return [f"define {kind} @kernel(ptr %buffers) nounwind {{", "entry:"]
+
+
+def _way_out(shared: FunctionState, value: str = "%ended") -> list[str]:
+    """The end of a kernel; one without Python returns what went wrong."""
+    return [f"  {value} = load i64, ptr %status", f"  ret i64 {value}"] if shared.standalone else ["  ret void"]
 
 
 def _left_early(module: Module, shared: FunctionState) -> list[str]:
     """The way out of a kernel that is interrupted."""
+    if not shared.polls.may_leave_early:
+        return []
     code = Code(module)
     code.begin("interrupted")
     for slot in shared.slots.heap:
         held = f"%held{slot[1:]}"
         code.do(f"{held} = load ptr, ptr {slot}")
         code.do(f"call void @free(ptr {held})")
-    return [*code.lines, "  ret void"]
+    return [*code.lines, *_way_out(shared, "%ended.early")]
 
 
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:

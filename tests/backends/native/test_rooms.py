@@ -11,7 +11,8 @@ import pytest
 NATIVE = Path(__file__).parents[3] / "adjoint" / "backends" / "native"
 #: The rooms of the native backend; each imports only from itself and from those before it.
 ROOMS = (
-    "dtypes", "runtime", "node_facts", "kernel_registry", "rewrite", "plan", "emit", "kernels", "memory_plan", "compiler"
+    "dtypes", "runtime", "node_facts", "kernel_registry", "rewrite", "plan", "emit", "kernels", "memory_plan", "compiler",
+    "standalone",
 )  # fmt: skip
 
 

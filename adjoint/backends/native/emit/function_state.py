@@ -43,12 +43,13 @@ _NUMBER = re.compile(r"#(\d+)")
 class FunctionState:
     """The code of a function, its arena and its stack."""
 
-    def __init__(self, module: Module, bits: int) -> None:
+    def __init__(self, module: Module, bits: int, standalone: bool = False) -> None:
         self.module, self.bits = module, bits
+        self.standalone = standalone  # whether it runs without Python, in a program of somebody else's
         self.code = Code(module)
         self.arena = Arena()
         self.slots = StackSlots()
-        self.polls = Polls(self.code, self.slots)
+        self.polls = Polls(self.code, self.slots, standalone)
         self.results: frozenset[str] = frozenset()  # addresses of results in memory of their own
         self.parallel = False
         self.checks = False  # whether an index may be out of range
@@ -83,7 +84,7 @@ class FunctionState:
         arena = self.arena
         arena.lay_out()
         going: dict[int, Regions] = {}
-        if sys.platform == "linux" and not self.module.checked:
+        if sys.platform == "linux" and not self.module.checked and not self.standalone:
             rooms = list(arena.rooms.values())
             arena.given_back, going = given_back(arena.places, arena.now + 1, arena.size, rooms, arena.moments, spare)
         lines, self.code.lines = self.code.lines, []

@@ -12,16 +12,17 @@ from adjoint.graph.node import Node
 
 OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
 LARGE = 1 << 20  # elements of a step before which it is worth while to ask
+NO_MEMORY_STATUS = 2  # what a function without Python ends with; 1 is an index out of range
 
 
 class Polls:
     """Writes the questions of one function, and knows where it may be left early."""
 
-    def __init__(self, code: Code, slots: StackSlots) -> None:
-        self.code, self._slots = code, slots
+    def __init__(self, code: Code, slots: StackSlots, standalone: bool = False) -> None:
+        self.code, self._slots, self._standalone = code, slots, standalone
         self.donated: frozenset[Node] = frozenset()  # inputs that the function may overwrite
         self.given: set[str] = set()  # the addresses of those that results are written to
-        self.committed = not possible()  # whether it has begun to: then it must not end before its time
+        self.committed = standalone or not possible()  # whether it has begun to: then it must not end before its time
         self.depth = 0  # loops around the code being written
         self.may_lack_memory = False
         self._state: str | None = None
@@ -77,6 +78,10 @@ class Polls:
     def no_memory(self, size: str, loop: Node) -> None:
         """Leave the function with a MemoryError, since there are not so many bytes for what a loop keeps."""
         self.may_lack_memory = True
+        if self._standalone:
+            self.code.do(f"store i64 {NO_MEMORY_STATUS}, ptr %status")
+            self.code.jump("interrupted")
+            return
         self.code.module.declarations[f"declare void @{NO_MEMORY}(i64, ptr) cold nounwind"] = None
         where = f"\n    the loop at {shown_place(loop.place)}" if loop.place else ""
         # By its address: the code, and with it the object that is kept on disk, stays the same.

@@ -103,14 +103,14 @@ def cache_key(text: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def emit(text: str) -> bytes:
-    """Parse, verify, inline what asks for it, and generate code.
+def emit(text: str, machine: Any = None) -> bytes:
+    """Parse, verify, inline what asks for it, and generate code: for this CPU, or for another machine.
 
     The rest of LLVM's optimiser stays out, which would take most of the time: what it does to code written in vectors is
     worth little.
     """
     llvm = binding()
-    machine = target_machine()
+    machine = machine or target_machine()
     with llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
@@ -193,13 +193,13 @@ def host() -> tuple[str, str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten(), version
 
 
-def target_machine() -> Any:
-    """A code generator for this CPU, for one thread.
+def target_machine(cpu: str | None = None) -> Any:
+    """A code generator for this CPU, or for one that LLVM calls so, for one thread.
 
     Position-independent code in the small model reads its constants relative to the instruction, and reaches what is
     far away through tables that the linker makes.
     """
-    cpu, features, _ = host()
+    cpu, features = host()[:2] if cpu is None else (cpu, "")
     target = binding().Target.from_default_triple()
     return target.create_target_machine(cpu=cpu, features=features, opt=EFFORT, reloc="pic", codemodel="small")
 

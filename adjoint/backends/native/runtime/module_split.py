@@ -35,10 +35,7 @@ def split(declarations: Iterable[str], texts: Iterable[str]) -> list[str]:
 
     A function to inline is copied into every part that calls it; where that is too much, it is a function like others.
     """
-    functions = [FunctionText(text) for text in texts]
-    inlined = {f.name: f for f in functions if INLINE in f.head}
-    if sum(f.added(inlined) for f in functions) > COPIES:
-        functions, inlined = [FunctionText(f.text.replace(INLINE, "", 1)) for f in functions], {}
+    functions, inlined = with_inlining(texts)
     declared = {symbol(line): line for line in declarations}
     others = [f for f in functions if f.name not in inlined]
     parts = list(grouped(sorted(others, key=lambda f: not f.added(inlined)), inlined))  # what inlines stays together
@@ -46,6 +43,21 @@ def split(declarations: Iterable[str], texts: Iterable[str]) -> list[str]:
         return ["\n".join([*declared.values(), *(f.text for f in functions), ""])]
     declared |= {f.name: f.declaration() for f in functions}
     return sorted((module(part, declared, inlined) for part in parts), key=len, reverse=True)
+
+
+def uncut(declarations: Iterable[str], texts: Iterable[str]) -> list[str]:
+    """The same as one module."""
+    functions, _ = with_inlining(texts)
+    return ["\n".join([*declarations, *(f.text for f in functions), ""])]
+
+
+def with_inlining(texts: Iterable[str]) -> tuple[list[FunctionText], dict[str, FunctionText]]:
+    """The functions, and by name those of them to inline: none where that would add too much."""
+    functions = [FunctionText(text) for text in texts]
+    inlined = {f.name: f for f in functions if INLINE in f.head}
+    if sum(f.added(inlined) for f in functions) > COPIES:
+        return [FunctionText(f.text.replace(INLINE, "", 1)) for f in functions], {}
+    return functions, inlined
 
 
 def grouped(functions: Sequence[FunctionText], inlined: Mapping[str, FunctionText]) -> Iterator[list[FunctionText]]:
