@@ -93,6 +93,8 @@ if _TYPE_CHECKING:
     from adjoint.backends.native.runtime.llvm_compile import CompilationError as CompilationError
     from adjoint.data.idx_files import FileFormatError as FileFormatError
     from adjoint.deploy.exporting import export as export
+    from adjoint.diagnosis.nan_watch import debug_nan as debug_nan
+    from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
     from adjoint.frontend.errors import SourceError as SourceError
@@ -121,11 +123,13 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "LeakError": "frontend.errors",
     "MismatchError": "graph.flow",
     "NeedsNumberError": "graph.numbers",
+    "NonFiniteError": "diagnosis.non_finite",
     "NotSymbolicError": "api.symbolic",
     "SourceError": "frontend.errors",
     "UnboundedError": "graph.bounds",
     "UnreadableError": "api.tracing",
     "UnsupportedSyntaxError": "frontend.errors",
+    "debug_nan": "diagnosis.nan_watch",
 }
 
 

@@ -13,7 +13,7 @@ from adjoint import backends
 from adjoint.api.arguments import CallArguments
 from adjoint.api.lenient import as_python
 from adjoint.api.symbolic import GraphTemplate
-from adjoint.core import context
+from adjoint.core import context, watching
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
@@ -33,9 +33,13 @@ RARE = 3  # calls of a batch size that the interpreter serves
 optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 
 
-@kept
 def executable(graph: Graph, backend: str) -> Any:
-    """The compiled form of a graph, made once and let go with it."""
+    """The compiled form of a graph, made once and let go with it. Who looks on is shown each step."""
+    return _executable(graph, "interpreter" if watching.active and watching.watcher() is not None else backend)
+
+
+@kept
+def _executable(graph: Graph, backend: str) -> Any:
     return backends.load(backend).compile(_ready(graph))
 
 

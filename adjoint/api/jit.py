@@ -33,7 +33,7 @@ from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, wa
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import store_back, write_back
-from adjoint.core import context, rules, tree
+from adjoint.core import context, rules, tree, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at, warn_user
@@ -144,7 +144,7 @@ class Jitted(Methods, Reports, Traced):
         fixed = any(type(x) is not PlaceInput for x in entry.captured)
         if entry.written or entry.stored:
             found = store_back(entry.stored, write_back(entry.written, made, found))
-        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given):
+        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given or watching.active):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 

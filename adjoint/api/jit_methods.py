@@ -32,6 +32,11 @@ class Methods:
 
         def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+    def take_the_long_way(self) -> None:
+        """Go without short ways into machine code until calls have shown again what they are like: somebody looks on."""
+        self._whole: tuple[Any, ...] = ()
+        self._quick: dict[Any, Any] = {}
+
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         if instance is None:
             return self

@@ -66,6 +66,12 @@ def readable(fn: Any) -> Any:
     return fn if read is None else read(fn)
 
 
+class DerivativePlace(tuple[str, int]):
+    """The place of a step whose derivative is computed, not the step itself."""
+
+    __slots__ = ()
+
+
 @contextmanager
 def setting(variable: ContextVar, value: Any) -> Iterator[None]:
     """Set a context variable for the length of a `with` block."""

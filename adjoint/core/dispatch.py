@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, watching
 from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.language import language
@@ -18,6 +18,7 @@ from adjoint.core.layout import layout_of, reordered
 from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of, spec_of
 
 _open_tape = context.open_tape.get
+_watched = watching.active
 
 
 class Trace:
@@ -85,6 +86,8 @@ def snapshot(x: Any) -> Any:
 def evaluate(op: Any, arrays: Any) -> Any:
     """Run the op's kernel on plain arrays; a failure becomes an error about the op and the user's line."""
     try:
+        if _watched and (watcher := watching.watcher()) is not None:
+            return watcher.call(op, arrays)
         return op.eval(np, *arrays)
     except Exception as error:
         raise failure(op, arrays, error) from error
@@ -173,15 +176,28 @@ class Half(Trace):
         if op.opaque:
             return wrap(evaluate(op, xs))
         arrays = [x._value if isinstance(x, Value) else x for x in xs]
-        spec = op.infer(*map(spec_of, arrays))
-        result = evaluate(op, [_widened(x) for x in arrays])
-        if isinstance(result, tuple):
-            return tuple(wrap(np.asarray(y, s.dtype)) for y, s in zip(result, spec, strict=True))
-        return wrap(np.asarray(result, spec.dtype))
+        return wrap(evaluate(InFloat32(op, op.infer(*map(spec_of, arrays))), arrays))
 
 
-def _widened(x: Any) -> Any:
-    return np.asarray(x, np.float32) if is_half(dtype_of(x)) else x
+class InFloat32:
+    """An op on half precision: computed in float32 and rounded once."""
+
+    opaque = False
+
+    def __init__(self, op: Any, spec: Any) -> None:
+        self.op, self.spec, self.effect = op, spec, op.effect
+
+    def eval(self, xp: Any, *xs: Any) -> Any:
+        y = self.op.eval(xp, *[np.asarray(x, np.float32) if is_half(dtype_of(x)) else x for x in xs])
+        if isinstance(y, tuple):
+            return tuple(np.asarray(part, s.dtype) for part, s in zip(y, self.spec, strict=True))
+        return np.asarray(y, self.spec.dtype)
+
+    def infer(self, *specs: Any) -> Any:
+        return self.op.infer(*specs)
+
+    def __repr__(self) -> str:
+        return repr(self.op)
 
 
 _ARRAYS = (np.ndarray, np.generic)

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import watching
 from adjoint.core.arrays import holders
-from adjoint.core.dispatch import evaluate
-from adjoint.core.spec import NUMBERS, dtype_of, is_half
+from adjoint.core.dispatch import InFloat32, evaluate
+from adjoint.core.spec import NUMBERS, is_half
 from adjoint.graph.inplace import InPlace, updates_last
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
@@ -28,6 +29,7 @@ class Steps:
         self.template = [node.op.value if isinstance(node.op, Const) else None for node in order]
         self.inputs = [slots[p] for p in graph.params]
         self.outputs = [slots[n] for n in graph.outputs]
+        self.graph, self.order = graph, order
         steps = [n for n in order if not isinstance(n.op, (Param, Const))]
         last = {slots[i]: k for k, node in enumerate(steps) for i in node.inputs}
         kept = {*self.outputs, *(slots[n] for n in order if isinstance(n.op, Const))}
@@ -66,6 +68,8 @@ class Steps:
 
     def run(self, values: list[Any]) -> list[Any]:
         """Fill in the values, step by step."""
+        if watching.active and (watcher := watching.watcher()) is not None:
+            return watcher.steps(self, values)
         with np.errstate(all="ignore"):
             for op, reads, write, done, takes_over in self.plan:
                 if type(op) is Pick:
@@ -86,26 +90,6 @@ def _in_half(node: Node) -> bool:
         return False
     specs = [i.spec for i in node.inputs if not isinstance(i.spec, tuple)]
     return any(is_half(s.dtype) for s in specs)
-
-
-class InFloat32:
-    """An op on half precision: computed in float32 and rounded once, as in dynamic mode."""
-
-    def __init__(self, op: Any, spec: Any) -> None:
-        self.op, self.spec, self.effect = op, spec, op.effect
-
-    def eval(self, xp: Any, *xs: Any) -> Any:
-        wide = [np.asarray(x, np.float32) if is_half(dtype_of(x)) else x for x in xs]
-        y = self.op.eval(xp, *wide)
-        if isinstance(y, tuple):
-            return tuple(np.asarray(part, s.dtype) for part, s in zip(y, self.spec, strict=True))
-        return np.asarray(y, self.spec.dtype)
-
-    def infer(self, *specs: Any) -> Any:
-        return self.op.infer(*specs)
-
-    def __repr__(self) -> str:
-        return repr(self.op)
 
 
 def _own(y: Any, inputs: Sequence[Any]) -> Any:

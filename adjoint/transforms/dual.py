@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, watching
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
 from adjoint.core.errors import EndedTransformError, called_at
@@ -71,11 +71,17 @@ class Dual(ForwardTrace):
             if op is None:
                 return wrap(y)
         with np.errstate(all="ignore"):
-            t = op.jvp(tangents, y, *values)
+            t = pushed(op, tangents, y, values) if watching.active else op.jvp(tangents, y, *values)
         if type(y) is tuple:
             parts = t if type(t) is tuple else (ZERO,) * len(y)
             return tuple(make(v, self, s) if s is not ZERO else wrap(v) for v, s in zip(y, parts, strict=True))
         return wrap(y) if t is ZERO else make(y, self, t)
+
+
+def pushed(op: Any, ts: list[Any], y: Any, xs: list[Any]) -> Any:
+    """The tangent of a result, while somebody looks on."""
+    watcher = watching.watcher()
+    return op.jvp(ts, y, *xs) if watcher is None else watcher.pushed(op, ts, y, xs)
 
 
 def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]:

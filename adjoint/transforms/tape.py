@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, watching
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, snapshot, wrap
@@ -29,6 +29,7 @@ _open_tape = context.open_tape.get
 _replays = context.replays.get
 _packing = context.packing.get
 _place = context.place
+_watched = watching.active
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
 
@@ -79,7 +80,7 @@ class Tape(Trace):
         base = self.base
         parents: list[Record | None] = []
         values: list[Any] = []
-        plain = True
+        plain = not _watched  # a watcher is told by the op
         for x in xs:
             record = None
             if isinstance(x, Value):
@@ -113,6 +114,8 @@ class Tape(Trace):
                 return wrap(y)
         if type(y) is tuple:
             call = Record(op, parents, values, y)
+            if _watched:
+                noted(call)
             return tuple(
                 make(v, self, ResultRecord(call, i)) if differentiable(v) else wrap(v) for i, v in enumerate(y)
             )
@@ -123,7 +126,21 @@ class Tape(Trace):
             pack(record, _packing())
         elif plain and self.sparing and type(y) is np.ndarray and y.nbytes >= LARGE and not _replays():
             forgetful(record)
+        elif _watched:
+            noted(record)
         return result
+
+
+def noted(record: Record) -> None:
+    """Tell who looks on of a call."""
+    if (watcher := watching.watcher()) is not None:
+        watcher.recorded(record)
+
+
+def pulled(record: Record, g: Any, y: Any, xs: Any) -> Any:
+    """The cotangents of a call's inputs, while somebody looks on."""
+    watcher = watching.watcher()
+    return record.op.vjp(g, y, *xs) if watcher is None else watcher.pulled(record, g, y, xs)
 
 
 class Store(Protocol):
@@ -189,7 +206,8 @@ def sweep(
                         g = g if record.op.takes_zero else _filled(g, y)
                     elif isinstance(y, Value):
                         _place.set(_origin(y))
-                    for parent, c in zip(record.parents, record.op.vjp(g, y, *xs), strict=True):
+                    found = pulled(record, g, y, xs) if _watched else record.op.vjp(g, y, *xs)
+                    for parent, c in zip(record.parents, found, strict=True):
                         if parent is not None:  # only the cotangents that are wanted
                             if callable(c):
                                 c = c()
@@ -204,10 +222,12 @@ def sweep(
                 else:
                     results[record] = g
                 if store is not None:
-                    g = y = xs = c = parts = None
+                    g = y = xs = c = parts = found = None
                     store.passed(record, grads)
         finally:
             _place.reset(token)
+    if _watched and (watcher := watching.watcher()) is not None:
+        watcher.swept(results)
     return results
 
 
@@ -245,11 +265,12 @@ class Scattered:
 
 
 def _origin(y: Any) -> Any:
-    """The user's line that made a value, where a graph value knows it."""
+    """The user's line that made a value, where a graph value knows it: what its derivative is the derivative of."""
     y = y[0] if type(y) is tuple and y else y
     while isinstance(y, Value):
         y = y._value
-    return getattr(y, "place", None)
+    made_at = getattr(y, "place", None)
+    return None if made_at is None else context.DerivativePlace(made_at)
 
 
 def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:
