@@ -81,6 +81,7 @@ if _TYPE_CHECKING:
     from adjoint import data as data
     from adjoint import mindspore as mindspore
     from adjoint import nn as nn
+    from adjoint import numeric as numeric
     from adjoint import numpy as numpy
     from adjoint import optim as optim
     from adjoint import testing as testing
@@ -103,13 +104,16 @@ if _TYPE_CHECKING:
     from adjoint.graph.flow import MismatchError as MismatchError
     from adjoint.graph.numbers import NeedsNumberError as NeedsNumberError
     from adjoint.graph.text import GraphTextError as GraphTextError
+    from adjoint.numeric.grad_check import GradientMismatchError as GradientMismatchError
+    from adjoint.numeric.grad_check import check_grads as check_grads
     from adjoint.train.callbacks import InvalidLossError as InvalidLossError
     from adjoint.train.safetensors import CheckpointError as CheckpointError
 
 __version__ = "0.1.0"
 
-_MODULES = ("amp", "data", "mindspore", "nn", "numpy", "optim", "testing", "train")  # loaded when first used
+_MODULES = ("amp", "data", "mindspore", "nn", "numeric", "numpy", "optim", "testing", "train")  # loaded when first used
 _FROM = {  # the module that is loaded for a name when it is first used
+    "check_grads": "numeric.grad_check",
     "jit": "api.jit",
     "BoundsError": "backends.native.runtime.checked_build",
     "CheckpointError": "train.safetensors",
@@ -118,6 +122,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "DonatedError": "api.donate",
     "export": "deploy.exporting",
     "FileFormatError": "data.idx_files",
+    "GradientMismatchError": "numeric.grad_check",
     "GraphTextError": "graph.text",
     "InvalidLossError": "train.callbacks",
     "LeakError": "frontend.errors",

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
-from typing import Any, TextIO
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TextIO, TypeVar
+
+T = TypeVar("T")
 
 HINT = '(for a progress bar: pip install "adjoint[train]")'
 
@@ -69,6 +71,28 @@ class Progress:
                 what(self._display)
         except Exception:  # a closed pipe, a notebook without its widgets: no picture is worth a run
             self._display = None
+
+
+def tracked(items: Iterable[T], label: str, total: int | None = None, after: float = 2.0) -> Iterator[T]:
+    """The items one by one; if it takes longer than some seconds, it is shown how far the work is.
+
+    >>> list(tracked(range(3), "counting", 3))
+    [0, 1, 2]
+    """
+    begun = time.perf_counter()
+    progress: Progress | None = None
+    for done, item in enumerate(items):
+        if progress is not None:
+            progress.advance()
+        elif time.perf_counter() - begun > after:
+            progress = Progress()
+            progress.begin(label, total)
+            progress.advance(done)
+        yield item
+    if progress is not None:
+        progress.advance()
+        progress.end()
+        progress.close()
 
 
 class _Bars:
