@@ -96,6 +96,8 @@ if _TYPE_CHECKING:
     from adjoint.deploy.exporting import export as export
     from adjoint.diagnosis.nan_watch import debug_nan as debug_nan
     from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
+    from adjoint.explanations.explain import explain as explain
+    from adjoint.explanations.spelling import NoSpellingError as NoSpellingError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
     from adjoint.frontend.errors import SourceError as SourceError
@@ -121,6 +123,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
     "export": "deploy.exporting",
+    "explain": "explanations.explain",
     "FileFormatError": "data.idx_files",
     "GradientMismatchError": "numeric.grad_check",
     "GraphTextError": "graph.text",
@@ -129,6 +132,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "MismatchError": "graph.flow",
     "NeedsNumberError": "graph.numbers",
     "NonFiniteError": "diagnosis.non_finite",
+    "NoSpellingError": "explanations.spelling",
     "NotSymbolicError": "api.symbolic",
     "SourceError": "frontend.errors",
     "UnboundedError": "graph.bounds",

@@ -1,0 +1,52 @@
+"""The user's variables: which values they hold while a function runs, seen line by line as a debugger sees them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+from adjoint.core.dispatch import Value
+from adjoint.frontend.files import is_users
+
+
+class Watching:
+    """While this is open, each Tensor that a variable of the user's is bound to is noted, with the variable's name.
+
+    >>> found = []
+    >>> with Watching(lambda name, value: found.append(name)):
+    ...     pass
+    >>> found
+    []
+    """
+
+    def __init__(self, note: Callable[[str, Any], None]) -> None:
+        self._note = note
+        self._seen: dict[int, Any] = {}  # Tensors that have a name already, held so that no other gets their id
+
+    def __enter__(self) -> Watching:
+        self._before = sys.gettrace()
+        sys.settrace(self._entered)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        sys.settrace(self._before)
+
+    def _entered(self, frame: FrameType, event: str, arg: Any) -> Any:
+        code = frame.f_code
+        if not is_users(code.co_filename) or str(frame.f_globals.get("__name__", "")).split(".")[0] == "adjoint":
+            return None
+        self._look(frame)
+        return self._stepped
+
+    def _stepped(self, frame: FrameType, event: str, arg: Any) -> Any:
+        if event != "exception":
+            self._look(frame)
+        return self._stepped
+
+    def _look(self, frame: FrameType) -> None:
+        for name, value in list(frame.f_locals.items()):
+            if isinstance(value, Value) and id(value) not in self._seen and name.isidentifier():
+                self._seen[id(value)] = value
+                self._note(name, value)
