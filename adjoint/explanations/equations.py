@@ -14,7 +14,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.parsing import line_of
 from adjoint.explanations.notation import Notation, shown_value
 from adjoint.explanations.rule_formulas import Formulas, literal, name
-from adjoint.explanations.steps_taken import Held, Place, Pulled, Step, number
+from adjoint.explanations.steps_taken import TableValue, Place, Pulled, StepTaken, number
 
 #: Characters of a formula; one that is longer is named by the chain rule instead.
 WIDEST = 72
@@ -95,7 +95,7 @@ class Equations:
         """A constant array, by its shape and a few elements."""
         return shown_value(self.formulas.constants[k], 3)
 
-    def primal(self, step: Step) -> Equation:
+    def primal(self, step: StepTaken) -> Equation:
         """What a step computes."""
         target: Any = tuple([name("V", y.index) for y in step.results])
         tree = self.formulas.value(step)
@@ -108,10 +108,10 @@ class Equations:
         values = tuple([number(y.value) for y in step.results])
         return Equation(target, tuple(sides), values if len(values) > 1 else values[0])
 
-    def _operands(self, step: Step) -> list[ast.expr]:
+    def _operands(self, step: StepTaken) -> list[ast.expr]:
         return [name("V", x.index) for x in step.operands if x is not None]
 
-    def adjoints(self, step: Step, pulled: Pulled) -> list[Equation]:
+    def adjoints(self, step: StepTaken, pulled: Pulled) -> list[Equation]:
         """What a step gives to the adjoints of its inputs, in the order in which it comes."""
         positions = [c.position for c in pulled.contributions]
         trees = self.formulas.pulled(step, pulled.adjoints, positions) if positions else []
@@ -125,7 +125,7 @@ class Equations:
             found.append(Equation(target, tuple(sides), number(c.total)))
         return found
 
-    def tangents(self, step: Step, tangents: dict[Held, Any]) -> list[Equation]:
+    def tangents(self, step: StepTaken, tangents: dict[TableValue, Any]) -> list[Equation]:
         """The tangents of what a step computes."""
         ts = [ZERO if x is None else tangents.get(x, ZERO) for x in step.operands]
         active = [x.index for x, t in zip(step.operands, ts, strict=True) if x is not None and t is not ZERO]
@@ -159,7 +159,7 @@ class _Numbers(ast.NodeTransformer):
         return self.values.get(node.id, node)
 
 
-def _with_numbers(tree: ast.expr, step: Step) -> ast.expr | None:
+def _with_numbers(tree: ast.expr, step: StepTaken) -> ast.expr | None:
     """The formula with numbers in it, if all of them are single ones."""
     if isinstance(tree, ast.Name) or any(number(x).ndim or number(x).dtype.kind == "c" for x in step.inputs):
         return None

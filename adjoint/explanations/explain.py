@@ -19,7 +19,7 @@ from adjoint.explanations.equations import Equation, Equations, Row, Symbol
 from adjoint.explanations.explanation import Explanation
 from adjoint.explanations.notation import shown_value
 from adjoint.explanations.rule_formulas import name
-from adjoint.explanations.steps_taken import Held, Recorder, TrackedParameters, number, pull, push, reached
+from adjoint.explanations.steps_taken import TableValue, Recorder, TrackedParameters, number, pull, push, reached
 from adjoint.explanations.variables import Watching
 
 COLUMNS = {
@@ -77,16 +77,16 @@ def explain(
         raise ArgumentError(f"explain: mode must be 'reverse', 'forward' or 'both', not {mode!r}{called_at()}")
     if not isinstance(max_rows, int) or max_rows < 1:
         raise ArgumentError(f"explain: max_rows must be a positive integer, not {max_rows!r}{called_at()}")
-    run = _Run(fn, args, kwargs)
+    run = _RecordedCall(fn, args, kwargs)
     return _Table(run, mode, wrt, tangents, max_rows).explanation()
 
 
-class _Run:
+class _RecordedCall:
     """The function, run once on a tape that notes its steps."""
 
     def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         self.fn, self.recorder, self.called = fn, Recorder(), user_place()
-        self.inputs: dict[str, Held] = {}
+        self.inputs: dict[str, TableValue] = {}
         self.positions: dict[str, int] = {}
         signature = Signature(fn)
         leaves, rebuild = tree.flatten((args, kwargs))
@@ -143,16 +143,16 @@ class _Run:
 class _Table:
     """The rows for one way of differentiating."""
 
-    def __init__(self, run: _Run, mode: str, wrt: Any, tangents: Any, max_rows: int) -> None:
+    def __init__(self, run: _RecordedCall, mode: str, wrt: Any, tangents: Any, max_rows: int) -> None:
         self.run, self.mode, self.max_rows = run, mode, max_rows
         self.steps = run.recorder.steps
         self.outputs = run.outputs()
         self.equations = Equations()
         self.wrt = self._chosen(wrt)
         self.ends = [run.recorder.held.get(y._extra) if self._mine(y) else None for y in self.outputs]
-        self.adjoints: dict[Held, Any] = {}
+        self.adjoints: dict[TableValue, Any] = {}
         self.pulled: dict[Any, Any] = {}
-        self.pushed: dict[Held, Any] = {}
+        self.pushed: dict[TableValue, Any] = {}
         sources = [run.inputs[s] for s in self.wrt]
         if mode != "forward":
             seeds = [(y, ones_like(v)) for y, v in zip(self.ends, self.outputs, strict=True) if y is not None]
@@ -189,7 +189,7 @@ class _Table:
             return self.run.positions.get(symbol) == w
         return symbol == w or (symbol.startswith(w) and symbol[len(w)] in "[.")
 
-    def _directions(self, symbols: list[str], tangents: Any) -> dict[Held, Any]:
+    def _directions(self, symbols: list[str], tangents: Any) -> dict[TableValue, Any]:
         entries = [self.run.inputs[s] for s in symbols]
         if tangents is None:
             return {x: np.ones_like(number(x.value))[()] for x in entries}
@@ -233,7 +233,7 @@ class _Table:
         last = self.max_rows - first
         return [*steps[:first], None, *(steps[-last:] if last else [])], len(steps) - first - last
 
-    def _input(self, symbol: str, x: Held) -> Row:
+    def _input(self, symbol: str, x: TableValue) -> Row:
         row = Row(Equation(name("V", x.index), (Symbol(symbol),), number(x.value)), kind="input")
         if x in self.pushed:
             row.tangents.append(Equation(name("T", x.index), (Symbol(symbol, "T"),), number(self.pushed[x])))

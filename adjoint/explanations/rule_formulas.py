@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import Spec, dtype_of, shape_of, spec_of
 from adjoint.explanations.spelling import NoSpellingError, filled, parsed, spelled
-from adjoint.explanations.steps_taken import Step, number
+from adjoint.explanations.steps_taken import StepTaken, number
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.graph.trace import trace
 from adjoint.passes import optimise
@@ -36,7 +36,7 @@ class Formulas:
     def __init__(self) -> None:
         self.constants: list[np.ndarray] = []
 
-    def value(self, step: Step) -> ast.expr | None:
+    def value(self, step: StepTaken) -> ast.expr | None:
         """What a step computes."""
         specs = [spec_of(x) for x in step.inputs]
         results = [_spec(y.value) for y in step.results]
@@ -46,7 +46,7 @@ class Formulas:
             return _named(step.op, [self._operand(step, k) for k in range(len(specs))])
         return filled(tree, [self._operand(step, k) for k in range(len(specs))])
 
-    def pulled(self, step: Step, gs: Sequence[Any], positions: Sequence[int]) -> list[ast.expr | None]:
+    def pulled(self, step: StepTaken, gs: Sequence[Any], positions: Sequence[int]) -> list[ast.expr | None]:
         """What a step gives to the adjoints of the inputs at these positions."""
         count = len(gs)
 
@@ -60,7 +60,7 @@ class Formulas:
         names = [name("G", y.index) for y in step.results]
         return self._traced(step, rule, [*live, *live], [*names, *self._results(step)], len(positions))
 
-    def pushed(self, step: Step, ts: Sequence[Any]) -> list[ast.expr | None]:
+    def pushed(self, step: StepTaken, ts: Sequence[Any]) -> list[ast.expr | None]:
         """The tangents of a step's results, given which inputs have one."""
         active = [k for k, t in enumerate(ts) if t is not ZERO]
         count, results = len(active), len(step.results)
@@ -77,10 +77,10 @@ class Formulas:
         names = [name("T", step.operands[k].index) for k in active]  # type: ignore[union-attr]
         return self._traced(step, rule, given, [*names, *self._results(step)], results)
 
-    def _results(self, step: Step) -> list[ast.expr]:
+    def _results(self, step: StepTaken) -> list[ast.expr]:
         return [name("V", y.index) for y in step.results]
 
-    def _operand(self, step: Step, k: int) -> ast.expr:
+    def _operand(self, step: StepTaken, k: int) -> ast.expr:
         operand, value = step.operands[k], step.inputs[k]
         if operand is not None:
             return name("V", operand.index)
@@ -90,13 +90,13 @@ class Formulas:
         self.constants.append(array)
         return ast.Name(f"K_{len(self.constants) - 1}")
 
-    def _filled(self, step: Step, values: Sequence[Any]) -> list[Any]:
+    def _filled(self, step: StepTaken, values: Sequence[Any]) -> list[Any]:
         """The inputs of a rule: graph values, and Python's numbers as they are."""
         fresh = iter(values)
         return [x if _is_plain(step, k) else next(fresh) for k, x in enumerate(step.inputs)]
 
     def _traced(
-        self, step: Step, rule: Callable[..., list[Any]], given: list[Any], names: list[Any], count: int
+        self, step: StepTaken, rule: Callable[..., list[Any]], given: list[Any], names: list[Any], count: int
     ) -> list[ast.expr | None]:
         """A rule as formulas: traced once on graph values, each of which has a name."""
         inputs = [k for k in range(len(step.inputs)) if not _is_plain(step, k)]
@@ -121,7 +121,7 @@ def _instant(c: Any) -> Any:
     return c() if callable(c) else c
 
 
-def _is_plain(step: Step, k: int) -> bool:
+def _is_plain(step: StepTaken, k: int) -> bool:
     """Whether an input is a number of the program's text."""
     return step.operands[k] is None and isinstance(step.inputs[k], (bool, int, float, complex))
 

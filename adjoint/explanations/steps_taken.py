@@ -36,7 +36,7 @@ def number(x: Any) -> np.ndarray:
 
 
 @dataclass(eq=False)
-class Held:
+class TableValue:
     """A value of the table: an input, or a result of a step."""
 
     value: Any
@@ -46,13 +46,13 @@ class Held:
 
 
 @dataclass(eq=False)
-class Step:
+class StepTaken:
     """One call of an op."""
 
     op: Any
     inputs: list[Any]  # the values in which it computed, one level below
-    operands: list[Held | None]  # which values of the table they are; None for constants
-    results: list[Held]
+    operands: list[TableValue | None]  # which values of the table they are; None for constants
+    results: list[TableValue]
     several: bool
     record: Record | None
     place: Place | None
@@ -65,15 +65,15 @@ class Recorder(Tape):
 
     def __init__(self) -> None:
         super().__init__("explain")
-        self.steps: list[Step] = []
-        self.held: dict[Record, Held] = {}
-        self.plain: dict[int, Held] = {}  # values without derivatives that a step has made, by identity
+        self.steps: list[StepTaken] = []
+        self.held: dict[Record, TableValue] = {}
+        self.plain: dict[int, TableValue] = {}  # values without derivatives that a step has made, by identity
         self.names: dict[Record, str] = {}
 
-    def input(self, value: Any, name: str) -> tuple[Any, Held]:
+    def input(self, value: Any, name: str) -> tuple[Any, TableValue]:
         """A tracked Tensor for an input, and its entry in the table."""
         x = self.track(value)
-        entry = self.held[x._extra] = Held(value, x._extra, name)
+        entry = self.held[x._extra] = TableValue(value, x._extra, name)
         return x, entry
 
     def note(self, name: str, value: Any) -> None:
@@ -93,13 +93,13 @@ class Recorder(Tape):
             self._noted(op, given, operands, y)
         return y
 
-    def _entry(self, x: Any, value: Any) -> Held | None:
+    def _entry(self, x: Any, value: Any) -> TableValue | None:
         if isinstance(x, Value) and x._trace is self:
             return self.held.get(x._extra)
         known = self.plain.get(id(value))
         return known if known is not None and known.value is value else None
 
-    def _noted(self, op: Any, given: list[Any], operands: list[Held | None], y: Any) -> None:
+    def _noted(self, op: Any, given: list[Any], operands: list[TableValue | None], y: Any) -> None:
         ys = list(y) if type(y) is tuple else [y]
         if any(isinstance(v, Value) and v._trace.level > self.level for v in ys):
             return  # an inner tape has taken it, and comes here with its own call
@@ -107,7 +107,7 @@ class Recorder(Tape):
         record: Record | None = None
         for v in ys:
             mine = isinstance(v, Value) and v._trace is self
-            entry = Held(v._value if isinstance(v, Value) else v, v._extra if mine else None)
+            entry = TableValue(v._value if isinstance(v, Value) else v, v._extra if mine else None)
             if mine:
                 self.held[v._extra] = entry
                 record = v._extra.call if isinstance(v._extra, ResultRecord) else v._extra
@@ -115,7 +115,7 @@ class Recorder(Tape):
                 self.plain[id(entry.value)] = entry
             results.append(entry)
         place = context.place.get() or user_place()
-        self.steps.append(Step(op, given, operands, results, type(y) is tuple, record, place))
+        self.steps.append(StepTaken(op, given, operands, results, type(y) is tuple, record, place))
 
 
 def _inside(op: Any, xs: tuple[Any, ...]) -> Any:
@@ -159,7 +159,7 @@ class TrackedParameters(Bindings):
     def __init__(self, outer: Any, recorder: Recorder, chosen: Callable[[Parameter], bool]) -> None:
         super().__init__((), lambda x: x)
         self.outer, self.recorder, self.chosen = outer or {}, recorder, chosen
-        self.entries: dict[Parameter, Held] = {}
+        self.entries: dict[Parameter, TableValue] = {}
 
     def __contains__(self, p: object) -> bool:
         return True
@@ -184,7 +184,7 @@ class TrackedParameters(Bindings):
 class Contribution:
     """What a step adds to the adjoint of one of its inputs."""
 
-    operand: Held
+    operand: TableValue
     position: int  # among the inputs of the step
     first: bool  # whether it is the first one to come
     total: Any  # the adjoint when it has been added
@@ -199,13 +199,13 @@ class Pulled:
 
 
 def pull(
-    steps: Sequence[Step], seeds: Sequence[tuple[Held, Any]], wanted: set[Record]
-) -> tuple[dict[Held, Any], dict[Step, Pulled]]:
+    steps: Sequence[StepTaken], seeds: Sequence[tuple[TableValue, Any]], wanted: set[Record]
+) -> tuple[dict[TableValue, Any], dict[StepTaken, Pulled]]:
     """The reverse sweep: the adjoint of each value, and the part of each step in it."""
-    adjoints: dict[Held, Any] = {}
+    adjoints: dict[TableValue, Any] = {}
     for entry, g in seeds:
         adjoints[entry] = g if entry not in adjoints else adjoints[entry] + g
-    pulled: dict[Step, Pulled] = {}
+    pulled: dict[StepTaken, Pulled] = {}
     with np.errstate(all="ignore"):
         for step in reversed(steps):
             gs = [adjoints.get(y, ZERO) for y in step.results]
@@ -224,7 +224,7 @@ def pull(
     return adjoints, pulled
 
 
-def _rule(step: Step, gs: list[Any]) -> Sequence[Any]:
+def _rule(step: StepTaken, gs: list[Any]) -> Sequence[Any]:
     ys = tuple([y.value for y in step.results])
     if not step.several:
         return step.op.vjp(gs[0], ys[0], *step.inputs)  # type: ignore[no-any-return]
@@ -232,7 +232,7 @@ def _rule(step: Step, gs: list[Any]) -> Sequence[Any]:
     return step.op.vjp(given, ys, *step.inputs)  # type: ignore[no-any-return]
 
 
-def push(steps: Sequence[Step], seeds: dict[Held, Any]) -> dict[Held, Any]:
+def push(steps: Sequence[StepTaken], seeds: dict[TableValue, Any]) -> dict[TableValue, Any]:
     """Forward mode: the tangent of each value that has one."""
     tangents = dict(seeds)
     with np.errstate(all="ignore"):
@@ -247,7 +247,7 @@ def push(steps: Sequence[Step], seeds: dict[Held, Any]) -> dict[Held, Any]:
     return tangents
 
 
-def reached(steps: Sequence[Step], sources: Sequence[Held]) -> set[Record]:
+def reached(steps: Sequence[StepTaken], sources: Sequence[TableValue]) -> set[Record]:
     """The records that depend on some inputs."""
     found = {x.record for x in sources if x.record is not None}
     for step in steps:

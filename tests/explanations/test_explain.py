@@ -14,7 +14,7 @@ from adjoint.core import tree
 from adjoint.core.absent import ZERO
 from adjoint.explanations import numpy_kernels
 from adjoint.explanations.rule_formulas import Formulas
-from adjoint.explanations.steps_taken import Held, Step
+from adjoint.explanations.steps_taken import TableValue, StepTaken
 from adjoint.ops import REGISTRY
 from adjoint.testing.cases import assert_close, cases, flat, inexact
 from corpus import PROGRAMS
@@ -198,9 +198,9 @@ def test_formulas_of_rules_compute_what_the_rules_do(name):
             continue
         ys = case.results()
         several = type(case.op.eval(np, *case.xs)) is tuple
-        operands = [Held(x, None, index=-k) for k, x in enumerate(case.xs)]
-        results = [Held(y, None, index=k + 1) for k, y in enumerate(ys)]
-        step = Step(case.op, list(case.xs), operands, results, several, None, None)
+        operands = [TableValue(x, None, index=-k) for k, x in enumerate(case.xs)]
+        results = [TableValue(y, None, index=k + 1) for k, y in enumerate(ys)]
+        step = StepTaken(case.op, list(case.xs), operands, results, several, None, None)
         gs, ts = case.directions(case.outputs()), case.directions(case.floats)
         positions = [k for k, x in enumerate(case.xs) if inexact(x)]
         given = {f"V_{y.index}": y.value for y in results} | {
