@@ -14,7 +14,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.parsing import line_of
 from adjoint.explanations.notation import Notation, shown_value
 from adjoint.explanations.rule_formulas import Formulas, literal, name
-from adjoint.explanations.steps_taken import TableValue, Place, Pulled, StepTaken, number
+from adjoint.explanations.steps_taken import Place, Pulled, StepTaken, TableValue, number
 
 #: Characters of a formula; one that is longer is named by the chain rule instead.
 WIDEST = 72

@@ -19,7 +19,7 @@ from adjoint.explanations.equations import Equation, Equations, Row, Symbol
 from adjoint.explanations.explanation import Explanation
 from adjoint.explanations.notation import shown_value
 from adjoint.explanations.rule_formulas import name
-from adjoint.explanations.steps_taken import TableValue, Recorder, TrackedParameters, number, pull, push, reached
+from adjoint.explanations.steps_taken import Recorder, TableValue, TrackedParameters, number, pull, push, reached
 from adjoint.explanations.variables import Watching
 
 COLUMNS = {

@@ -14,7 +14,7 @@ from adjoint.core import tree
 from adjoint.core.absent import ZERO
 from adjoint.explanations import numpy_kernels
 from adjoint.explanations.rule_formulas import Formulas
-from adjoint.explanations.steps_taken import TableValue, StepTaken
+from adjoint.explanations.steps_taken import StepTaken, TableValue
 from adjoint.ops import REGISTRY
 from adjoint.testing.cases import assert_close, cases, flat, inexact
 from corpus import PROGRAMS
