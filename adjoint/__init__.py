@@ -96,6 +96,7 @@ if _TYPE_CHECKING:
     from adjoint.deploy.exporting import export as export
     from adjoint.diagnosis.nan_watch import debug_nan as debug_nan
     from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
+    from adjoint.diagnosis.profile_watch import profile as profile
     from adjoint.explanations.explain import explain as explain
     from adjoint.explanations.spelling import NoSpellingError as NoSpellingError
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
@@ -139,6 +140,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "UnreadableError": "api.tracing",
     "UnsupportedSyntaxError": "frontend.errors",
     "debug_nan": "diagnosis.nan_watch",
+    "profile": "diagnosis.profile_watch",
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from contextvars import ContextVar
 from types import CodeType, FrameType
 from typing import Any
 
@@ -13,31 +12,25 @@ from adjoint.core import context, watching
 from adjoint.core.errors import ArgumentTypeError, called_at, user_frame
 from adjoint.diagnosis import graph_steps
 from adjoint.diagnosis.bottoms import arrays_in, bottom
-from adjoint.diagnosis.non_finite import Bad, Finding, Place, first_bad, holds, is_derivative
-from adjoint.graph.inplace import InPlace
-from adjoint.graph.nested import Control
+from adjoint.diagnosis.line_watch import LineWatcher, Place, bounded, has_lines_of_its_own, rule, wanted
+from adjoint.diagnosis.non_finite import Bad, Finding, first_bad, holds, is_derivative
 from adjoint.graph.node import Const, Node, Param
 from adjoint.graph.steps import Steps
 from adjoint.ops.movement import Movement
-
-MANY = 500_000  # calls whose lines are remembered, for their derivatives
 
 #: Ops that hand on elements, besides those that only move them: a NaN in what they give was there before.
 HANDING_ON = ("Where", "Concat", "Stack", "Split", "Unstack", "Cast", "StopGradient", "SetItem", "PutItem", "Gather",
               "ScatterSet", "After", "Real", "Imag", "Conj", "Neg", "Abs", "Maximum", "Minimum")  # fmt: skip
 
-#: The line whose derivative rule runs: what a rule computes on its way is its own affair, what it gives is looked at.
-_rule: ContextVar[Any] = ContextVar("rule", default=None)
 
-
-class NanWatcher(watching.Watcher):
+class NanWatcher(LineWatcher):
     """Looks for NaN, and for infinities if these count."""
 
     name = "debug_nan"
 
     def __init__(self, inf: bool, everywhere: bool = False) -> None:
-        self.inf, self.everywhere = inf, everywhere
-        self._places: dict[int, Place | None] = {}  # of recorded calls, by their order
+        super().__init__(everywhere)
+        self.inf = inf
         self._runs: Counter[tuple[CodeType, int]] = Counter()
         self._suspects: dict[int, Finding] = {}  # of records whose cotangent is not finite, by their order
         self._first: Finding | None = None  # of the backward pass that runs
@@ -47,7 +40,7 @@ class NanWatcher(watching.Watcher):
     def call(self, op: Any, arrays: Any) -> Any:
         with np.errstate(all="ignore"):
             y = op.eval(np, *arrays)
-        if _rule.get() is not None or op.opaque or _is_control(op):
+        if rule.get() is not None or has_lines_of_its_own(op):
             return y
         place, runs = self._site(user_frame())
         for part in arrays_in(y):
@@ -62,22 +55,14 @@ class NanWatcher(watching.Watcher):
             raise Finding(bad, op, place, given, outside=said, runs=runs).error()
         return y
 
-    def recorded(self, record: Any) -> None:
-        rule = _rule.get()
-        for table in (self._places, self._suspects):
-            if len(table) >= MANY:
-                for order in list(table)[: MANY // 2]:
-                    del table[order]
-        self._places[record.order] = rule[0] if rule is not None else self._site(user_frame(), count=False)[0]
-
     def pulled(self, record: Any, g: Any, y: Any, xs: Any) -> Any:
-        op, place = record.op, self._places.get(record.order)
-        if op.opaque or _is_control(op):  # lines of the user's, or of the graph, of their own
-            found = _wanted(record, op.vjp(g, y, *xs))
+        op, place = record.op, self.places.get(record.order)
+        if has_lines_of_its_own(op):  # lines of the user's, or of the graph, of their own
+            found = wanted(record, op.vjp(g, y, *xs))
         else:
-            with context.setting(_rule, _rule.get() or (place,)):
-                found = _wanted(record, op.vjp(g, y, *xs))
-        if _rule.get() is None:
+            with context.setting(rule, rule.get() or (place,)):
+                found = wanted(record, op.vjp(g, y, *xs))
+        if rule.get() is None:
             self._follow(record, place, found, g, xs)
         return found
 
@@ -89,10 +74,11 @@ class NanWatcher(watching.Watcher):
                 continue
             known = self._suspects.get(record.order) or (self._first if finding.incoming else None) or finding
             self._first = self._first or known
+            bounded(self._suspects)
             self._suspects[parent.order] = known
 
     def swept(self, gradients: dict[Any, Any]) -> None:
-        if _rule.get() is not None:
+        if rule.get() is not None:
             return
         for record, g in gradients.items():
             array, finding = bottom(g), self._suspects.get(record.order) or self._first
@@ -102,11 +88,11 @@ class NanWatcher(watching.Watcher):
 
     def pushed(self, op: Any, ts: Any, y: Any, xs: Any) -> Any:
         place = self._site(user_frame(), count=False)[0]
-        if op.opaque or _is_control(op):
+        if has_lines_of_its_own(op):
             return op.jvp(ts, y, *xs)
-        with context.setting(_rule, _rule.get() or (place,)):
+        with context.setting(rule, rule.get() or (place,)):
             t = op.jvp(ts, y, *xs)
-        if _rule.get() is None and (finding := self._finding("tangent", op, place, t, ts, xs)) is not None:
+        if rule.get() is None and (finding := self._finding("tangent", op, place, t, ts, xs)) is not None:
             raise finding.error()
         return t
 
@@ -176,10 +162,6 @@ class NanWatcher(watching.Watcher):
         return found
 
 
-def _is_control(op: Any) -> bool:
-    return isinstance(op, Control) and not isinstance(op, InPlace)
-
-
 def _arisen(steps: Steps, node: Node, bad: Bad, given: tuple[np.ndarray, ...]) -> Finding:
     """What is to be said of a step that gave what is not finite, of what was."""
     op, around = getattr(node.op, "op", node.op), graph_steps.iterations()
@@ -192,11 +174,6 @@ def _arisen(steps: Steps, node: Node, bad: Bad, given: tuple[np.ndarray, ...]) -
 
 def _hands_on(op: Any) -> bool:
     return isinstance(op, Movement) or type(op).__name__ in HANDING_ON
-
-
-def _wanted(record: Any, found: Any) -> list[Any]:
-    """The cotangents that are wanted, computed."""
-    return [c() if callable(c) and p is not None else c for p, c in zip(record.parents, found, strict=True)]
 
 
 class debug_nan:
