@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 from collections.abc import Callable
 from functools import cache
@@ -45,11 +46,29 @@ class Absent:
 
 
 def fallback(module: str, place: str) -> Callable[[str], Any]:
-    """A module's `__getattr__`: `Absent` for what MindSpore has there, AttributeError for all else."""
+    """A module's `__getattr__`: a module inside, `Absent` for what else MindSpore has there, AttributeError for all else."""
 
     def __getattr__(name: str) -> Any:
+        from adjoint.mindspore import imports
+
+        if (inside := imports.inside(module.removeprefix("adjoint."), name)) is not None:
+            return inside
         if name in public_names().get(place, ()):
             return Absent(f"mindspore.{place}.{name}" if place != "mindspore" else f"mindspore.{name}")
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    return __getattr__
+
+
+def elsewhere(module: str, package: str) -> Callable[[str], Any]:
+    """A module's `__getattr__`: names that MindSpore has in that module, and this package has elsewhere in the package around it."""
+
+    def __getattr__(name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        from adjoint.mindspore import imports
+
+        inside = imports.inside(module.removeprefix("adjoint."), name)
+        return getattr(importlib.import_module(package), name) if inside is None else inside
 
     return __getattr__

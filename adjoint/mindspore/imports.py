@@ -20,10 +20,11 @@ HERE = "adjoint.mindspore"
 #: Modules of MindSpore that are one module here: what begins with the first is looked up under the second.
 ALIASES = {
     "mindspore.ops.operations.": "ops.operations",
-    "mindspore.ops.function.": "ops",
+    "mindspore.ops.function": "ops",
     "mindspore.ops.composite.": "ops.composite",
     "mindspore.ops.auto_generate": "ops.operations",
     "mindspore.nn.layer": "nn",
+    "mindspore.nn.metrics": "train.metrics",
     "mindspore.nn.loss": "nn",
     "mindspore.nn.cell": "nn",
     "mindspore.common.seed": "common",
@@ -82,6 +83,26 @@ def module_names() -> frozenset[str]:
     return frozenset((Path(__file__).parent / "modules.txt").read_text().split())
 
 
+@cache
+def module(name: str) -> ModuleType:
+    """What stands for a module of MindSpore: one of this package, one with the contents of such a one, or a placeholder."""
+    found = here(name)
+    if not found:
+        return placeholder(name)
+    own = importlib.import_module(found)
+    return own if found == HERE + name.removeprefix("mindspore") else alias(name, own)
+
+
+def inside(outer: str, name: str) -> ModuleType | None:
+    """The module that MindSpore has inside another one, for `outer.name`; None if there is none.
+
+    >>> import adjoint.mindspore as mindspore
+    >>> mindspore.ops.function.math_func.sin is mindspore.ops.sin
+    True
+    """
+    return module(f"{outer}.{name}") if f"{outer}.{name}".removeprefix("mindspore.") in module_names() else None
+
+
 def placeholder(name: str) -> ModuleType:
     """A module of MindSpore that is not provided: its names are those of the modules around it, or raise an error when used."""
     made = ModuleType(name, f"{name}: what is not provided elsewhere raises NotImplementedError when it is used.")
@@ -89,6 +110,8 @@ def placeholder(name: str) -> ModuleType:
     def __getattr__(attribute: str) -> Any:
         if attribute.startswith("__"):
             raise AttributeError(f"module {name!r} has no attribute {attribute!r}")
+        if (found := inside(name, attribute)) is not None:
+            return found
         outer = name.rpartition(".")[0]
         while outer:
             found = getattr(sys.modules.get(outer), attribute, None)
@@ -107,6 +130,8 @@ def alias(name: str, module: ModuleType) -> ModuleType:
     made.__dict__.update({k: v for k, v in vars(module).items() if not (k.startswith("__") and k.endswith("__"))})
 
     def __getattr__(attribute: str) -> Any:
+        if (found := inside(name, attribute)) is not None:
+            return found
         try:
             return getattr(module, attribute)
         except AttributeError:
@@ -136,14 +161,11 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return importlib.machinery.ModuleSpec(fullname, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        found = here(spec.name)
-        if not found:
-            return placeholder(spec.name)
-        module = importlib.import_module(found)
-        if found != HERE + spec.name.removeprefix("mindspore"):
-            return alias(spec.name, module)
-        spec.loader_state = module.__spec__
-        return _open(module)
+        made = module(spec.name)
+        if made.__name__ == HERE + spec.name.removeprefix("mindspore"):
+            spec.loader_state = made.__spec__
+            _open(made)
+        return made
 
     def exec_module(self, module: ModuleType) -> None:
         """Nothing is run again; the module keeps the spec it was loaded by."""

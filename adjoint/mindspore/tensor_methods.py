@@ -11,30 +11,16 @@ import numpy as np
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.core.tensor_text import dtype_name
-from adjoint.mindspore import ops
+from adjoint.mindspore import ops, tensor_stores
 from adjoint.mindspore.absent import Absent, public_names
 from adjoint.mindspore.tensor_arguments import FURTHER
+from adjoint.mindspore.tensor_stores import stored
 from adjoint.ops.broadcast import sum_to
 
 
 def _method(function: Callable[..., Any]) -> Callable[[Any], Any]:
     """What `x.name` is: the function, given x first."""
     return lambda x: MethodType(function, x)
-
-
-def _stored(change: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that writes what a function gives over the Tensor, and returns it."""
-
-    def call(x: Any, *args: Any, **kwargs: Any) -> Any:
-        new = change(x.value() if isinstance(x, Parameter) else x + 0, *args, **kwargs)
-        new = new if new.dtype == x.dtype else new.astype(x.dtype)
-        if isinstance(x, Parameter):
-            x.set_data(new)
-        else:
-            x[...] = new
-        return x
-
-    return call
 
 
 def _assign_value(x: Any, value: Any) -> Any:
@@ -168,10 +154,10 @@ METHODS: dict[str, Callable[..., Any]] = {
     "index_put": lambda x, indices, values, accumulate=False: ops.IndexPut(int(accumulate))(x, values, indices),
     "masked_scatter": lambda x, mask, source: ops.MaskedScatter()(x, mask, source), "data_ptr": lambda x: id(x._value), "asnumpy_of_slice_persistent_data": lambda x, *args: x.asnumpy(), "get_bytes": lambda x: x.asnumpy().tobytes(),
     "slice_num_of_persistent_data": lambda x: None, "offload": _same, "dequantize": _same, "fill_diagonal": _fill_diagonal,
-    "copy_": _stored(_copied), "zero_": _stored(lambda x: ops.zeros_like(x)), "fill_": _stored(_copied),
-    "index": lambda x, indices: x[tuple(indices)], "sub_": _stored(lambda x, other, *, alpha=1: x - other * alpha),
-    "add_": _stored(lambda x, other, *, alpha=1: x + other * alpha), "mul_": _stored(lambda x, other: x * other),
-    "div_": _stored(lambda x, other, *, rounding_mode=None: ops.div(x, other, rounding_mode=rounding_mode)),
+    "copy_": stored(_copied), "fill_": stored(_copied),
+    "index": lambda x, indices: x[tuple(indices)], "sub_": stored(lambda x, other, *, alpha=1: x - other * alpha),
+    "add_": stored(lambda x, other, *, alpha=1: x + other * alpha), "mul_": stored(lambda x, other: x * other),
+    "div_": stored(lambda x, other, *, rounding_mode=None: ops.div(x, other, rounding_mode=rounding_mode)),
 }  # fmt: skip
 
 #: Methods that write the result of the function of the same name, without the `_`, over the Tensor.
@@ -198,12 +184,14 @@ def _of_ops(name: str) -> Callable[..., Any] | None:
 
 def install() -> None:
     """Give Tensors what they lack: by the lists here, and by functions of `mindspore.ops` that have a method's name."""
-    found = {name: _method(function) for name, function in {**METHODS, **FURTHER}.items()} | ATTRIBUTES
+    methods = {**METHODS, **FURTHER, **tensor_stores.METHODS}
+    found = {name: _method(function) for name, function in methods.items()} | ATTRIBUTES | tensor_stores.ATTRIBUTES
     for name in IN_PLACE:
         function = METHODS.get(name) or _of_ops(name) or getattr(Tensor, name, None)
         if function is not None:
-            found[f"{name}_"] = _method(_stored(function))
+            found[f"{name}_"] = _method(stored(function))
     for name in public_names().get("Tensor", ()):
         if name not in found and not hasattr(Tensor, name) and (function := _of_ops(name)) is not None:
             found[name] = _method(function)
     Tensor.extensions.update(found)
+    vars(ops).update(tensor_stores.functions())

@@ -23,7 +23,7 @@ SETTINGS: dict[str, Any] = {
     "parallel_optimizer_comm_recompute": False, "sliced": False, "inited_param": None, "cache_enable": False,
     "unique": False, "key": -1, "storage_format": "", "is_param_ps": False, "push_weight_to_server": False,
     "pull_weight_from_server": False, "param_info": None, "requires_aggr": True, "cache_shape": [], "is_in_parallel": False,
-    "has_init": False,
+    "has_init": False, "init_finished": True,
 }  # fmt: skip
 
 
@@ -42,6 +42,12 @@ class _Kind(type):
 
     def __subclasscheck__(cls, subclass: Any) -> bool:
         return issubclass(subclass, _Parameter)
+
+    def __getattr__(cls, name: str) -> Any:
+        """`Parameter.name(p, ...)` for a method that the face has added."""
+        if name not in _Parameter.own_extensions and name not in _Tensor.extensions:
+            raise AttributeError(f"type object 'Parameter' has no attribute {name!r}")
+        return lambda p, *args, **kwargs: getattr(p, name)(*args, **kwargs)
 
 
 class Parameter(_Parameter, metaclass=_Kind):
@@ -119,4 +125,11 @@ def _set_param_ps(p: _Parameter, init_in_server: bool = False) -> None:
     """Note that a server holds the Parameter; here there is none."""
 
 
-_Parameter.own_extensions["set_param_ps"] = _method(_set_param_ps)
+def _add_pipeline_stage(p: _Parameter, stage: int) -> None:
+    """Note the stage of a pipeline; here there is one."""
+    if not isinstance(stage, int) or stage < 0:
+        raise TypeError("`stage` must be a positive number of int type")
+    p.__dict__.setdefault("_pipeline_stages", []).append(stage)
+
+
+_Parameter.own_extensions.update(set_param_ps=_method(_set_param_ps), add_pipeline_stage=_method(_add_pipeline_stage))

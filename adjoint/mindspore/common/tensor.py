@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.tensor import Tensor as _Tensor
+from adjoint.mindspore.common.symbol import Symbol
 
 
 class _Kind(type):
@@ -82,7 +83,9 @@ class Tensor(_Tensor, metaclass=_Kind):
     ) -> Any:
         _check(input_data, dtype, shape, init)
         if input_data is None:
-            sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+            sizes: Any = (
+                (shape,) if isinstance(shape, int) else tuple(None if isinstance(n, Symbol) else n for n in shape)
+            )
             if any(n is None or n < 0 for n in sizes):
                 return OpenTensor(sizes, dtype)
             if init is None:
@@ -120,3 +123,28 @@ def from_numpy(array: np.ndarray) -> Any:
 def is_tensor(obj: Any) -> bool:
     """Whether an object is a Tensor."""
     return isinstance(obj, _Tensor)
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0) -> Any:
+    """A Tensor of the numbers that bytes hold.
+
+    >>> import numpy as np
+    >>> print(frombuffer(b"\x01\x02", dtype=np.dtype("uint8")))
+    [1 2]
+    """
+    return _Tensor(np.frombuffer(buffer, np.dtype(dtype), count, offset).copy())
+
+
+def swap_tensors(t1: Any, t2: Any) -> None:
+    """Let two Tensors change their values, shapes and dtypes.
+
+    >>> a, b = Tensor([1.0]), Tensor([2.0, 3.0])
+    >>> swap_tensors(a, b)
+    >>> print(a, b)
+    [2. 3.] [1.]
+    """
+    if type(t1) is not type(t2):
+        raise RuntimeError(f"swap_tensors: a {type(t1).__name__} and a {type(t2).__name__} cannot change places")
+    kept = (t1._value, t1._trace, t1._extra)
+    t1._rebind(t2)
+    t2._value, t2._trace, t2._extra = kept

@@ -75,25 +75,30 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> Any:
     return ops.meshgrid(*given, indexing=indexing or "ij")
 
 
+def _seeded(generator: Any) -> Any:
+    """The seed of the next numbers of a generator; None takes the program's own."""
+    return None if generator is None else generator.next_seed()
+
+
 def multinomial(input: Any, num_samples: int, replacement: bool = False, *, generator: Any = None) -> Any:
     """Samples of indices by weights."""
-    return ops.multinomial(input, num_samples, replacement)
+    return ops.multinomial(input, num_samples, replacement, _seeded(generator))
 
 
 def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, generator: Any = None) -> Any:
     """Samples of normal distributions."""
     shape = np.broadcast_shapes(np.shape(mean), np.shape(std)) if size is None else tuple(size)
-    return engine.randn(*shape) * std + mean
+    return engine.randn(*shape, seed=_seeded(generator)) * std + mean
 
 
 def rand(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """Uniform samples between 0 and 1."""
-    return _cast(engine.rand(*_sizes(size)), dtype)
+    return _cast(engine.rand(*_sizes(size), seed=_seeded(generator)), dtype)
 
 
 def randn(*size: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """Samples of the standard normal distribution."""
-    return _cast(engine.randn(*_sizes(size)), dtype)
+    return _cast(engine.randn(*_sizes(size), seed=_seeded(generator)), dtype)
 
 
 def rand_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
@@ -109,7 +114,7 @@ def randn_like(input: Any, *, dtype: Any = None, device: Any = None) -> Any:
 def randint(*args: Any, generator: Any = None, dtype: Any = None, device: Any = None) -> Any:
     """Random integers: `randint(high, size)` or `randint(low, high, size)`."""
     low, high, size = (0, *args) if len(args) == 2 else args
-    return _cast(engine.randint(low, high, tuple(size)), np.int64 if dtype is None else dtype)
+    return _cast(engine.randint(low, high, tuple(size), seed=_seeded(generator)), np.int64 if dtype is None else dtype)
 
 
 def randint_like(input: Any, *args: Any, dtype: Any = None, device: Any = None) -> Any:
@@ -119,7 +124,7 @@ def randint_like(input: Any, *args: Any, dtype: Any = None, device: Any = None) 
 
 def bernoulli(input: Any, *, generator: Any = None) -> Any:
     """Ones with these probabilities, else zeros."""
-    return _cast(engine.rand(*input.shape) < input, input.dtype)
+    return _cast(engine.rand(*input.shape, seed=_seeded(generator)) < input, input.dtype)
 
 
 def triangular_solve(b: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:

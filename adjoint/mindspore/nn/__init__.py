@@ -1,7 +1,9 @@
 """mindspore.nn."""
 
 import sys as _sys
+from typing import Any as _Any
 
+from adjoint.mindspore.absent import Absent as _Absent
 from adjoint.mindspore.absent import fallback as _fallback
 from adjoint.mindspore.exported import GraphCell as GraphCell
 from adjoint.mindspore.nn import dynamic_lr as dynamic_lr
@@ -25,4 +27,14 @@ layer = loss = _sys.modules[__name__]  # MindSpore's `nn.layer.basic.Dense` is `
 activation = basic = combined = container = conv = embedding = image = layer
 math = normalization = padding = pooling = rnns = rnn_cells = timedistributed = transformer = layer
 
-__getattr__ = _fallback(__name__, "nn")
+_absent = _fallback(__name__, "nn")
+
+
+def __getattr__(name: str) -> _Any:
+    """What measures a network is at home in `mindspore.train`, and MindSpore has it here too."""
+    placeholder = _absent(name)
+    if isinstance(placeholder, _Absent):
+        from adjoint.mindspore.train import metrics
+
+        return vars(metrics).get(name, placeholder)
+    return placeholder

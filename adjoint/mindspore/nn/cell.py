@@ -57,6 +57,9 @@ class Cell(CellState, EngineCell, metaclass=_Kind):  # type: ignore[misc]
             _dynamic_shape_inputs=None,
             _compiled=False,
             cell_type=None,
+            compile_cache=set(),
+            phase_cache={},
+            parameter_layout_dict={},
             has_bprop=self.bprop is not None,
         )
         if flags:

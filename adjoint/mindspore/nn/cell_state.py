@@ -194,6 +194,24 @@ class CellState:
             self._mark("dtype")  # type: ignore[attr-defined]
         return self
 
+    def parameters_broadcast_dict(self, recurse: bool = True) -> OrderedDict[str, Any] | None:
+        """The Parameters by name that every process has whole; None if there are none."""
+        found = self.get_parameters(recurse)  # type: ignore[attr-defined]
+        return OrderedDict((p.name, p) for p in found if not p.layerwise_parallel) or None
+
+    def run_construct(self, cast_inputs: Any, kwargs: dict[str, Any]) -> Any:
+        """Call `construct` alone, without hooks."""
+        return self.construct(*cast_inputs, **kwargs)  # type: ignore[attr-defined]
+
+    def to_empty(self, *, device: Any = None, recurse: bool = True) -> Any:
+        """Forget the values of the Parameters: they are zeros then."""
+        for parameter in self.get_parameters(recurse):  # type: ignore[attr-defined]
+            parameter.set_data(np.zeros(parameter.shape, parameter.dtype))
+        return self
+
+    def remove_redundant_parameters(self) -> None:
+        """Nothing on one machine."""
+
     # ------------------------------------------------------------ buffers
 
     def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
@@ -262,6 +280,18 @@ class CellState:
         """Call `hook(cell, incompatible_keys)` after a state was loaded."""
         return self._state_hook("_after_loading", hook)
 
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> HookHandle:
+        """Call `hook(cell, state_dict, prefix, metadata, strict, missing_keys, unexpected_keys, errors)` before a state is loaded."""
+        return self._state_hook("_before_loading", hook)
+
+    def get_extra_state(self) -> Any:
+        """What else belongs to the state; to be written by a class that has something."""
+        raise RuntimeError("Cell.get_extra_state is to be written by the class.")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Take over what `get_extra_state` gave; to be written by a class that has something."""
+        raise RuntimeError("Cell.set_extra_state is to be written by the class.")
+
     def state_dict(
         self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False
     ) -> OrderedDict[str, Any]:
@@ -277,6 +307,8 @@ class CellState:
         for hook in self._hooks_of("_before_saving"):
             hook(self, prefix, keep_vars)
         found.update({prefix + name: x for name, x in _kept(self)})
+        if type(self).get_extra_state is not CellState.get_extra_state:
+            found[f"{prefix}_extra_state"] = self.get_extra_state()
         for name, cell in self._own()["_cells"].items():
             _save(cell, found, f"{prefix}{name}.", keep_vars)
         for hook in self._hooks_of("_after_saving"):
@@ -288,10 +320,17 @@ class CellState:
         """Take over the values of a state; with `strict` it must have the very paths of this Cell."""
         if not isinstance(state_dict, Mapping):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        if any(cell._hooks_of("_before_loading") for _, cell in self.cells_and_names() if isinstance(cell, CellState)):  # type: ignore[attr-defined]
+            state_dict = dict(state_dict)
+            said_before = _before_loading(self, state_dict, strict)
+        else:
+            said_before = []
         own = self.state_dict()
         keys = IncompatibleKeys([k for k in own if k not in state_dict], [k for k in state_dict if k not in own])
         said = [f"Unexpected key(s) in state_dict: {_quoted(keys[1])}. "] if strict and keys[1] else []
-        said = ([f"Missing key(s) in state_dict: {_quoted(keys[0])}. "] if strict and keys[0] else []) + said
+        said = (
+            ([f"Missing key(s) in state_dict: {_quoted(keys[0])}. "] if strict and keys[0] else []) + said + said_before
+        )
         for name, x in own.items():
             if name in state_dict:
                 said += _load(name, x, state_dict[name], self)
@@ -300,6 +339,15 @@ class CellState:
         if said:
             raise RuntimeError(f"Error(s) in loading state_dict for {self.cls_name}:\n\t" + "\n\t".join(said))
         return keys
+
+
+def _before_loading(root: Any, state: dict[str, Any], strict: bool) -> list[str]:
+    """Call the hooks that come before a state is loaded, which may change it; the errors that they add."""
+    errors: list[str] = []
+    for path, cell in root.cells_and_names():
+        for hook in cell._hooks_of("_before_loading") if isinstance(cell, CellState) else ():
+            hook(cell, state, f"{path}." if path else "", {}, strict, [], [], errors)
+    return errors
 
 
 def _quoted(keys: list[str]) -> str:
@@ -322,7 +370,10 @@ def _save(cell: Any, found: Any, prefix: str, keep_vars: bool) -> None:
 
 
 def _load(name: str, x: Any, new: Any, root: Any) -> list[str]:
-    """Put a value into a Parameter or a buffer; what is wrong with it, if something is."""
+    """Put a value into a Parameter, a buffer or what else a Cell keeps; what is wrong with it, if something is."""
+    if name == "_extra_state" or name.endswith("._extra_state"):
+        root.get_sub_cell(name.removesuffix("_extra_state").rstrip(".")).set_extra_state(new)
+        return []
     if not isinstance(new, Value):
         return [
             f'While copying the parameter named "{name}", expected Tensor or Tensor-like object from checkpoint but '

@@ -1,7 +1,6 @@
 """mindspore.ops.composite: functions composed of others, and functions of functions."""
 
-from typing import Any
-
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops.multitype import HyperMap as HyperMap
 from adjoint.mindspore.ops.multitype import Map as Map
 from adjoint.mindspore.ops.multitype import MultitypeFuncGraph as MultitypeFuncGraph
@@ -10,8 +9,4 @@ from adjoint.mindspore.ops.sequence_functions import core as core
 from adjoint.mindspore.ops.sequence_functions import tail as tail
 from adjoint.mindspore.ops.sequence_functions import zip_operation as zip_operation
 
-
-def __getattr__(name: str) -> Any:
-    from adjoint.mindspore import ops
-
-    return getattr(ops, name)
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops")

@@ -15,6 +15,7 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, has_derivative, number_of, shape_of
 from adjoint.mindspore.common.mutable import is_mutable
+from adjoint.ops.language import cast
 
 EVERY = "every input"
 
@@ -73,10 +74,13 @@ class Pass(Recording):
     """A function run once on a tape: integers have gradients too, and outputs that are no Tensors count for nothing."""
 
     def seeds(self, out: Any, cotangent: Any = None) -> list[Any]:
-        ys = [y for y in tree.leaves(out) if isinstance(y, (Value, np.ndarray)) and has_derivative(dtype_of(y))]
+        arrays = [y for y in tree.leaves(out) if isinstance(y, (Value, np.ndarray))]
+        ys = [y for y in arrays if has_derivative(dtype_of(y))]
         if cotangent is None:
             return self.tape.seeds(ys, [ones_like(y) for y in ys])
         gs = [g for g in tree.leaves_like(cotangent, out) if isinstance(g, (Value, np.ndarray, np.generic, int, float))]
+        if len(gs) == len(arrays):  # truth values among the outputs have a cotangent too, which counts for nothing
+            gs = [g for g, y in zip(gs, arrays, strict=True) if has_derivative(dtype_of(y))]
         if len(gs) != len(ys):
             raise ValueError(f"{self.what}: {len(gs)} sens for {len(ys)} outputs")
         return self.tape.seeds(ys, [_fitting(g, y) for g, y in zip(gs, ys, strict=True)])
@@ -110,11 +114,18 @@ def differentiated(
         value, seeds = run.value(), run.seeds(out, sens)
         run.out = out = None
         by_input, by_weight = run.pull(seeds)
-    found = dict(zip(tracked, by_input, strict=True))
+    found = {p: tree.map(_as_input, g, args[p]) for p, g in zip(tracked, by_input, strict=True)}
     found.update({p: mixed[p].together(found[p], zeros=True) for p in mixed})
     grads = [found[p] if p in found else tree.map(_zeros, args[p]) for p in kept]
     slopes = dict(zip(_bound(wanted.params), by_weight, strict=True))
     return value, grads, [slopes[p] if p in slopes else _zeros(p) for p in wanted.params]
+
+
+def _as_input(g: Any, x: Any) -> Any:
+    """The gradient by integers in their dtype, whatever was computed with them."""
+    if not isinstance(g, Value) or dtype_of(x).kind not in "iu" or dtype_of(g) == dtype_of(x):
+        return g
+    return cast(g, dtype_of(x))
 
 
 def _without_sens(what: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Any]:

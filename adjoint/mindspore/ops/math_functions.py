@@ -311,7 +311,10 @@ def div_no_nan(x: Any, y: Any) -> Any:
 
 def mul_no_nan(x: Any, y: Any) -> Any:
     """x * y, 0 where y is 0 even if x is infinite or NaN."""
-    return _without(lambda a, b: a * b, 1, *promoted(x, y))
+    a, b = (tensor(v) for v in promoted(x, y))
+    lost = _ops.logical_and(_ops.equal(b, 0), _ops.logical_not(_ops.isfinite(a)))
+    zero = _ops.zeros((), a.dtype)
+    return _ops.where(lost, zero, _ops.where(lost, zero, a) * b)
 
 
 def _without(function: Callable[[Any, Any], Any], zero: int, x: Any, y: Any) -> Any:
@@ -320,7 +323,7 @@ def _without(function: Callable[[Any, Any], Any], zero: int, x: Any, y: Any) -> 
     bad = _ops.equal((x, y)[zero], 0)
     x, y = _ops.where(bad, 1, x), _ops.where(bad, 1, y)
     found = function(x, y)
-    return _ops.where(bad, tensor(0.0) if is_inexact(found.dtype) else 0, found)
+    return _ops.where(bad, _ops.zeros((), found.dtype), found)
 
 
 def squared_difference(x: Any, y: Any) -> Any:

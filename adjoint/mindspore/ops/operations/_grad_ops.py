@@ -6,23 +6,19 @@ from inspect import Parameter
 from typing import Any
 
 from adjoint import ops
-from adjoint.api.grad import vjp
 from adjoint.core.spec import shape_of
 from adjoint.mindspore.absent import Absent
 from adjoint.mindspore.ops import nn_functions as F
 from adjoint.mindspore.ops.nn_functions.resizing import whole_sizes
 from adjoint.mindspore.ops.operations import conv_ops, loss_ops, norm_ops, pool_ops
+from adjoint.mindspore.ops.operations.pulled_ops import *  # noqa: F403
+from adjoint.mindspore.ops.operations.pulled_ops import pulled
 from adjoint.mindspore.ops.primitive import Primitive as Primitive
+from adjoint.mindspore.ops.primitive import PrimitiveWithInfer as PrimitiveWithInfer
 from adjoint.mindspore.ops.primitive import primitive
 
 REQUIRED: Any = Parameter.empty
 POOL: dict[str, Any] = {"kernel_size": 1, "strides": 1, "pad_mode": "VALID", "data_format": "NCHW"}
-
-
-def pulled(function: Any, dout: Any, *inputs: Any) -> Any:
-    """The gradients of a function by its inputs, for the gradient of its result: one bare, several as a tuple."""
-    grads = vjp(function, *inputs)[1](dout)
-    return grads[0] if len(inputs) == 1 else tuple(grads)
 
 
 # ---------------------------------------------------------------- elementary functions, by their inputs or their results
@@ -65,11 +61,7 @@ LogSoftmaxGrad = primitive(
 
 
 def _larger(function: Any) -> Any:
-    def compute(self: Any, x: Any, y: Any, grads: Any) -> Any:
-        dx, dy = pulled(function, grads, x, y)
-        return (dx, dy) if self.grad_x and self.grad_y else dx if self.grad_x else dy
-
-    return compute
+    return lambda self, x, y, grads: pulled(function, grads, x, y)
 
 
 MaximumGrad = primitive("MaximumGrad", _larger(ops.maximum), grad_x=True, grad_y=True)
@@ -86,7 +78,9 @@ def _bias_add_grad(self: Any, dout: Any) -> Any:
 
 BiasAddGrad = primitive("BiasAddGrad", _bias_add_grad, data_format="NCHW")
 FlattenGrad = primitive("FlattenGrad", lambda self, x, shape: ops.reshape(x, tuple(shape)))
-DropoutGrad = primitive("DropoutGrad", lambda self, dy, mask: dy * mask / self.keep_prob, keep_prob=0.5)
+DropoutGrad = primitive(
+    "DropoutGrad", lambda self, dy, mask: dy * ops.stop_gradient(mask) / self.keep_prob, keep_prob=0.5
+)
 
 
 def _conv2d_filter(self: Any, dout: Any, x: Any, w_size: Any) -> Any:

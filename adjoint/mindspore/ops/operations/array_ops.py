@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.core.spec import float32, int32, int64
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops import array_functions as _a
 from adjoint.mindspore.ops import creation_functions as _c
 from adjoint.mindspore.ops.operations.math_ops import plain
@@ -154,3 +155,5 @@ LogNormalReverse = primitive(
 )
 
 __all__ = [name for name, value in globals().items() if getattr(value, "__module__", "") == "mindspore.ops.operations"]
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

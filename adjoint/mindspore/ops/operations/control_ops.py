@@ -9,6 +9,7 @@ from typing import Any
 from adjoint.core import context
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.effects import print_, text
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops.primitive import Primitive, primitive
 
 Depend = primitive("Depend", lambda self, value, expr: value)
@@ -155,3 +156,5 @@ __all__ = [
     "Assert", "Depend", "ForiLoop", "GeSwitch", "Load", "Merge", "Partial", "Print", "PyFunc", "Scan", "UpdateState", "WhileLoop",
     "identity",
 ]  # fmt: skip
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

@@ -8,6 +8,7 @@ from types import FunctionType
 from typing import Any
 
 from adjoint.mindspore.absent import Absent
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops.primitive import Primitive
 from adjoint.mindspore.ops.primitive_calls import call_python, described, with_rule
 
@@ -65,3 +66,5 @@ class Custom(Primitive):
 
 
 CustomOpBuilder = Absent("mindspore.ops.CustomOpBuilder")
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops import decomposition_functions as _d
 from adjoint.mindspore.ops import linalg_functions as _f
 from adjoint.mindspore.ops.operations.math_ops import plain
@@ -116,3 +117,5 @@ Ormqr = primitive(
 Lstsq = primitive("Lstsq", lambda self, x, a: _d.lstsq(x, a), fast=True, l2_regularizer=0.0)
 
 __all__ = [name for name, value in globals().items() if getattr(value, "__module__", "") == "mindspore.ops.operations"]
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

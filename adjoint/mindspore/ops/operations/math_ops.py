@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint import ops
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops import math_functions as _f
 from adjoint.mindspore.ops.primitive import primitive
 from adjoint.mindspore.ops.promotion import in_float, promoted, tensor
@@ -73,3 +74,5 @@ __all__ = [
     for name, value in globals().items()
     if isinstance(value, type) and value.__module__ == "mindspore.ops.operations"
 ]
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

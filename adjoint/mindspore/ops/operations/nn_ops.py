@@ -1,7 +1,6 @@
 """Primitives of networks."""
 
-from typing import Any
-
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops.operations.activation_ops import *  # noqa: F403
 from adjoint.mindspore.ops.operations.conv_ops import *  # noqa: F403
 from adjoint.mindspore.ops.operations.loss_ops import *  # noqa: F403
@@ -10,11 +9,4 @@ from adjoint.mindspore.ops.operations.patch_ops import *  # noqa: F403
 from adjoint.mindspore.ops.operations.pool_ops import *  # noqa: F403
 from adjoint.mindspore.ops.operations.rnn_ops import *  # noqa: F403
 
-
-def __getattr__(name: str) -> Any:
-    """Names that MindSpore has here and we elsewhere."""
-    if name.startswith("__"):
-        raise AttributeError(name)
-    from adjoint.mindspore.ops import operations
-
-    return getattr(operations, name)
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint import ops
 from adjoint.core.spec import float32, int32, int64
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops import random_functions as _f
 from adjoint.mindspore.ops.primitive import primitive
 from adjoint.mindspore.ops.promotion import static
@@ -77,3 +78,5 @@ Cauchy = primitive(
 )
 
 __all__ = [name for name, value in globals().items() if getattr(value, "__module__", "") == "mindspore.ops.operations"]
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")

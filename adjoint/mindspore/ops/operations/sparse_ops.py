@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
+from adjoint.mindspore.absent import elsewhere as _elsewhere
 from adjoint.mindspore.ops.primitive import primitive
 
 
@@ -27,3 +28,5 @@ SparseTensorDenseAdd = primitive(
     "SparseTensorDenseAdd",
     lambda self, x1_indices, x1_values, x1_shape, x2: _dense(x1_indices, x1_values, x1_shape) + x2,
 )
+
+__getattr__ = _elsewhere(__name__, "adjoint.mindspore.ops.operations")
