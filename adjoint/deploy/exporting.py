@@ -15,7 +15,7 @@ from adjoint.deploy import traced_program
 from adjoint.deploy.file_names import identifier
 from adjoint.deploy.traced_program import Argument
 
-SUFFIXES = {".o": "object", ".so": "shared", ".dylib": "shared"}
+SUFFIXES = {".o": "object", ".so": "shared", ".dylib": "shared", ".onnx": "onnx"}
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Exported:
     outputs: dict[str, Spec]
     header: Path | None = None
     workspace_bytes: int = 0
+    opset: int | None = None
 
     def __str__(self) -> str:
         def shown(named: dict[str, Spec]) -> str:
@@ -47,20 +48,24 @@ def export(
     outputs: Sequence[str] | None = None,
     parameters: str = "embedded",
     cpu: str | None = None,
+    dynamic_batch: str | Sequence[str] = (),
+    opset: int | None = None,
 ) -> Exported:
-    """Write a function, or a derivative, to a file that runs without Python: machine code for C programs.
+    """Write a function, or a derivative, to a file that runs without Python: machine code for C programs, or an ONNX model.
 
     Args:
         fn: a function or Cell, or what a transform made of one: `ad.value_and_grad(loss)`, `ad.jit(f)`.
         args: arguments whose shapes and dtypes the file is for. Integers, strings and other things that are neither arrays
             nor floats become part of the program, as in `jit`.
         path: the file. `.o` is an object file, `.so` or `.dylib` a shared library, each with a C header of the same name
-            beside it.
-        format: "object" or "shared", where the suffix does not say it.
-        name: of the C function; by default the name of the file.
+            beside it; `.onnx` is an ONNX model.
+        format: "object", "shared" or "onnx", where the suffix does not say it.
+        name: of the C function, or of the ONNX graph; by default the name of the file.
         outputs: names of the results. By default gradients are called after what they belong to, `d_x`.
         parameters: "embedded" puts the values of Parameters into the file; with "inputs" they are arguments behind the others.
         cpu: of machine code: "native" (the default) for CPUs like this one, or one such as "x86-64-v3", "generic".
+        dynamic_batch: of an ONNX model, the arguments whose first axis may have any size.
+        opset: of an ONNX model, the version of the operators.
 
     A C function takes numbers by value and arrays by address, returns a code that is 0 if all went well, keeps no state,
     and runs on the calling thread. What needs Python is refused by name.
@@ -78,6 +83,17 @@ def export(
     path = checked_path(path)
     kind = checked_format(path, format)
     name = checked_name(path, name)
+    only_onnx = {"dynamic_batch": dynamic_batch, "opset": opset}
+    if kind == "onnx":
+        if cpu is not None:
+            raise ArgumentError(f"export: cpu= is for machine code, an ONNX model runs on any{called_at()}")
+        from adjoint.deploy import onnx_files
+
+        batch = (dynamic_batch,) if isinstance(dynamic_batch, str) else tuple(dynamic_batch)
+        program, opset = onnx_files.write(fn, args, path, name, parameters, outputs, batch, opset)
+        return Exported(path, kind, name, listed(program.inputs), listed(program.outputs), opset=opset)
+    if given := [key for key, value in only_onnx.items() if value not in (None, ())]:
+        raise ArgumentError(f"export: {given[0]}= is for ONNX models, machine code has fixed sizes{called_at()}")
     from adjoint.backends.native.standalone import check_cpu
     from adjoint.deploy import c_files
 

@@ -39,7 +39,8 @@ class TracedProgram:
     inputs: list[Argument]
     outputs: list[Argument]
     fixed: list[str]  # arguments that are part of the program, with their values
-    embedded: list[str]  # Parameters that are part of the file
+    embedded: list[str]  # Parameters that are part of the graph
+    weights: dict[str, np.ndarray]  # by the name of the input, the values of Parameters that are inputs
 
 
 def trace(
@@ -51,8 +52,7 @@ def trace(
     optimised: bool = True,
 ) -> TracedProgram:
     """The graph of a function for such arguments, to be called `name`. What it reads besides becomes part of the graph."""
-    if parameters not in (EMBEDDED, INPUTS):
-        raise ArgumentError(f"export: parameters must be {EMBEDDED!r} or {INPUTS!r}, got {parameters!r}{called_at()}")
+    check_parameters(parameters)
     off = () if optimised else [name for name, _ in PASSES]
     jitted: Any = fn if isinstance(fn, Jitted) and optimised else jit(fn, passes_off=off)
     made, entry, size = jitted._prepared(tuple(args), {})
@@ -61,10 +61,10 @@ def trace(
     labels = [jitted._signature.describe(path).strip("`") for path in made.paths()]
     weights = [p.name for p in entry.parameters]
     names = unique([identifier(label) for label in (*labels, *weights)], [name])
-    given, held = len(labels), len(weights)
-    values: dict[Node, Any] = dict(zip(graph.params[given + held :], map(array, entry.inputs()), strict=True))
+    given, count = len(labels), len(labels) + len(weights)
+    values: dict[Node, Any] = dict(zip(graph.params[count:], map(array, entry.inputs()), strict=True))
     if parameters == EMBEDDED:
-        values |= zip(graph.params[given : given + held], [array(resolve(p)) for p in entry.parameters], strict=True)
+        values |= zip(graph.params[given:count], [array(resolve(p)) for p in entry.parameters], strict=True)
     graph = bound(graph, values, names)
     kept = len(graph.params)
     inputs = [
@@ -78,7 +78,15 @@ def trace(
         fn, entry, dict(zip(made.paths(), labels, strict=True)), [name, *(x.name for x in inputs)], outputs
     )
     specs = [Argument(name, node.spec) for name, node in zip(results, graph.outputs, strict=True)]
-    return TracedProgram(graph, inputs, specs, fixed, weights if parameters == EMBEDDED else [])
+    if parameters == EMBEDDED:
+        return TracedProgram(graph, inputs, specs, fixed, weights, {})
+    held = {x.name: array(resolve(p)) for x, p in zip(inputs[given:], entry.parameters, strict=True)}
+    return TracedProgram(graph, inputs, specs, fixed, [], held)
+
+
+def check_parameters(parameters: str) -> None:
+    if parameters not in (EMBEDDED, INPUTS):
+        raise ArgumentError(f"export: parameters must be {EMBEDDED!r} or {INPUTS!r}, got {parameters!r}{called_at()}")
 
 
 def array(x: Any) -> np.ndarray:

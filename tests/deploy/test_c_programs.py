@@ -368,6 +368,8 @@ def test_wrong_arguments_of_export(tmp_path: Path) -> None:
         ({"path": o, "outputs": ["a", "b"]}, "a list of 1 names"),
         ({"path": o, "outputs": ["x"]}, "must differ"),
         ({"path": o, "outputs": ["a b"]}, "'a_b' would be"),
+        ({"path": o, "opset": 18}, "opset= is for ONNX"),
+        ({"path": o, "dynamic_batch": "x"}, "dynamic_batch= is for ONNX"),
     ]
     for options, words in wrong:
         with pytest.raises(ad.ArgumentError, match=words):

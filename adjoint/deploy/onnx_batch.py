@@ -1,0 +1,138 @@
+"""ONNX models for a batch of any size: the program is written for several sizes, and what differs becomes a formula of the size.
+
+Where constants of the models (shapes, places, numbers of iterations) are a * n + b in the batch size n, they are computed from the
+shape of an input. Anything else that differs is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from adjoint.api.arguments import Signature
+from adjoint.core import context, tree
+from adjoint.core.errors import ArgumentError, NotExportableError, ShapeError, called_at
+from adjoint.deploy.onnx_writer import Writer, element_type, int64, library
+from adjoint.deploy.traced_program import INPUTS, TracedProgram, array, trace
+from adjoint.frontend import loops
+from adjoint.graph.node import constants_apart
+
+PROBES = (37, 46, 83)
+AXIS = "batch"
+
+
+@dataclass(frozen=True)
+class AnyBatch:
+    """The nodes of a model for any batch size, and the descriptions of its inputs and results."""
+
+    writer: Writer
+    inputs: list[Any]
+    outputs: list[Any]
+
+
+def traced_at_sizes(
+    fn: Callable[..., Any],
+    args: Sequence[Any],
+    name: str,
+    outputs: Sequence[str] | None,
+    batch: tuple[str, ...],
+) -> tuple[list[tuple[int, TracedProgram]], list[str]]:
+    """The program at several batch sizes, the last of them that of the arguments; and the inputs with a batch, by name."""
+    signature = Signature(getattr(fn, "_fn", fn))
+    if missing := set(batch) - set(signature.names):
+        raise ArgumentError(
+            f"export: dynamic_batch names {sorted(missing)}, which the function does not take{called_at()}"
+        )
+    mine = [signature.names.index(x) for x in batch]
+    if any(k >= len(args) for k in mine):
+        raise ArgumentError(f"export: dynamic_batch names an argument that is not given{called_at()}")
+    found = {array(x).shape[:1] for k in mine for x in tree.leaves(args[k])}
+    if len(found) != 1 or () in found:
+        raise ShapeError(f"export: the arguments with a batch must share the size of their first axis{called_at()}")
+    ((size,),) = found
+    programs = []
+    for n in (*PROBES, size) if size not in PROBES else PROBES:
+        sized = [tree.map(lambda x, n=n: resized(x, n), x) if k in mine else x for k, x in enumerate(args)]
+        with context.setting(loops.few, 0), context.setting(constants_apart, True):
+            programs.append((n, trace(fn, sized, name, INPUTS, outputs, optimised=False)))
+    labels = programs[0][1].inputs
+    batched = [x.name for x in labels if x.label.split("[")[0].split(".")[0] in batch]
+    return programs, batched
+
+
+def resized(x: Any, n: int) -> np.ndarray:
+    """An array like this one with another first axis."""
+    value = array(x)
+    return np.zeros((n, *value.shape[1:]), value.dtype)
+
+
+def any_batch(models: Sequence[tuple[int, tuple[Writer, list[Any], list[Any]]]], batched: Sequence[str]) -> AnyBatch:
+    """One model for all sizes."""
+    sizes = [size for size, _ in models]
+    writers = [writer for _, (writer, _, _) in models]
+    if len({tuple(map(_text, w.nodes)) for w in writers}) > 1 or len({tuple(w.constants) for w in writers}) > 1:
+        raise NotExportableError(
+            f"export: the program is another one for another batch size, so that no model serves all: leave "
+            f"dynamic_batch out{called_at()}"
+        )
+    writer = writers[0]
+    computed = {}
+    for name in list(writer.constants):
+        values = [w.constants[name] for w in writers]
+        if all(v.shape == values[0].shape and v.tobytes() == values[0].tobytes() for v in values):
+            continue
+        computed[name] = affine(values, sizes)
+        del writer.constants[name]
+    writer.nodes[:0] = formulas(writer, batched[0], computed)
+    inputs = [described([m[1][k] for _, m in models], sizes) for k in range(len(models[0][1][1]))]
+    outputs = [described([m[2][k] for _, m in models], sizes) for k in range(len(models[0][1][2]))]
+    return AnyBatch(writer, inputs, outputs)
+
+
+def _text(node: Any) -> bytes:
+    return node.SerializeToString(deterministic=True)  # type: ignore[no-any-return]
+
+
+def affine(values: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray, np.dtype]:
+    """Slope and offset of a constant in the batch size."""
+    first, second = values[:2]
+    fits = all(v.shape == first.shape and v.dtype == first.dtype for v in values)
+    if fits and first.dtype.kind in "iuf":
+        slope = (second.astype(float) - first) / (sizes[1] - sizes[0])
+        offset = first - slope * sizes[0]
+        if all(np.array_equal(slope * n + offset, v) for n, v in zip(sizes, values, strict=True)):
+            whole = [np.rint(x).astype(np.int64) for x in (slope, offset)]
+            if np.array_equal(whole[0], slope) and np.array_equal(whole[1], offset):
+                return whole[0], whole[1], first.dtype
+    raise NotExportableError(
+        f"export: an array or number in the program depends on the batch size in another way than a * n + b, so that no "
+        f"model serves all sizes: leave dynamic_batch out{called_at()}"
+    )
+
+
+def formulas(writer: Writer, source: str, computed: dict[str, tuple[np.ndarray, np.ndarray, np.dtype]]) -> list[Any]:
+    """Nodes that compute these constants from the first axis of an input."""
+    with writer.inside() as nodes:
+        if computed:
+            shape = writer.add("Shape", source)
+            size = writer.add("Gather", shape, writer.constant(np.array(0), int64), axis=0)
+            for name, (slope, offset, dtype) in computed.items():
+                product = writer.add("Mul", writer.constant(slope, int64), size)
+                total = writer.add("Add", product, writer.constant(offset, int64))
+                nodes.append(
+                    library().helper.make_node("Cast", [total], [name], name=f"{name}_node", to=element_type(dtype))
+                )
+    return nodes
+
+
+def described(infos: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """An input or result whose axes that differ have a name, or none where they are not the batch itself."""
+    shapes = [[d.dim_value for d in info.type.tensor_type.shape.dim] for info in infos]
+    dims: list[int | str | None] = []
+    for axis in zip(*shapes, strict=True):
+        dims.append(axis[0] if len(set(axis)) == 1 else AXIS if list(axis) == list(sizes) else None)
+    kind = infos[0].type.tensor_type.elem_type
+    return library().helper.make_tensor_value_info(infos[0].name, kind, dims)
