@@ -21,11 +21,11 @@ def identifier(text: str) -> str:
     """A name that C takes, made of any text.
 
     >>> identifier("params['w'][0]"), identifier("2nd layer"), identifier("float"), identifier("β")
-    ('params_w_0', 'x_2nd_layer', 'float_', 'u03b2')
+    ('params_w_0', 'p_2nd_layer', 'float_', 'u03b2')
     """
     plain = "".join(c if c.isascii() else f"u{ord(c):04x}" for c in text)
     name = re.sub(r"_*[^0-9A-Za-z_]+_*", "_", plain).strip("_") or "x"
-    name = f"x_{name}" if name[0].isdigit() else name
+    name = f"p_{name}" if name[0].isdigit() else name
     return f"{name}_" if name in RESERVED else name
 
 

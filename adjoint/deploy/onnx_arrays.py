@@ -6,21 +6,21 @@ from math import prod
 
 import numpy as np
 
-from adjoint.deploy.onnx_writer import Call, Rule, boolean, int64
+from adjoint.deploy.onnx_writer import CardCall, Rule, boolean, int64
 from adjoint.graph.node import Const
 
 int32 = np.dtype(np.int32)
 FAR = np.iinfo(np.int64).min  # a place before the first element, where a slice that runs backwards ends
 
 
-def reshaped(c: Call, x: str, shape: tuple[int, ...]) -> str:
+def reshaped(c: CardCall, x: str, shape: tuple[int, ...]) -> str:
     return str(c.add("Reshape", x, c.ints(*shape), allowzero=1))
 
 
 def reduction(kind: str) -> Rule:
     """A reduction over some axes."""
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         through = int32 if c.dtype == boolean else c.dtype
         x = c.x(0, through)
         if c.op.axes:
@@ -30,7 +30,7 @@ def reduction(kind: str) -> Rule:
     return rule
 
 
-def mean(c: Call) -> str:
+def mean(c: CardCall) -> str:
     count = prod(c.specs[0].shape[a] for a in c.op.axes)
     if count:
         return reduction("ReduceMean")(c)  # type: ignore[no-any-return]
@@ -40,7 +40,7 @@ def mean(c: Call) -> str:
 def truth(every: bool) -> Rule:
     """Whether any element is true, or every one: how many are, or are not."""
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         x = c.x(0, boolean)
         if not c.op.axes:
             return x
@@ -56,7 +56,7 @@ def extreme(kind: str) -> Rule:
     """The largest or smallest element; NaN where there is one, which ONNX leaves to the runtime."""
     plain = reduction(kind)
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         found = plain(c)
         if c.dtype.kind != "f" or not c.op.axes:
             return str(found)
@@ -70,7 +70,7 @@ def extreme(kind: str) -> Rule:
 def place_of_extreme(kind: str) -> Rule:
     """The first place of the largest or smallest element, or of NaN."""
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         x = c.x(0, int32 if c.specs[0].dtype == boolean else None)
         found = c.add(kind, x, axis=c.op.axis, keepdims=0)
         if c.specs[0].dtype.kind != "f":
@@ -83,11 +83,11 @@ def place_of_extreme(kind: str) -> Rule:
     return rule
 
 
-def cumulated(c: Call) -> str:
+def cumulated(c: CardCall) -> str:
     return str(c.add("CumSum", c.x(0, c.dtype), c.constant(np.array(c.op.axis, np.int64)), reverse=int(c.op.reverse)))
 
 
-def sorted_places(c: Call) -> str:
+def sorted_places(c: CardCall) -> str:
     size = c.specs[0].shape[c.op.axis]
     x = c.x(0, int32 if c.specs[0].dtype == boolean else None)
     _, places = c.add("TopK", x, c.ints(size), outputs=2, axis=c.op.axis, largest=int(c.op.descending))
@@ -97,7 +97,7 @@ def sorted_places(c: Call) -> str:
 # ---------------------------------------------------------------- parts
 
 
-def part(c: Call, x: str, key: tuple, shape: tuple[int, ...]) -> str:
+def part(c: CardCall, x: str, key: tuple, shape: tuple[int, ...]) -> str:
     """x[key] for slices, integers and new axes."""
     starts, ends, axes, steps, gone, new = [], [], [], [], [], []
     axis = place = 0
@@ -125,13 +125,13 @@ def part(c: Call, x: str, key: tuple, shape: tuple[int, ...]) -> str:
     return str(c.add("Unsqueeze", x, c.ints(*new))) if new else x
 
 
-def get_item(c: Call) -> str:
+def get_item(c: CardCall) -> str:
     from adjoint.ops.slicing import written_out
 
     return part(c, c.x(), written_out(c.op.key, c.specs[0].ndim), c.specs[0].shape)
 
 
-def put(c: Call, base: str, values: str) -> str:
+def put(c: CardCall, base: str, values: str) -> str:
     """The flat array `base` of the result's size, with flat values at the places of the op's index."""
     places = np.arange(prod(c.spec.shape)).reshape(c.spec.shape)[c.op.key].reshape(-1)
     if not places.size:
@@ -140,18 +140,18 @@ def put(c: Call, base: str, values: str) -> str:
     return reshaped(c, found, c.spec.shape)
 
 
-def put_item(c: Call) -> str:
+def put_item(c: CardCall) -> str:
     size = prod(c.spec.shape)
     return put(c, c.add("Expand", c.number(0), c.ints(size)), reshaped(c, c.x(0, c.dtype), (prod(c.specs[0].shape),)))
 
 
-def set_item(c: Call) -> str:
+def set_item(c: CardCall) -> str:
     whole = c.op.picked(c.specs[0].shape)
     values = c.add("Expand", c.x(1, c.dtype), c.ints(*whole))
     return put(c, reshaped(c, c.x(), (prod(c.spec.shape),)), reshaped(c, values, (prod(whole),)))
 
 
-def flip(c: Call) -> str:
+def flip(c: CardCall) -> str:
     axes, n = c.op.axes, len(c.op.axes)
     return (
         str(c.add("Slice", c.x(), c.ints(*[-1] * n), c.ints(*[FAR] * n), c.ints(*axes), c.ints(*[-1] * n)))
@@ -160,13 +160,13 @@ def flip(c: Call) -> str:
     )
 
 
-def split(c: Call) -> list[str]:
+def split(c: CardCall) -> list[str]:
     sizes = c.op.sizes
     found = c.add("Split", c.x(), c.ints(*sizes), outputs=len(sizes), axis=c.op.axis)
     return [found] if len(sizes) == 1 else list(found)
 
 
-def unstack(c: Call) -> list[str]:
+def unstack(c: CardCall) -> list[str]:
     count = c.specs[0].shape[c.op.axis]
     if not count:
         return []
@@ -174,11 +174,11 @@ def unstack(c: Call) -> list[str]:
     return [str(c.add("Squeeze", x, c.ints(c.op.axis))) for x in ([found] if count == 1 else found)]
 
 
-def stack(c: Call) -> str:
+def stack(c: CardCall) -> str:
     return str(c.add("Concat", *[c.add("Unsqueeze", x, c.ints(c.op.axis)) for x in c.all()], axis=c.op.axis))
 
 
-def pad(c: Call) -> str:
+def pad(c: CardCall) -> str:
     widths = c.op.widths
     if not widths:
         return c.x()
@@ -189,7 +189,7 @@ def pad(c: Call) -> str:
 # ---------------------------------------------------------------- indices known at run time
 
 
-def index_list(c: Call, first: int) -> tuple[str, tuple[int, ...]]:
+def index_list(c: CardCall, first: int) -> tuple[str, tuple[int, ...]]:
     """The indices from an input on, as one array whose last axis goes through the axes of x; and the shape before it."""
     specs = c.specs[first:]
     shape = np.broadcast_shapes(*(s.shape for s in specs))
@@ -202,13 +202,13 @@ def index_list(c: Call, first: int) -> tuple[str, tuple[int, ...]]:
     return str(c.add("Concat", *columns, axis=len(shape)) if len(columns) > 1 else columns[0]), shape
 
 
-def gather(c: Call) -> str:
+def gather(c: CardCall) -> str:
     if len(c.names) == 2 and c.specs[1].dtype.kind in "iu":
         return str(c.add("Gather", c.x(), c.x(1, int64), axis=0))
     return str(c.add("GatherND", c.x(), index_list(c, 1)[0]))
 
 
-def scatter(c: Call, how: str) -> str:
+def scatter(c: CardCall, how: str) -> str:
     """x with values at indices, which are put or added."""
     places, lead = index_list(c, 2)
     shape = (*lead, *c.specs[0].shape[len(c.names) - 2 :])
@@ -216,7 +216,7 @@ def scatter(c: Call, how: str) -> str:
     return str(c.add("ScatterND", c.x(), places, values, reduction=how))
 
 
-def scatter_set(c: Call) -> str:
+def scatter_set(c: CardCall) -> str:
     ops = [n.op for n in c.node.inputs[2:]]
     if not all(isinstance(op, Const) for op in ops):
         raise c.refuse("which of two values for one place wins is not said there; only constant indices are written")
@@ -231,13 +231,13 @@ def scatter_set(c: Call) -> str:
 # ---------------------------------------------------------------- products
 
 
-def matmul(c: Call) -> str:
+def matmul(c: CardCall) -> str:
     if c.dtype == boolean:
         raise c.refuse("a product of truth values is none of numbers")
     return str(c.add("MatMul", *c.all()))
 
 
-def einsum(c: Call) -> str:
+def einsum(c: CardCall) -> str:
     equation = c.op.subscripts
     if not equation.replace(",", "").replace("->", "").isascii() or c.dtype == boolean:
         raise c.refuse("its letters, or its dtype, are none of ONNX's")

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.spec import Spec
 from adjoint.deploy.onnx_arrays import FAR
-from adjoint.deploy.onnx_writer import Call, Writer, boolean, int64, library
+from adjoint.deploy.onnx_writer import CardCall, Writer, boolean, int64, library
 from adjoint.graph.control import UNKNOWN
 
 
@@ -24,7 +24,7 @@ def handed_out(
     return described
 
 
-def branch(c: Call) -> list[str]:
+def branch(c: CardCall) -> list[str]:
     """Cond: one of two graphs."""
     sides = {}
     chosen = c.x(0, boolean)
@@ -38,7 +38,7 @@ def branch(c: Call) -> list[str]:
     return [found] if len(c.spec) == 1 else list(found)
 
 
-def loop(c: Call) -> list[str]:
+def loop(c: CardCall) -> list[str]:
     """Loop: carried values, slices of stacked inputs, stacked results."""
     op, writer = c.op, c.writer
     if op.guarded:
@@ -65,6 +65,6 @@ def loop(c: Call) -> list[str]:
     return names[: op.carried] + [backwards(c, x) if op.backwards else x for x in names[op.carried :]]
 
 
-def backwards(c: Call, x: str) -> str:
+def backwards(c: CardCall, x: str) -> str:
     """The slices of an array from the last to the first."""
     return str(c.add("Slice", x, c.ints(-1), c.ints(FAR), c.ints(0), c.ints(-1)))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from adjoint.deploy.onnx_writer import Call, Rule, boolean
+from adjoint.deploy.onnx_writer import CardCall, Rule, boolean
 from adjoint.graph.node import Const
 
 int32 = np.dtype(np.int32)
@@ -15,7 +15,7 @@ int32 = np.dtype(np.int32)
 def same(kind: str, truth: str | None = None, kinds: str = "fiu") -> Rule:
     """The op of this name on inputs in the result's dtype; another one for truth values."""
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         if c.dtype.kind == "b" and truth is not None:
             return str(c.add(truth, *c.all()))
         if c.dtype.kind not in kinds:
@@ -33,7 +33,7 @@ def rounding(kind: str) -> Rule:
 def comparison(kind: str, negated: bool = False) -> Rule:
     """A comparison in the dtype that both inputs have room in."""
 
-    def rule(c: Call) -> str:
+    def rule(c: CardCall) -> str:
         numbers = [np.asarray(n.op.value) if isinstance(n.op, Const) else n for n in c.node.inputs]
         weak = [type(n.op.value) if isinstance(n.op, Const) else None for n in c.node.inputs]
         dtypes = [x.dtype for x in numbers]
@@ -54,7 +54,7 @@ def comparison(kind: str, negated: bool = False) -> Rule:
     return rule
 
 
-def power(c: Call) -> str:
+def power(c: CardCall) -> str:
     """Powers of floats; of integers those with a constant exponent, which are products."""
     if c.dtype.kind == "f":
         return str(c.add("Pow", *c.all()))
@@ -69,14 +69,14 @@ def power(c: Call) -> str:
     return found or str(c.add("Expand", c.number(1), c.ints(*c.spec.shape)))
 
 
-def masked_product(c: Call) -> str:
+def masked_product(c: CardCall) -> str:
     x, y = c.all()
     zero = c.number(0)
     none = c.add("Or", c.add("Equal", x, zero), c.add("Equal", y, zero))
     return c.where(none, zero, c.add("Mul", x, y))
 
 
-def remainder(c: Call, x: str, y: str) -> tuple[str, str]:
+def remainder(c: CardCall, x: str, y: str) -> tuple[str, str]:
     """C's remainder of floats, and where it has another sign than the divisor."""
     rest, zero = c.add("Mod", x, y, fmod=1), c.number(0)
     other_sign = c.add("Xor", c.add("Less", rest, zero), c.add("Less", y, zero))
@@ -84,7 +84,7 @@ def remainder(c: Call, x: str, y: str) -> tuple[str, str]:
     return rest, c.add("And", some, other_sign)
 
 
-def mod(c: Call) -> str:
+def mod(c: CardCall) -> str:
     x, y = c.all()
     if c.dtype.kind == "f":
         rest, wrong = remainder(c, x, y)
@@ -93,12 +93,12 @@ def mod(c: Call) -> str:
     return c.where(c.add("Equal", y, zero), zero, c.add("Mod", x, safe))
 
 
-def safe_divisor(c: Call, y: str) -> str:
+def safe_divisor(c: CardCall, y: str) -> str:
     """The divisor with 1 in place of 0, by which processors do not divide."""
     return c.where(c.add("Equal", y, c.number(0)), c.number(1), y)
 
 
-def floor_division(c: Call) -> str:
+def floor_division(c: CardCall) -> str:
     x, y = c.all()
     zero, one = c.number(0), c.number(1)
     if c.dtype.kind == "f":
@@ -124,13 +124,13 @@ def floor_division(c: Call) -> str:
 # ---------------------------------------------------------------- functions that ONNX lacks
 
 
-def expm1(c: Call) -> str:
+def expm1(c: CardCall) -> str:
     """tanh(x / 2) (exp(x) + 1), which is accurate near 0 too."""
     (x,) = c.all()
     return str(c.add("Mul", c.add("Tanh", c.add("Mul", x, c.number(0.5))), c.add("Add", c.add("Exp", x), c.number(1))))
 
 
-def log1p_of(c: Call, x: str) -> str:
+def log1p_of(c: CardCall, x: str) -> str:
     """The logarithm of u = 1 + x, times x / (u - 1) for small x: what rounding 1 + x lost comes back."""
     one = c.number(1)
     u = c.add("Add", one, x)
@@ -139,12 +139,12 @@ def log1p_of(c: Call, x: str) -> str:
     return c.where(c.add("Less", c.add("Abs", x), one), mended, log)
 
 
-def softplus_of(c: Call, x: str) -> str:
+def softplus_of(c: CardCall, x: str) -> str:
     falling = log1p_of(c, c.add("Exp", c.add("Neg", c.add("Abs", x))))
     return str(c.add("Add", c.add("Max", x, c.number(0)), falling))
 
 
-def log_add_exp(c: Call) -> str:
+def log_add_exp(c: CardCall) -> str:
     x, y = c.all()
     apart = c.add("Abs", c.add("Sub", x, y))
     found = c.add("Add", c.add("Max", x, y), log1p_of(c, c.add("Exp", c.add("Neg", apart))))
@@ -155,54 +155,54 @@ def logarithm(base: float) -> Rule:
     return lambda c: c.add("Mul", c.add("Log", c.all()[0]), c.number(1.0 / math.log(base)))
 
 
-def cbrt(c: Call) -> str:
+def cbrt(c: CardCall) -> str:
     (x,) = c.all()
     root = c.add("Pow", c.add("Abs", x), c.number(1.0 / 3.0))
     return c.where(c.add("Less", x, c.number(0)), c.add("Neg", root), root)
 
 
-def trunc(c: Call) -> str:
+def trunc(c: CardCall) -> str:
     x = c.x(0, c.dtype)
     if c.dtype.kind != "f":
         return x
     return c.where(c.add("Less", x, c.number(0)), c.add("Ceil", x), c.add("Floor", x))
 
 
-def is_finite(c: Call) -> str:
+def is_finite(c: CardCall) -> str:
     if c.specs[0].dtype.kind != "f":
         return str(c.add("Equal", c.x(), c.x()))
     return str(c.add("Not", c.add("Or", c.add("IsInf", c.x()), c.add("IsNaN", c.x()))))
 
 
-def is_nan(c: Call) -> str:
+def is_nan(c: CardCall) -> str:
     if c.specs[0].dtype.kind != "f":
         return str(c.add("Not", c.add("Equal", c.x(), c.x())))
     return str(c.add("IsNaN", c.x()))
 
 
-def relu(c: Call) -> str:
+def relu(c: CardCall) -> str:
     return str(c.add("Relu", *c.all()) if c.dtype.kind == "f" else c.add("Max", *c.all(), c.number(0)))
 
 
-def bce_with_logits(c: Call) -> str:
+def bce_with_logits(c: CardCall) -> str:
     x, label, weight, positive = c.all()
     off = c.add("Mul", c.add("Sub", c.number(1), label), softplus_of(c, x))
     on = c.add("Mul", c.add("Mul", positive, label), softplus_of(c, c.add("Neg", x)))
     return str(c.add("Mul", weight, c.add("Add", off, on)))
 
 
-def imaginary(c: Call) -> str:
+def imaginary(c: CardCall) -> str:
     return str(c.add("Expand", c.number(0), c.ints(*c.spec.shape)))
 
 
-def choice(c: Call) -> str:
+def choice(c: CardCall) -> str:
     test, yes, no = c.x(0, boolean), c.x(1, c.dtype), c.x(2, c.dtype)
     if c.dtype != boolean:
         return c.where(test, yes, no)
     return str(c.add("Or", c.add("And", test, yes), c.add("And", c.add("Not", test), no)))
 
 
-def first(c: Call) -> str:
+def first(c: CardCall) -> str:
     """The first input, in the result's dtype."""
     return c.x(0, c.dtype)
 

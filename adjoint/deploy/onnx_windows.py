@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.deploy.onnx_arrays import part, reshaped
-from adjoint.deploy.onnx_writer import Call, Rule
+from adjoint.deploy.onnx_writer import CardCall, Rule
 from adjoint.ops.windows import Padding, covered, places, taps
 
 
@@ -28,7 +28,7 @@ def geometry(op: Any, window: tuple[int, ...], padding: Padding | None = None) -
     }
 
 
-def convolution(c: Call) -> str:
+def convolution(c: CardCall) -> str:
     x, w = c.all()
     return str(c.add("Conv", x, w, group=c.op.groups, **geometry(c.op, c.specs[1].shape[2:])))
 
@@ -39,7 +39,7 @@ def left_over(op: Any, space: tuple[int, ...], window: tuple[int, ...], count: t
     return [n + sum(p) - r for n, p, r in zip(space, op.padding, reached, strict=True)]
 
 
-def transposed_convolution(c: Call) -> str:
+def transposed_convolution(c: CardCall) -> str:
     g, w = c.all()
     window = c.specs[1].shape[2:]
     rest = left_over(c.op, c.op.space, window, c.specs[0].shape[2:])
@@ -48,7 +48,7 @@ def transposed_convolution(c: Call) -> str:
     )  # fmt: skip
 
 
-def lines_of(c: Call, x: str, shape: tuple[int, ...], channels: bool) -> str:
+def lines_of(c: CardCall, x: str, shape: tuple[int, ...], channels: bool) -> str:
     """An input with two axes before those in space, as ONNX has it: samples and channels."""
     lead, space = c.op.split(shape)
     if channels and len(lead) == 2:
@@ -56,7 +56,7 @@ def lines_of(c: Call, x: str, shape: tuple[int, ...], channels: bool) -> str:
     return reshaped(c, x, (prod(lead), 1, *space))
 
 
-def pooled(c: Call, outputs: int) -> Any:
+def pooled(c: CardCall, outputs: int) -> Any:
     """MaxPool on two axes before those in space; None of it is padding alone."""
     if c.specs[0].dtype.name not in ("float32", "float64", "float16", "int8", "uint8"):
         raise c.refuse(f"MaxPool is not for {c.specs[0].dtype}")
@@ -67,27 +67,27 @@ def pooled(c: Call, outputs: int) -> Any:
     return c.add("MaxPool", x, outputs=outputs, **geometry(c.op, c.op.window))
 
 
-def max_pool(c: Call) -> str:
+def max_pool(c: CardCall) -> str:
     return reshaped(c, pooled(c, 1), c.spec.shape)
 
 
-def max_pool_index(c: Call) -> str:
+def max_pool_index(c: CardCall) -> str:
     """Places in the space of one channel: ONNX counts through all."""
     _, places_found = pooled(c, 2)
     _, space = c.op.split(c.specs[0].shape)
     return reshaped(c, c.add("Mod", places_found, c.ints(prod(space))), c.spec.shape)
 
 
-def ones(c: Call) -> str:
+def ones(c: CardCall) -> str:
     return str(c.constant(np.ones((1, 1, *c.op.window)), c.dtype))
 
 
-def sum_pool(c: Call) -> str:
+def sum_pool(c: CardCall) -> str:
     x = lines_of(c, c.x(), c.specs[0].shape, False)
     return reshaped(c, c.add("Conv", x, ones(c), **geometry(c.op, c.op.window)), c.spec.shape)
 
 
-def sum_pool_pull(c: Call) -> str:
+def sum_pool_pull(c: CardCall) -> str:
     lead, count = c.op.split(c.specs[0].shape)
     g = reshaped(c, c.x(), (prod(lead), 1, *count))
     rest = left_over(c.op, c.op.space, c.op.window, count)
@@ -95,7 +95,7 @@ def sum_pool_pull(c: Call) -> str:
     return reshaped(c, found, c.spec.shape)
 
 
-def unfold(c: Call) -> str:
+def unfold(c: CardCall) -> str:
     """For each element of a window, a slice of the padded input."""
     lead, space = c.op.split(c.specs[0].shape)
     count = places(c.op, space, c.op.window)

@@ -19,7 +19,7 @@ FEW = 16  # elements of a constant that is written out though they are all the s
 int64 = np.dtype(np.int64)
 boolean = np.dtype(np.bool_)
 
-Rule = Callable[["Call"], Any]
+Rule = Callable[["CardCall"], Any]
 
 
 def library() -> Any:
@@ -114,7 +114,7 @@ class Writer:
             raise NotExportableError(
                 f"export: {name} has no form in ONNX: {self.refused.get(name, OTHER)}{_where(node)}"
             )
-        return rule(Call(self, node, [found[i] for i in node.inputs]))
+        return rule(CardCall(self, node, [found[i] for i in node.inputs]))
 
 
 OTHER = "it is an op of a program's own"
@@ -138,7 +138,7 @@ def _where(node: Node) -> str:
     return f" (at {shown_place(node.place)})" if node.place else ""
 
 
-class Call:
+class CardCall:
     """One step to be written: its op, its inputs by name, and the Specs of inputs and result."""
 
     def __init__(self, writer: Writer, node: Node, names: list[Any]) -> None:

@@ -16,6 +16,7 @@ from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.tensor import Tensor
+from adjoint.deploy.exporting import export as write_onnx
 from adjoint.graph import text
 from adjoint.graph.node import Graph
 from adjoint.graph.walk import replay
@@ -37,6 +38,7 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     """Write a network for inputs of such shapes and dtypes to a file that `load` reads.
 
     Inputs that are not Tensors become part of the graph. The format "MINDIR" is ours: MindSpore does not read it, nor we its.
+    "ONNX" is what the name says; `ad.export` has more options for it.
 
     >>> import os, tempfile
     >>> import adjoint.mindspore as mindspore
@@ -47,10 +49,15 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     >>> print(nn.GraphCell(mindspore.load(name + ".mindir"))(x), net(x))
     [[5.]] [[5.]]
     """
-    if file_format != "MINDIR":
-        raise NotImplementedError(f"mindspore.export: file_format {file_format!r} is not provided, only 'MINDIR'")
+    if file_format not in ("MINDIR", "ONNX"):
+        raise NotImplementedError(
+            f"mindspore.export: file_format {file_format!r} is not provided, only 'MINDIR' and 'ONNX'"
+        )
     if kwargs:
         raise NotImplementedError(f"mindspore.export: {', '.join(kwargs)} is not provided")
+    if file_format == "ONNX":
+        write_onnx(net, *inputs, path=f"{str(file_name).removesuffix('.onnx')}.onnx")
+        return
     parameters = list(net.get_parameters()) if isinstance(net, EngineCell) else []
     compute = net.construct if isinstance(net, EngineCell) else net
     leaves, rebuild = tree.flatten(inputs)

@@ -9,6 +9,7 @@ import pytest
 
 import adjoint as ad
 import adjoint.mindspore as ms
+from adjoint.core import tree
 from adjoint.mindspore import Tensor, nn, ops
 
 
@@ -66,10 +67,24 @@ def test_parameters_can_be_given(exported: tuple[nn.Cell, Tensor, str]) -> None:
     assert nn.GraphCell(graph, params_init=zeros)(x, 3)["y"].asnumpy().max() == 0
 
 
+@pytest.mark.parametrize("suffix", ["", ".onnx"])
+def test_onnx(exported: tuple[nn.Cell, Tensor, str], tmp_path: Path, suffix: str) -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    net, x, _ = exported
+    ms.export(net, x, 3, file_name=str(tmp_path / f"net{suffix}"), file_format="ONNX")
+    run = onnxruntime.InferenceSession(tmp_path / "net.onnx", providers=["CPUExecutionProvider"])
+    (given,) = run.get_inputs()
+    found = run.run(None, {given.name: x.asnumpy()})
+    wanted = [y for y in tree.leaves(net(x, 3)) if isinstance(y, Tensor)]
+    assert len(found) == len(wanted)
+    for mine, theirs in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(mine, theirs.asnumpy(), rtol=1e-5, atol=1e-6)
+
+
 def test_misuse(exported: tuple[nn.Cell, Tensor, str], tmp_path: Path) -> None:
     net, x, _ = exported
-    with pytest.raises(NotImplementedError, match="ONNX"):
-        ms.export(net, x, 3, file_name=str(tmp_path / "a"), file_format="ONNX")
+    with pytest.raises(NotImplementedError, match="'AIR' is not provided, only 'MINDIR' and 'ONNX'"):
+        ms.export(net, x, 3, file_name=str(tmp_path / "a"), file_format="AIR")
     (tmp_path / "b.mindir").write_text("nothing")
     with pytest.raises(ValueError, match="export"):
         ms.load(str(tmp_path / "b.mindir"))
