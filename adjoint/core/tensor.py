@@ -18,10 +18,10 @@ from adjoint.core.language import language
 from adjoint.core.layout import UNKNOWN
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
-from adjoint.core.tensor_text import with_values, without_values
+from adjoint.core.tensor_text import ShownInNotebooks, with_values, without_values
 
 
-class Tensor(InPlaceOperators, Operators, Value):
+class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
     """An n-dimensional array that transforms can trace.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With

@@ -1,13 +1,18 @@
-"""A Tensor as text, whether its values are known or not."""
+"""A Tensor as text, whether its values are known or not, and in a notebook: with the range of its values, and these as a table."""
 
 from __future__ import annotations
 
+from html import escape
 from typing import Any
 
 import numpy as np
 
 from adjoint.core.dispatch import has_ended
 from adjoint.core.errors import AdjointError
+from adjoint.core.spec import is_half
+
+ROWS, COLUMNS = 10, 10  # of a table of values; more are left out in the middle
+CELL = "style='text-align:right;padding:0 0.6em'"
 
 
 def with_values(array: np.ndarray) -> str:
@@ -32,3 +37,67 @@ def dtype_name(dtype: np.dtype) -> str:
     """A dtype as texts of Tensors name it."""
     name = dtype.name
     return {"bfloat16": "BFloat16", "uint8": "UInt8"}.get(name) or name[0].upper() + name[1:]
+
+
+class ShownInNotebooks:
+    """What notebooks ask of a Tensor."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        """A table of the values; of a Tensor that has none to show, what it is. Never raises."""
+        x: Any = self
+        try:
+            array = x.asnumpy()
+        except AdjointError:
+            return f"<pre>{escape(repr(self))}</pre>"
+        return f"<div class='adjoint-tensor'>{_head(x, array)}{_table(array)}</div>"
+
+
+def _head(x: Any, array: np.ndarray) -> str:
+    name = getattr(x, "name", None)
+    title = type(x).__name__ + (f" {name}" if isinstance(name, str) and name else "")
+    parts = [f"shape {tuple(array.shape)}", str(array.dtype), f"{array.size:,} element{'s' * (array.size != 1)}"]
+    if x.requires_grad:
+        parts.append("requires_grad")
+    return f"<div><b>{escape(title)}</b> {escape(', '.join([*parts, *_range(array)]))}</div>"
+
+
+def _range(array: np.ndarray) -> list[str]:
+    if is_half(array.dtype):
+        array = array.astype(np.float32)
+    if array.dtype.kind not in "fiu" or array.size < 2:
+        return []
+    good = array[np.isfinite(array)]
+    parts = [f"from {good.min():.6g} to {good.max():.6g}, mean {good.mean():.6g}"] if good.size else []
+    bad = array.size - good.size
+    return [*parts, *([f"{bad:,} not finite"] if bad else [])]
+
+
+def _table(array: np.ndarray) -> str:
+    if array.ndim == 0 or array.size == 0:
+        return f"<pre>{escape(str(array))}</pre>"
+    if array.ndim > 2:
+        return f"<pre>{escape(np.array2string(array, threshold=200, edgeitems=2))}</pre>"
+    rows = array if array.ndim == 2 else array[None]
+    body = "".join(
+        f"<tr>{''.join(f'<td {CELL}>{escape(text)}</td>' for text in _cells(rows, i))}</tr>"
+        for i in _places(rows.shape[0], ROWS)
+    )
+    return f"<table><tbody>{body}</tbody></table>"
+
+
+def _cells(rows: np.ndarray, i: int | None) -> list[str]:
+    places = _places(rows.shape[1], COLUMNS)
+    return ["…" if i is None or k is None else _number(rows[i, k]) for k in places]
+
+
+def _places(n: int, most: int) -> list[int | None]:
+    """The indices that are shown; None where some are left out."""
+    if n <= most:
+        return list(range(n))
+    return [*range(most // 2), None, *range(n - most // 2, n)]
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):.6g}" if value.dtype.kind == "f" or is_half(value.dtype) else str(value)

@@ -59,6 +59,7 @@ from adjoint.nn.margin import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLo
 from adjoint.nn.margin import MultiMarginLoss as MultiMarginLoss
 from adjoint.nn.margin import SoftMarginLoss as SoftMarginLoss
 from adjoint.nn.margin import TripletMarginLoss as TripletMarginLoss
+from adjoint.nn.network_summary import summary as summary
 from adjoint.nn.normalization import BatchNorm1d as BatchNorm1d
 from adjoint.nn.normalization import BatchNorm2d as BatchNorm2d
 from adjoint.nn.normalization import BatchNorm3d as BatchNorm3d

@@ -18,11 +18,12 @@ from adjoint.core import context
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
+from adjoint.nn.cell_text import CellText
 
 Hook = Callable[..., Any]
 
 
-class Cell:
+class Cell(CellText):
     """Base class of networks: assign Parameters and Cells to attributes, write `construct`, call the Cell.
 
     A method `bprop(self, *inputs, out, dout)` replaces the derivative of `construct` by the inputs; Parameters of the
@@ -377,24 +378,3 @@ class Cell:
             self.__dict__["_hooks"] = Hooks()
             self._surround(Hooked())
         return self._hooks.add(kind, hook, lambda: self._mark("hooks"), *options)
-
-    # ------------------------------------------------------------ text
-
-    def extra_repr(self) -> str:
-        """What `repr` shows between the brackets of a layer; to be written by a class that wants it."""
-        return ""
-
-    def __repr__(self) -> str:
-        sizes = [(p.size, p.requires_grad) for p in self.get_parameters()]
-        if not sizes:
-            return self._text()
-        fixed = sum(n for n, trained in sizes if not trained)
-        note = f", {fixed:,} not trained" if fixed else ""
-        return f"{self._text()}  # {sum(n for n, _ in sizes):,} parameters{note}"
-
-    def _text(self) -> str:
-        extra = self.extra_repr()
-        lines = [f"  ({name}): {cell._text().replace(chr(10), chr(10) + '  ')}" for name, cell in self._cells.items()]
-        if not extra:
-            lines += [f"  ({name}): Parameter{list(p.shape)} {p.dtype}" for name, p in self._params.items()]
-        return f"{type(self).__name__}({extra}" + "".join(f"\n{line}" for line in lines) + ("\n)" if lines else ")")
