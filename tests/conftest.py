@@ -7,9 +7,15 @@ everything can run, a test that is skipped fails, and so does a run that collect
 
 from __future__ import annotations
 
+import os
+
+if (
+    "PYTEST_XDIST_WORKER" in os.environ
+):  # each core has a process of its own: linear algebra on several would wait for itself
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import gc
 import importlib.util
-import os
 import shutil
 import sys
 import tempfile

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from types import CodeType
 
+from adjoint.frontend.code_names import names_used
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.names import Function, body_of, bound, children, declared, every, local, own_nodes
 from adjoint.frontend.returns import is_converted
@@ -27,7 +28,7 @@ def check(source: FunctionSource) -> None:
 
 def require_own_frame(source: FunctionSource, code: CodeType) -> None:
     """Raise SourceError if a function looks at its variables by a builtin: converted, it has others, in other functions."""
-    if not _names(code) & _LOOKS_AT_FRAME.keys():
+    if not names_used(code) & _LOOKS_AT_FRAME.keys():
         return
     for node in every(body_of(source.node)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -37,10 +38,6 @@ def require_own_frame(source: FunctionSource, code: CodeType) -> None:
                     f"`{code.co_name}` calls `{name}` at {os.path.basename(source.filename)}:{node.lineno}, which looks at the "
                     f"variables of its function: its control flow stays Python's. Name what is needed instead."
                 )
-
-
-def _names(code: CodeType) -> set[str]:
-    return set(code.co_names).union(*(_names(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _problems(fn: Function, around: set[str]) -> Iterator[tuple[ast.expr | ast.stmt, str]]:

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import BuiltinMethodType, CodeType, FrameType, FunctionType, GeneratorType, ModuleType, TracebackType
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from adjoint.core.dispatch import Value
+from adjoint.frontend.code_names import names_and_texts
 from adjoint.frontend.facets import ABSENT, Facet
 from adjoint.frontend.files import is_users
 from adjoint.frontend.kinds import ATTRIBUTES, CLASS, GLOBALS, facets, is_closed
@@ -147,7 +147,7 @@ class Heap:
 
     def _globals(self, variables: dict[str, Any], code: CodeType) -> None:
         """The globals that the code names, and of modules the attributes that it names."""
-        names = _names(code)
+        names = names_and_texts(code)
         self._variables("", variables)
         for n in names:
             x = variables.get(n, ABSENT)
@@ -178,16 +178,3 @@ class Heap:
 
 def _depth(x: Any) -> int:
     return 0 if not isinstance(x.base, np.ndarray) else 1 + _depth(x.base)
-
-
-_code_names: WeakKeyDictionary[CodeType, frozenset[str]] = WeakKeyDictionary()
-
-
-def _names(code: CodeType) -> frozenset[str]:
-    """All names and texts in the code and in the functions inside it."""
-    known = _code_names.get(code)
-    if known is None:
-        texts = {x for x in code.co_consts if type(x) is str and x.isidentifier()}
-        inner = [_names(c) for c in code.co_consts if isinstance(c, CodeType)]
-        known = _code_names[code] = frozenset(texts.union(code.co_names, *inner))
-    return known

@@ -6,10 +6,8 @@ only while every place it was built on holds what it held.
 
 from __future__ import annotations
 
-import dis
 import sys
 import weakref
-from collections.abc import Iterator
 from contextvars import ContextVar
 from functools import cached_property
 from types import BuiltinFunctionType, CellType, CodeType, FunctionType, MethodType, ModuleType
@@ -22,6 +20,7 @@ from adjoint.core.dispatch import EAGER, HALF, Value, lift
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import spec_of
+from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import (
     CONTAINERS,
@@ -237,8 +236,8 @@ class Reads:
             return
         self._swept.add(key)
         self.visit(fn)
-        names = set(_names(fn.__code__))
-        for name in _globals_of(fn.__code__) - fn.__globals__.keys():
+        names = set(names_and_texts(fn.__code__))
+        for name in globals_read(fn.__code__) - fn.__globals__.keys():
             self.see(Global(fn.__globals__, name, f"`{name}`"), MISSING)
         for name in names & fn.__globals__.keys():
             value = fn.__globals__[name]
@@ -296,7 +295,8 @@ class Reads:
 
     def _absent(self, x: Any, name: str) -> None:
         """An object has no such attribute, as far as can be told without calling anything of the user's."""
-        if "__dict__" in dir(type(x)) and not isinstance(x, (type, ModuleType)) and not hasattr(type(x), "__getattr__"):
+        own = any("__dict__" in vars(cls) for cls in type(x).__mro__)
+        if own and not isinstance(x, (type, ModuleType)) and not hasattr(type(x), "__getattr__"):
             self.see(self.attribute(x, name), MISSING)
 
 
@@ -368,22 +368,6 @@ def static_attribute(x: Any, name: str) -> Any:
             found = vars(cls)[name]
             return found if isinstance(found, property) else vars_of(x).get(name, found) if vars_of(x) else found
     return (vars_of(x) or {}).get(name, MISSING)
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a function and those inside it, and the texts that may be names of attributes."""
-    yield from code.co_names
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _names(inner)
-        elif type(inner) is str and inner.isidentifier():
-            yield inner
-
-
-def _globals_of(code: CodeType) -> set[str]:
-    """The names of globals and builtins that a function and those inside it read."""
-    own = {i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
-    return own.union(*(_globals_of(c) for c in code.co_consts if isinstance(c, CodeType)))
 
 
 def _named(x: Any) -> str:
