@@ -178,9 +178,10 @@ class _Watch:
         self.stores = {key: s for key, s in self.stores.items() if key[0] not in allowed}
         self._report([s for s in self.stores.values() if s.object() in self.heap])
         self._forget()
-        if self.stores and gc.isenabled():
-            gc.collect()  # objects that refer to one another
-            self._forget()
+        for generation in (1, 2):  # objects that refer to one another; most are young, and only the rest takes long
+            if self.stores and gc.isenabled():
+                gc.collect(generation)
+                self._forget()
         self._report(list(self.stores.values()))
 
     def _report(self, stores: list[_Store]) -> None:

@@ -23,7 +23,7 @@ def check_backend(name: str, cards: Iterable[type[Op]] | None = None, rtol: floa
 
     >>> from adjoint.ops import Sin
     >>> check_backend("native", [Sin])
-    '1 card, 2 samples: the same as the interpreter'
+    '1 card, 5 samples: the same as the interpreter'
     """
     chosen = list(cards) if cards is not None else [cls for cls in REGISTRY.values() if not cls.opaque]
     samples = 0

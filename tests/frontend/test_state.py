@@ -5,6 +5,7 @@ Every kind of mutable object, changed in every way, in every kind of branch and 
 
 from __future__ import annotations
 
+import gc
 import linecache
 import os
 import sys
@@ -248,6 +249,13 @@ def disagreement(kind: str, change: str, way: str, outside: bool, x: float, jit:
         return f"{expected} in Python, {got} in a graph"
     now, then = observed(python, outside), observed(static, outside)
     return None if same(now, then) else f"leaves {now} in Python, {then} in a graph"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_others_left() -> None:
+    """Each look for leaks collects garbage: what lives already need not be gone through thousands of times."""
+    gc.collect()
+    gc.freeze()
 
 
 CASES = [(kind, change) for kind, (_, _, changes) in KINDS.items() for change in changes]
