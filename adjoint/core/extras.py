@@ -19,9 +19,9 @@ def extra(module: str, package: str, name: str, what: str) -> Any:
 
     >>> extra("json", "JSON", "text", "this line").dumps([1])
     '[1]'
-    >>> extra("no_such_module", "NoSuch", "nothing", "a picture")
+    >>> extra("no_such_module", "NoSuch", "nothing", "a picture")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ImportError: a picture needs the package NoSuch: pip install "adjoint[nothing]"
+    ImportError: a picture needs the package NoSuch: pip install "adjoint[nothing]"...
     """
     try:
         return import_module(module)

@@ -190,10 +190,10 @@ class debug_nan:
     >>> import adjoint as ad
     >>> def loss(x):
     ...     return ad.ops.sum(ad.ops.sqrt(x))
-    >>> with ad.debug_nan():
+    >>> with ad.debug_nan():  # doctest: +ELLIPSIS
     ...     ad.grad(loss)(ad.Tensor([4.0, 0.0]))
     Traceback (most recent call last):
-    adjoint.diagnosis.non_finite.NonFiniteError: infinity in the backward pass, in the derivative of Sqrt(): element [1] of shape (2,)
+    adjoint.diagnosis.non_finite.NonFiniteError: infinity in the backward pass, in the derivative of Sqrt(): element [1] of shape (2,)...
     """
 
     def __init__(self, *, inf: bool = True) -> None:
