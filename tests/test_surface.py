@@ -22,8 +22,9 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "adjoint"
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # this tree, whatever is installed
 
-#: Exceptions that no user meets: they carry control flow inside the front end.
+#: Exceptions that no user meets: they carry control flow inside the front end and the command line.
 SIGNALS = {
+    "adjoint.cli.exits.CommandFailure",
     "adjoint.frontend.region.Abandoned",
     "adjoint.frontend.rolled._ConditionActs",
     "adjoint.frontend.state.Again",
@@ -110,7 +111,7 @@ def test_errors_are_python_s_own_as_well(error: type[Exception], builtin: type[E
 
 FOLDERS = ("ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing", "numeric")
 #: Stages that `import adjoint` loads, and which are not public.
-STAGES = {"api", "backends", "core", "deploy", "diagnosis", "explanations", "frontend", "passes", "transforms"}
+STAGES = {"api", "backends", "cli", "core", "deploy", "diagnosis", "explanations", "frontend", "passes", "transforms"}
 #: Parts of a public folder that are public as modules.
 MODULES = {"adjoint.ops": {"language"}, "adjoint.nn": {"initializer"}}
 

@@ -1,0 +1,110 @@
+"""The commands about a function of the user's: explain, check."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from adjoint.api.inputs import name_of
+from adjoint.cli.exits import FAILED, FINE, MISSING, USAGE, WRONG, CommandFailure
+from adjoint.cli.functions import found_arguments, found_function
+from adjoint.cli.terminal import styled
+from adjoint.cli.user_errors import told, words_of
+from adjoint.core.errors import AdjointError
+from adjoint.explanations.explain import explain
+from adjoint.numeric.grad_check import GradientMismatchError, check_grads
+
+
+def add_to(command: Callable[..., Any], target: str, at: str) -> None:
+    """The parsers of these commands."""
+    shown = command(
+        "explain",
+        run_explain,
+        "show the steps of a function and of its derivative",
+        "adjoint explain model.py:loss --at 2,5",
+    )
+    shown.add_argument("target", metavar="MODULE:FUNCTION", help=target)
+    shown.add_argument("--at", required=True, metavar="VALUES", help=at)
+    shown.add_argument(
+        "--mode", choices=["reverse", "forward", "both"], default="reverse", help="adjoints, tangents or both"
+    )
+    shown.add_argument("--format", choices=["text", "markdown", "html", "latex"], default="text", help="what to print")
+    shown.add_argument("--rows", type=int, default=60, help="how many steps to show (default %(default)s)")
+    shown.add_argument("--html", metavar="FILE", help="write a page to this file")
+    checked = command(
+        "check",
+        run_check,
+        "compare the derivatives of a function with differences",
+        'adjoint check model.py:loss --at "[1,2],3"',
+    )
+    checked.add_argument("target", metavar="MODULE:FUNCTION", help=target)
+    checked.add_argument("--at", required=True, metavar="VALUES", help=at)
+    checked.add_argument("--order", type=int, default=2, help="up to which derivative (default %(default)s)")
+
+
+def asked(options: Any, run: Callable[..., Any]) -> Any:
+    """Ask something about the function that was named, at the values that were given."""
+    fn = found_function(options.target)
+    args, kwargs = found_arguments(fn, options.at)
+    try:
+        return run(fn, args, kwargs)
+    except (CommandFailure, GradientMismatchError):
+        raise
+    except ImportError as error:
+        raise CommandFailure(told(error), MISSING) from error
+    except AdjointError as error:
+        raise CommandFailure(f"{name_of(fn)}: {words_of(error)}", FAILED) from error
+    except (Exception, SystemExit) as error:
+        raise CommandFailure(f"{name_of(fn)} failed: {told(error)}", FAILED) from error
+
+
+def _with(fn: Any, kwargs: dict[str, Any]) -> Any:
+    """The function of its positional arguments alone."""
+    return functools.update_wrapper(functools.partial(fn, **kwargs), fn) if kwargs else fn
+
+
+def run_explain(options: Any) -> int:
+    """Print the table of steps."""
+    if options.rows < 1:
+        raise CommandFailure("--rows must be above zero")
+    if options.html:
+        _writable(options.html)
+    found = asked(
+        options, lambda f, args, kwargs: explain(f, *args, mode=options.mode, max_rows=options.rows, **kwargs)
+    )
+    if options.html:
+        page = f'<!doctype html><meta charset="utf-8"><title>{escape(options.target)}</title>{found.html()}'
+        Path(options.html).write_text(page, encoding="utf-8")
+        print(f"written to {options.html}")
+        return FINE
+    print(getattr(found, options.format)())
+    return FINE
+
+
+def _writable(path: str) -> None:
+    """Refuse a file that cannot be written, before anything is computed."""
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise CommandFailure(f"--html {path}: there is no folder {folder}", USAGE)
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise CommandFailure(f"--html {path}: cannot be written", USAGE)
+
+
+def run_check(options: Any) -> int:
+    """Compare with differences."""
+    if options.order < 1:
+        raise CommandFailure("--order must be above zero")
+
+    def run(fn: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return check_grads(_with(fn, kwargs), *args, order=options.order)
+
+    try:
+        print(styled(str(asked(options, run)), "green"))
+    except GradientMismatchError as error:
+        print(f"{styled('wrong:', 'red')} {words_of(error)}")
+        return WRONG
+    return FINE
