@@ -1,12 +1,13 @@
 """What differs between MindSpore and the engine in the meaning of one and the same expression, as a switch.
 
 On: integers give way to floats of any width (`Tensor([1, 2]) * 0.5` is float32), `float(x)` cuts a gradient, a Parameter is shown by
-its name, shape and dtype, `set_data` may change its shape, and no gradient flows into what is stored in one. The package
+its name, shape and dtype, dtypes are shown as `Float32`, `set_data` may change its shape, and no gradient flows into what is stored in one. The package
 switches it on when it is imported, for the whole process.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from adjoint.core import context
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.core.tensor_text import dtype_name
+from adjoint.mindspore.common import texts, types
 
 
 def shown(p: Parameter) -> str:
@@ -29,12 +31,25 @@ def shown(p: Parameter) -> str:
 further: list[Callable[[], list[tuple[Any, str, Any]]]] = []
 
 
+_NUMPYS: Any = vars(Tensor)["dtype"].fget
+FOR_PROGRAMS = "adjoint.frontend.reading"  # reads attributes where a compiled program does
+
+
+def _dtype(x: Tensor) -> Any:
+    """The dtype of the elements: MindSpore's type to a program, NumPy's dtype to the engine, which builds graphs with it."""
+    dtype = _NUMPYS(x)
+    reader = sys._getframe(1).f_globals.get("__name__", "")
+    return dtype if reader.startswith("adjoint.") and reader != FOR_PROGRAMS else types.of(dtype)
+
+
 def _changes() -> list[tuple[Any, str, Any]]:
     from adjoint.mindspore.common import operators
     from adjoint.mindspore.tensor_arguments import METHODS
 
     return [
         *operators.changes(),
+        (Tensor, "dtype", property(_dtype)),
+        (sys.modules[Tensor.__module__], "with_values", texts.with_values),
         (Parameter, "__repr__", shown),
         (Parameter, "__str__", shown),
         (Parameter, "resizable", True),

@@ -19,6 +19,7 @@ import numpy as np
 from adjoint import ops
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore.common import sparse_checks as checks
+from adjoint.mindspore.common import types
 
 
 class _Sparse:
@@ -34,7 +35,7 @@ class _Sparse:
     @property
     def dtype(self) -> Any:
         """The dtype of the values."""
-        return self.values.dtype
+        return types.of(self.values.dtype)
 
     @property
     def size(self) -> int:
@@ -295,7 +296,7 @@ class RowTensor(RowTensorInner):
 
 
 def _head(x: Any) -> str:
-    return f"{type(x).__name__}(shape={list(x.shape)}, dtype={str(x.dtype).capitalize()}"
+    return f"{type(x).__name__}(shape={list(x.shape)}, dtype={x.dtype}"
 
 
 # ---------------------------------------------------------------- patterns

@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.tensor import Tensor as _Tensor
+from adjoint.mindspore.common.shared_tensor import from_numpy as from_numpy
 from adjoint.mindspore.common.symbol import Symbol
 
 
@@ -29,10 +30,8 @@ class _Kind(type):
 
 def _check(input_data: Any, dtype: Any, shape: Any, init: Any) -> None:
     """Raise what MindSpore does for arguments that do not go together."""
-    if isinstance(dtype, str):
-        raise TypeError(
-            f"For 'Tensor', the 'dtype' should be a dtype such as mindspore.float32, but got the text '{dtype}'."
-        )
+    if isinstance(dtype, (str, type)):
+        raise TypeError(f"For 'Tensor', the 'dtype' should be a dtype such as mindspore.float32, but got {dtype!r}.")
     if input_data is not None and shape is not None:
         raise ValueError(
             f"When initializing a tensor with 'input_data', 'shape' should be set to None.But got shape: {shape}."
@@ -104,8 +103,8 @@ class Tensor(_Tensor, metaclass=_Kind):
 
     @classmethod
     def from_numpy(cls, array: np.ndarray) -> Any:
-        """A Tensor of the values of an array."""
-        return _Tensor(array)
+        """A Tensor with the memory of an array."""
+        return from_numpy(array)
 
 
 def tensor(
@@ -113,11 +112,6 @@ def tensor(
 ) -> Any:
     """The same as `Tensor`."""
     return Tensor(input_data, dtype, shape, init, const_arg)
-
-
-def from_numpy(array: np.ndarray) -> Any:
-    """A Tensor of the values of an array."""
-    return Tensor.from_numpy(array)
 
 
 def is_tensor(obj: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.mindspore.dataset import samplers as samplers
+from adjoint.mindspore.dataset import text as text
 from adjoint.mindspore.dataset import transforms as transforms
 from adjoint.mindspore.dataset import vision as vision
 from adjoint.mindspore.dataset.datasets import Dataset as Dataset
@@ -48,7 +49,7 @@ def zip(datasets: Any) -> ZipDataset:
 
 
 def __getattr__(name: str) -> Any:
-    if name[:1].isupper() or name in ("text", "audio"):
+    if name[:1].isupper() or name == "audio":
         from adjoint.mindspore.absent import Absent
 
         return Absent(f"mindspore.dataset.{name}")

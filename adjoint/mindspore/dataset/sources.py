@@ -141,7 +141,10 @@ class MindDataset(_Indexed):
         if padded_sample is not None or num_padded is not None or cache is not None:
             raise NotImplementedError("MindDataset: padded samples and caches are not provided")
         files = [dataset_files] if isinstance(dataset_files, str) else list(dataset_files)
-        self.items = [row for file in files for row in mindrecord.rows(file, columns_list)]
+        found = [row for file in files for row in mindrecord.rows(file, columns_list)]
+        self.items = (
+            found if columns_list else [dict(sorted(row.items())) for row in found]
+        )  # as MindSpore orders columns
         if not self.items:
             raise RuntimeError(f"MindDataset: there are no rows in {', '.join(files)}")
         mixed = True if shuffle is None and sampler is None else shuffle

@@ -7,8 +7,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from adjoint.core import context
-from adjoint.core.dispatch import Value
+from adjoint.core.dispatch import Value, wrap
 from adjoint.core.parameter import Parameter, ParameterTuple
 from adjoint.mindspore.nn.cell_state import CellState
 from adjoint.mindspore.nn.custom_bprop import call_with_bprop
@@ -86,6 +88,8 @@ class Cell(CellState, EngineCell, metaclass=_Kind):  # type: ignore[misc]
         if value is None:
             return False
         if name in self.__dict__.get("_params", ()):
+            if type(value) in (int, float) and context.tracer.get() is not None:  # a graph takes a number for a Tensor
+                value = wrap(np.asarray(value, self._params[name].dtype))
             if not isinstance(value, Value):
                 raise TypeError(
                     f"Parameter '{name}' already exists in network, can not assign this type: '{type(value)}' as a parameter."

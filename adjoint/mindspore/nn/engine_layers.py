@@ -11,6 +11,15 @@ from adjoint.nn.cell import Cell as _EngineCell
 
 _made: dict[type, type] = {_EngineCell: _Cell}
 
+#: Layers that MindSpore shows without their settings, beside the losses.
+_SILENT = {
+    "AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "CELU", "ConstantPad1d",
+    "ConstantPad2d", "ConstantPad3d", "Dropout1d", "ELU", "Flatten", "GELU", "GLU", "GRUCell", "HShrink", "Hardtanh",
+    "LSTMCell", "LeakyReLU", "LogSoftmax", "Pad", "RNNCell", "ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d",
+    "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d", "SoftShrink", "Softmax", "Softmin", "Threshold",
+    "Unflatten", "ZeroPad2d",
+}  # fmt: skip
+
 
 def layer(kind: type) -> Any:
     """The class of MindSpore for a class of Cells of the engine: a subclass of both, and of those for its bases.
@@ -22,6 +31,8 @@ def layer(kind: type) -> Any:
     if kind not in _made:
         bases = [layer(base) for base in kind.__bases__ if issubclass(base, _EngineCell)]
         members: dict[str, Any] = {"__module__": "mindspore.nn", "__doc__": kind.__doc__, "__qualname__": kind.__name__}
+        if kind.__name__ in _SILENT or issubclass(kind, _nn.LossBase):
+            members["extra_repr"] = lambda self: ""
         if hasattr(kind, "__len__"):
             members["__bool__"] = lambda self: len(self) > 0
         _made[kind] = new_class(kind.__name__, (kind, *bases), {}, lambda namespace: namespace.update(members))

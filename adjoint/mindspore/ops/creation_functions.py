@@ -11,6 +11,7 @@ from adjoint import ops as _ops
 from adjoint.core.errors import ArgumentTypeError
 from adjoint.core.spec import float32, int32, int64, is_complex, is_inexact
 from adjoint.core.tensor import Tensor
+from adjoint.mindspore.common import types
 from adjoint.mindspore.ops.promotion import listed, sizes, static, tensor, to_dtype
 
 
@@ -174,7 +175,7 @@ numel = size
 
 def dtype(x: Any) -> Any:
     """The dtype of the elements."""
-    return tensor(x).dtype
+    return types.of(tensor(x).dtype)
 
 
 typeof = dtype

@@ -238,8 +238,8 @@ def primitive(name: str, compute: Callable[..., Any], /, **attributes: Any) -> A
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         enter(self, name, signature, args, kwargs)
 
-    def __call__(self: Any, *inputs: Any) -> Any:
-        return compute(self, *inputs)
+    def __call__(self: Any, *inputs: Any, **named: Any) -> Any:
+        return compute(self, *inputs, **named)
 
     made = type(name, (Primitive,), {"__init__": __init__, "__call__": __call__, "__doc__": f"mindspore.ops.{name}."})
     made.__init__.__signature__ = signature  # type: ignore[misc]

@@ -17,6 +17,7 @@ from adjoint.core import context, tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import called_at
 from adjoint.core.spec import Spec
+from adjoint.mindspore.common.types import TensorType
 from adjoint.mindspore.ops._grad_experimental.grad_base import bprop_getters, bprops
 from adjoint.mindspore.ops.vm_impl_registry import get_vm_impl_fn
 
@@ -118,30 +119,6 @@ def described(x: Any) -> dict[str, Any]:
     except NotImplementedError:
         kind = type(x)
     return {"shape": [], "dtype": kind, "value": x}
-
-
-class TensorType:
-    """The type of a Tensor with elements of a dtype; equal to the dtype.
-
-    >>> TensorType(np.dtype("float32")).element_type(), TensorType(np.dtype("float32")) == np.float32
-    (dtype('float32'), True)
-    """
-
-    def __init__(self, dtype: Any) -> None:
-        self.dtype = dtype
-
-    def element_type(self) -> Any:
-        """The dtype of the elements."""
-        return self.dtype
-
-    def __eq__(self, other: object) -> bool:
-        return bool(self.dtype == (other.dtype if isinstance(other, TensorType) else other))
-
-    def __hash__(self) -> int:
-        return hash(self.dtype)
-
-    def __repr__(self) -> str:
-        return f"Tensor[{self.dtype}]"
 
 
 def call_python(name: str, fn: Callable[..., Any], shape: Any, dtype: Any, args: tuple[Any, ...]) -> Any:

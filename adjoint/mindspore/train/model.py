@@ -218,7 +218,8 @@ class Model:
             if context.get_stop_requested():
                 break
         _call(callbacks, "on_eval_epoch_end", context)
-        run.metrics = {name: metric.eval() for name, metric in self._metric_fns.items()}
+        found = {name: metric.eval() for name, metric in self._metric_fns.items()}
+        run.metrics = {name: value.item() if isinstance(value, np.generic) else value for name, value in found.items()}
         if with_loss:
             run.eval_results = copy.deepcopy(run.metrics)
             if self._eval_indexes is not None:
