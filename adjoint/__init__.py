@@ -84,6 +84,7 @@ if _TYPE_CHECKING:
     from adjoint import numeric as numeric
     from adjoint import numpy as numpy
     from adjoint import optim as optim
+    from adjoint import symbolic as symbolic
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint.api.donate import DonatedError as DonatedError
@@ -109,12 +110,24 @@ if _TYPE_CHECKING:
     from adjoint.graph.text import GraphTextError as GraphTextError
     from adjoint.numeric.grad_check import GradientMismatchError as GradientMismatchError
     from adjoint.numeric.grad_check import check_grads as check_grads
+    from adjoint.symbolic.sympy_expressions import NoClosedFormError as NoClosedFormError
     from adjoint.train.callbacks import InvalidLossError as InvalidLossError
     from adjoint.train.safetensors import CheckpointError as CheckpointError
 
 __version__ = "0.1.0"
 
-_MODULES = ("amp", "data", "mindspore", "nn", "numeric", "numpy", "optim", "testing", "train")  # loaded when first used
+_MODULES = (
+    "amp",
+    "data",
+    "mindspore",
+    "nn",
+    "numeric",
+    "numpy",
+    "optim",
+    "symbolic",
+    "testing",
+    "train",
+)  # loaded when first used
 _FROM = {  # the module that is loaded for a name when it is first used
     "check_grads": "numeric.grad_check",
     "jit": "api.jit",
@@ -134,6 +147,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "NeedsNumberError": "graph.numbers",
     "NonFiniteError": "diagnosis.non_finite",
     "NoSpellingError": "explanations.spelling",
+    "NoClosedFormError": "symbolic.sympy_expressions",
     "NotSymbolicError": "api.symbolic",
     "SourceError": "frontend.errors",
     "UnboundedError": "graph.bounds",
