@@ -218,8 +218,12 @@ def scatter(c: CardCall, how: str) -> str:
 
 def scatter_set(c: CardCall) -> str:
     ops = [n.op for n in c.node.inputs[2:]]
+    if prod(np.broadcast_shapes(*(s.shape for s in c.specs[2:]))) == 1:
+        return scatter(c, "none")  # one place
     if not all(isinstance(op, Const) for op in ops):
-        raise c.refuse("which of two values for one place wins is not said there; only constant indices are written")
+        raise c.refuse(
+            "which of two values for one place wins is not said there; only constant indices, or one index, are written"
+        )
     sizes = c.specs[0].shape[: len(ops)]
     found = np.broadcast_arrays(*[np.asarray(op.value) % n for op, n in zip(ops, sizes, strict=True)])
     flat = np.ravel_multi_index(found, sizes)

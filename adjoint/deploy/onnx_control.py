@@ -47,10 +47,13 @@ def loop(c: CardCall) -> list[str]:
     carried = list(c.spec[: op.carried])
     carry = [c.x(k, spec.dtype) for k, spec in enumerate(carried)]
     count = op.iterations(op.parts(c.specs)[1])
+    times = iterations(c, count, stacked)
     begin = writer.graph(op.test, [*carry, *constants])[0] if op.test is not None else ""
     with writer.inside() as nodes:
         k, go, *held = (writer.fresh(hint) for hint in ("iteration", "condition", *["carried"] * op.carried))
-        at = writer.add("Sub", writer.constant(np.array(count - 1), int64), k) if op.backwards and stacked else k
+        at = k
+        if op.backwards and stacked:
+            at = writer.add("Sub", writer.add("Sub", times, writer.constant(np.array(1), int64)), k)
         slices = [writer.add("Gather", x, at, axis=0) for x in stacked]
         out = writer.graph(op.body, [*held, *slices, *constants])
         moved = [writer.cast(x, s.dtype, t.dtype) for x, s, t in zip(out, op.body.specs, carried, strict=False)]
@@ -59,10 +62,18 @@ def loop(c: CardCall) -> list[str]:
     given = [writer.info(k, Spec((), int64)), writer.info(go, Spec((), boolean))]
     given += [writer.info(x, spec) for x, spec in zip(held, carried, strict=True)]
     body = library().helper.make_graph(nodes, writer.fresh("body"), given, results)
-    times = "" if count == UNKNOWN else writer.constant(np.array(count), int64)
     found = c.add("Loop", times, begin, *carry, outputs=len(c.spec), body=body)
     names = [found] if len(c.spec) == 1 else list(found)
     return names[: op.carried] + [backwards(c, x) if op.backwards else x for x in names[op.carried :]]
+
+
+def iterations(c: CardCall, count: int, stacked: Sequence[str]) -> str:
+    """How many iterations there are: known now, or as many as stacked inputs have slices; "" if a test decides."""
+    if count != UNKNOWN:
+        return c.constant(np.array(count), int64)
+    if c.op.test is not None:
+        return ""
+    return str(c.add("Gather", c.add("Shape", stacked[0]), c.constant(np.array(0), int64), axis=0))
 
 
 def backwards(c: CardCall, x: str) -> str:

@@ -26,7 +26,6 @@ REFUSED: dict[str, str] = {
     "Cholesky": _LINEAR_ALGEBRA,
     "Cofactor": _LINEAR_ALGEBRA,
     "Complement": _LINEAR_ALGEBRA,
-    "ConvFilter": _DERIVATIVE,
     "CumArgMax": _SPECIAL,
     "Eigh": _LINEAR_ALGEBRA,
     "Eigvalsh": _LINEAR_ALGEBRA,

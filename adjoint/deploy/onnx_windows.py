@@ -48,6 +48,28 @@ def transposed_convolution(c: CardCall) -> str:
     )  # fmt: skip
 
 
+def filter_gradient(c: CardCall) -> str:
+    """A convolution with samples as channels: the cotangent is the filter, steps between windows and inside them change places."""
+    x, g = c.all()
+    (samples, channels, *space), groups = c.specs[0].shape, c.op.groups
+    rank = len(space)
+    rest = range(3, 3 + rank)
+    parts = reshaped(c, x, (samples, groups, channels // groups, *space))
+    swapped = c.add("Transpose", parts, perm=[2, 1, 0, *rest])
+    lines = reshaped(c, swapped, (channels // groups, groups * samples, *space))
+    filters = c.add("Transpose", g, perm=[1, 0, *range(2, 2 + rank)])
+    shape: dict[str, Any] = {
+        "kernel_shape": list(c.specs[1].shape[2:]),
+        "strides": list(c.op.dilation),
+        "dilations": list(c.op.stride),
+        "pads": pads(c.op.padding),
+    }
+    found = c.add("Conv", lines, filters, group=groups, **shape)
+    axes = c.ints(*range(2, 2 + rank))
+    found = c.add("Slice", found, c.ints(*[0] * rank), c.ints(*c.op.window), axes)
+    return str(c.add("Transpose", found, perm=[1, 0, *range(2, 2 + rank)]))
+
+
 def lines_of(c: CardCall, x: str, shape: tuple[int, ...], channels: bool) -> str:
     """An input with two axes before those in space, as ONNX has it: samples and channels."""
     lead, space = c.op.split(shape)
@@ -111,6 +133,7 @@ def unfold(c: CardCall) -> str:
 RULES: dict[str, Rule] = {
     "Conv": convolution,
     "ConvInput": transposed_convolution,
+    "ConvFilter": filter_gradient,
     "MaxPool": max_pool,
     "MaxPoolIndex": max_pool_index,
     "SumPool": sum_pool,

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError, NotExportableError, called_at, shown_place
 from adjoint.core.spec import Spec
+from adjoint.graph.control import Control, Loop
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 #: The dtypes that ONNX models of ours hold.
@@ -76,8 +77,9 @@ class Writer:
         return name if old == new else str(self.add("Cast", name, to=element_type(new)))
 
     def info(self, name: str, spec: Spec) -> Any:
-        """ONNX's description of a value."""
-        return library().helper.make_tensor_value_info(name, element_type(spec.dtype), list(spec.shape))
+        """ONNX's description of a value; axes of unknown size are open."""
+        sizes = [None if n < 0 else n for n in spec.shape]
+        return library().helper.make_tensor_value_info(name, element_type(spec.dtype), sizes)
 
     @contextmanager
     def inside(self) -> Iterator[list[Any]]:
@@ -92,7 +94,7 @@ class Writer:
         """Add the nodes of a graph: the names of its results."""
         found: dict[Node, Any] = dict(zip(graph.params, inputs, strict=True))
         if graph.effects:
-            names = ", ".join(dict.fromkeys(type(n.op).__name__ for n in graph.effects))
+            names = ", ".join(dict.fromkeys(name for n in graph.effects for name in effects_of(n)))
             raise NotExportableError(f"export: ONNX has no effects, such as {names}{_where(graph.effects[0])}")
         for node in graph.nodes:
             if node not in found:
@@ -117,6 +119,13 @@ class Writer:
         return rule(CardCall(self, node, [found[i] for i in node.inputs]))
 
 
+def effects_of(node: Node) -> list[str]:
+    """The effects that a node has, or that branches and loops have inside."""
+    op: Any = node.op
+    inside = [e for graph in op.graphs().values() for e in graph.effects] if isinstance(op, Control) else []
+    return [name for e in inside for name in effects_of(e)] or [type(op).__name__]
+
+
 OTHER = "it is an op of a program's own"
 
 
@@ -127,10 +136,10 @@ def check(node: Node, spec: Any) -> None:
             raise NotExportableError(
                 f"export: {type(node.op).__name__} on {one.dtype} has no form in ONNX{_where(node)}"
             )
-        if min(one.shape, default=0) < 0:
+        if min(one.shape, default=0) < 0 and not isinstance(node.op, Loop):
             raise NotExportableError(
-                f"export: {type(node.op).__name__} has a result with as many elements as a loop has iterations, which is "
-                f"not written to ONNX{_where(node)}"
+                f"export: {type(node.op).__name__} on an array with as many elements as a loop has iterations is not written "
+                f"to ONNX{_where(node)}"
             )
 
 

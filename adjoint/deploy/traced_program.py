@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
 import numpy as np
 
+from adjoint.api.arguments import Signature
 from adjoint.api.compiled import Entry
 from adjoint.api.inputs import name_of
 from adjoint.api.jit import Jitted, jit
@@ -58,7 +61,7 @@ def trace(
     made, entry, size = jitted._prepared(tuple(args), {})
     _check(fn, entry)
     graph = entry.at(size)
-    labels = [jitted._signature.describe(path).strip("`") for path in made.paths()]
+    labels = [label(jitted._signature, path) for path in made.paths()]
     weights = [p.name for p in entry.parameters]
     names = unique([identifier(label) for label in (*labels, *weights)], [name])
     given, count = len(labels), len(labels) + len(weights)
@@ -71,7 +74,7 @@ def trace(
         Argument(*x) for x in zip(names[:kept], [p.spec for p in graph.params], (*labels, *weights), strict=False)
     ]
     fixed = [
-        f"{jitted._signature.describe(path).strip('`')} = {value!r}"
+        f"{label(jitted._signature, path)} = {textwrap.shorten(repr(value), 80)}"
         for path, value in zip(made.paths(numeric=False), made.statics, strict=True)
     ]
     results = named_results(
@@ -82,6 +85,17 @@ def trace(
         return TracedProgram(graph, inputs, specs, fixed, weights, {})
     held = {x.name: array(resolve(p)) for x, p in zip(inputs[given:], entry.parameters, strict=True)}
     return TracedProgram(graph, inputs, specs, fixed, [], held)
+
+
+def label(signature: Signature, path: str) -> str:
+    """What the program calls an argument; those behind `*args` by their number."""
+    kinds = [p.kind for p in signature.parameters.parameters.values()] if signature.parameters else []
+    open_at = kinds.index(Parameter.VAR_POSITIONAL) if Parameter.VAR_POSITIONAL in kinds else len(kinds)
+    number, _, rest = path.removeprefix("[0][").partition("]")
+    if path.startswith("[0]") and int(number) >= open_at:
+        name = signature.names[open_at] if open_at < len(kinds) else "argument"
+        return f"{name}[{int(number) - open_at}]{rest}"
+    return signature.describe(path).strip("`")
 
 
 def check_parameters(parameters: str) -> None:
@@ -138,7 +152,12 @@ def named_results(
 ) -> list[str]:
     """The names of the results: those that were asked for, else by what they are the gradient of or where they stand."""
     slots = [Slot() for _ in entry.graph.outputs]
-    paths = result_paths(fn, entry.rebuild(list(slots)), labels)
+    out = entry.rebuild(list(slots))
+    if others := [x for x in tree.leaves(out) if not isinstance(x, Slot)]:
+        raise NotExportableError(
+            f"export: {name_of(fn)} returns a {type(others[0]).__name__}, which is no number: {others[0]!r}{called_at()}"
+        )
+    paths = result_paths(fn, out, labels)
     if chosen is None:
         return unique([identifier(paths[slot]) for slot in slots], taken)
     if isinstance(chosen, str) or len(chosen) != len(slots) or not all(isinstance(x, str) for x in chosen):

@@ -9,9 +9,12 @@ from __future__ import annotations
 import functools
 import platform
 import re
+import sys
+import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,15 +23,19 @@ from adjoint.backends.native.compiler import module_text, vector_bits, write_ker
 from adjoint.backends.native.dtypes import MEMORY_TYPES, is_known
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
-from adjoint.backends.native.plan.stages import Stages
+from adjoint.backends.native.kernel_registry import plain
+from adjoint.backends.native.plan.stages import Stages, can_compile
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import llvm_compile, thread_pool
 from adjoint.backends.native.runtime.kernel_call import ALIGNMENT
 from adjoint.core.errors import ArgumentError, DtypeError, NotExportableError, called_at, shown_place
 from adjoint.core.spec import Spec
+from adjoint.graph.control import Control
+from adjoint.graph.effects import Check, Print
 from adjoint.graph.node import Const, Graph, Node, Param
 
 NATIVE = "native"
+LARGE = 1 << 14  # bytes of a constant that is not written out as text
 CPUS = {
     "x86_64": {"x86-64": 128, "x86-64-v2": 128, "x86-64-v3": 256, "x86-64-v4": 512, "generic": 128},
     "aarch64": {"generic": 128},
@@ -59,6 +66,12 @@ def check_cpu(cpu: str) -> str:
 
 def build(graph: Graph, name: str, cpu: str = NATIVE) -> StandaloneObject:
     """The object file with a function `name` that computes an optimised graph on such a CPU."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _built(graph, name, cpu, Path(folder))
+
+
+def _built(graph: Graph, name: str, cpu: str, folder: Path) -> StandaloneObject:
+    """The same, with a folder for large constants."""
     check_cpu(cpu)
     check_dtypes(graph)
     graph = canonical(graph)
@@ -71,13 +84,14 @@ def build(graph: Graph, name: str, cpu: str = NATIVE) -> StandaloneObject:
         written = write_kernel(part[0], (), shared)
         used = (*part[1:], len(written.inputs) + len(written.outputs))
         arena = shared.arena.size
-        define_constants(shared.module)
+        define_constants(shared.module, folder)
         body = renamed(module_text(shared.module, shared, used[2], written.targets), name)
     workspace = arena + ALIGNMENT - 1 if arena else 0
-    texts = [*body, entry_text(graph, name, used, workspace)]
+    texts = [*body, entry_text(graph, name, used, workspace, folder)]
     if shared.parallel:
         texts = [text.replace(thread_pool.DECLARE, "") for text in texts]
         texts.append(thread_pool.INLINE.format(linkage="internal", name=thread_pool.SYMBOL))
+    llvm_compile.binding().initialize_native_asmparser()
     machine = llvm_compile.target_machine(None if cpu == NATIVE else _llvm_name(cpu))
     code = llvm_compile.emit("\n".join(merged(texts)), machine)
     named = llvm_compile.host()[0] if cpu == NATIVE else cpu
@@ -104,8 +118,9 @@ def compiled_part(graph: Graph) -> tuple[Graph, list[Node], list[Node]] | None:
     """The graph that the kernel computes, and which nodes it takes and gives; None if every result is given or constant."""
     stages = Stages(graph)
     if stages.left_out:
-        steps = ", ".join(dict.fromkeys(type(n.op).__name__ + _where(n) for n in stages.left_out))
-        acts = any(n.op.effect for n in stages.left_out)
+        missing = [m for n in stages.left_out for m in without_code(n)]
+        steps = ", ".join(dict.fromkeys(type(plain(n.op)).__name__ + _where(n) for n in missing))
+        acts = any(n.op.effect and not isinstance(n.op, (Print, Check)) for n in missing)
         hint = " A network in training changes its state: export it after `set_train(False)`." if acts else ""
         raise NotExportableError(
             f"these steps have no machine code, Python runs them: {steps}. Only a function that `jit` compiles as a whole "
@@ -117,6 +132,13 @@ def compiled_part(graph: Graph) -> tuple[Graph, list[Node], list[Node]] | None:
     return part, inputs, outputs
 
 
+def without_code(node: Node) -> list[Node]:
+    """The steps that have no machine code: those inside a branch or a loop, or the node itself."""
+    op: Any = node.op
+    inside = [n for graph in op.graphs().values() for n in graph.calls] if isinstance(op, Control) else []
+    return [m for n in inside if not can_compile(n) for m in without_code(n)] or [node]
+
+
 def _where(node: Node) -> str:
     return f" (at {shown_place(node.place)})" if node.place else ""
 
@@ -124,15 +146,26 @@ def _where(node: Node) -> str:
 # ---------------------------------------------------------------- constants
 
 
-def define_constants(module: Module) -> None:
+def define_constants(module: Module, folder: Path) -> None:
     """Put the bytes of constants where `Module.constant` left their addresses to be linked."""
     for name, array in zip(module.sizes, module.keep, strict=True):
         del module.declarations[f"@{name} = external constant i8"]
-        module.declarations[constant(name, array)] = None
+        module.declarations[constant(name, array, folder)] = None
 
 
-def constant(name: str, array: np.ndarray) -> str:
-    """The definition of an array's bytes."""
+def constant(name: str, array: np.ndarray, folder: Path) -> str:
+    """The definition of an array's bytes; many of them are read by LLVM's assembler from a file in the folder."""
+    if array.nbytes > LARGE:
+        (folder / name).write_bytes(array.tobytes())
+        mac = sys.platform == "darwin"
+        lines = [
+            ".section __TEXT,__const" if mac else ".section .rodata",
+            f".p2align {ALIGNMENT.bit_length() - 1}",
+            f"{'_' * mac}{name}:",
+            f".incbin \\22{folder / name}\\22",
+            ".text",
+        ]
+        return "\n".join([*(f'module asm "{line}"' for line in lines), f"@{name} = external hidden constant i8"])
     text = "".join(map(_escapes().__getitem__, array.tobytes()))
     return f'@{name} = internal constant [{array.nbytes} x i8] c"{text}", align {ALIGNMENT}'
 
@@ -150,7 +183,7 @@ def renamed(texts: Sequence[str], name: str) -> list[str]:
         raise ArgumentError(
             f"name={min(clash)!r} is a function that the code itself calls: choose another{called_at()}"
         )
-    return [re.sub(rf"@({'|'.join(wanted)})\b", r"@\1.inside", text) for text in texts]
+    return [re.sub(rf"(@|asm \"_?)({'|'.join(wanted)})\b", r"\1\2.inside", text) for text in texts]
 
 
 def merged(texts: Sequence[str]) -> list[str]:
@@ -177,9 +210,11 @@ def c_type(spec: Spec, result: bool) -> str:
     return f"{kind} zeroext" if kind == "i8" else kind
 
 
-def entry_text(graph: Graph, name: str, used: tuple[list[Node], list[Node], int] | None, workspace: int) -> str:
+def entry_text(
+    graph: Graph, name: str, used: tuple[list[Node], list[Node], int] | None, workspace: int, folder: Path
+) -> str:
     """The function `name`, which calls the kernel, and `name`_workspace_size."""
-    writer = EntryWriter(graph, name, workspace)
+    writer = EntryWriter(graph, name, workspace, folder)
     lines = writer.lines
     kinds = [c_type(p.spec, False) for p in graph.params] + ["ptr"] * (len(graph.outputs) + 1)
     names = [*(f"%in{k}" for k in range(len(graph.params))), *(f"%out{k}" for k in range(len(graph.outputs)))]
@@ -213,8 +248,8 @@ DECLARATIONS = (
 class EntryWriter:
     """Writes the body of the function that C programs call."""
 
-    def __init__(self, graph: Graph, name: str, workspace: int) -> None:
-        self.graph, self.workspace = graph, workspace
+    def __init__(self, graph: Graph, name: str, workspace: int, folder: Path) -> None:
+        self.graph, self.workspace, self.folder = graph, workspace, folder
         self.kernel = "kernel.inside" if name == "kernel" else "kernel"
         self.lines: list[str] = []
         self.globals: list[str] = []
@@ -266,8 +301,9 @@ class EntryWriter:
             if earlier < k:
                 source = f"%out{earlier}"
             elif isinstance(node.op, Const):
-                self.globals.append(constant(f"result{k}", np.ascontiguousarray(node.op.value, node.spec.dtype)))
-                source = f"@result{k}"
+                value = np.ascontiguousarray(node.op.value, node.spec.dtype)
+                self.globals.append(constant(f"constant.result{k}", value, self.folder))
+                source = f"@constant.result{k}"
             elif isinstance(node.op, Param) and not node.shape:
                 kind: Any = MEMORY_TYPES[node.spec.dtype.name]
                 self.lines.append(f"  store {kind} %in{place[node]}, ptr %out{k}")
