@@ -27,16 +27,16 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
 from adjoint.api.jit_reports import Reports
-from adjoint.api.lenient import instead, own
+from adjoint.api.lenient import as_python_runs, instead, op_by_op
 from adjoint.api.memory_budget import fitting
 from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, watched, whole_quick
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
-from adjoint.api.written import store_back, write_back
+from adjoint.api.written import shared, store_back, write_back
 from adjoint.core import context, rules, tree, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
-from adjoint.core.errors import ArgumentError, boundary, called_at, warn_user
+from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
 from adjoint.frontend.guards import Guard
@@ -115,15 +115,17 @@ class Jitted(Methods, Reports, Traced):
     @boundary
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if self._unreadable:
-            return self._target()(*own(args), **kwargs)
+            return as_python_runs(self._target(), args, kwargs)
         try:
             made, entry, size = self._prepared(args, kwargs)
         except UnreadableError as error:
             if recorder.get() is not None:  # the graph around it cannot be built either
                 raise
-            return self._op_by_op(error)(*args, **kwargs)
+            return op_by_op(self, error)(*args, **kwargs)
         except Exception as error:
             return instead(self, error, args, kwargs)
+        if entry.written and context.lenient.get() and shared(entry.written, made):
+            return as_python_runs(self._target(), args, kwargs)
         inputs = [*made.numbers, *entry.weights(), *taken_over(entry, recorder.get())]
         if entry.draws is not None:
             inputs += entry.draws.begin()
@@ -177,12 +179,6 @@ class Jitted(Methods, Reports, Traced):
             if whole := whole_quick(run, graph, (args, kwargs), made.numeric, entry.rebuild, guards):
                 kept = self._whole[-MANY + 1 :]
                 self._whole = (*kept, whole)
-
-    def _op_by_op(self, error: Exception) -> Any:
-        """The function as Python runs it, from now on, with a word on why."""
-        self._unreadable = True
-        warn_user(f"{self!r} runs op by op, without a graph: {error}")
-        return self._target()
 
     def __repr__(self) -> str:
         return f"jit({name_of(self._fn)})"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context
-from adjoint.core.dispatch import Value
-from adjoint.core.errors import forget_refusal
+from adjoint.core import context, tree, views
+from adjoint.core.dispatch import Value, snapshot
+from adjoint.core.errors import forget_refusal, warn_user
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
@@ -33,18 +33,35 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     if not context.lenient.get() or recorder.get() is not None or getattr(error, "is_final", False):
         raise error
     forget_refusal()
-    result = compiled._target()(*own(args), **kwargs)
+    result = as_python_runs(compiled._target(), args, kwargs)
     compiled._unreadable = True
     compiled.notes.append(f"{compiled!r} runs op by op, without a graph: {error}")
     refusals.append((repr(compiled), error))
     return result
 
 
-def own(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Arguments for a function that Python runs in place of a graph: it may write to Tensors without the caller's changing."""
+def op_by_op(compiled: Any, error: Exception) -> Any:
+    """The function as Python runs it, from now on, with a word on why."""
+    compiled._unreadable = True
+    warn_user(f"{compiled!r} runs op by op, without a graph: {error}")
+    return compiled._target()
+
+
+def as_python_runs(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function gives that Python runs in place of a graph: its caller sees `x += v` in an argument, but no `x[i] = v`."""
     if not context.lenient.get():
-        return args
-    return tuple(x.copy() if isinstance(x, Tensor) and not isinstance(x, Parameter) else x for x in args)
+        return target(*args, **kwargs)
+    given = {id(x): x for x in (*args, *kwargs.values()) if isinstance(x, Tensor) and not isinstance(x, Parameter)}
+    mine = {key: x.copy() for key, x in given.items()}
+    before = {key: x._value for key, x in mine.items()}
+    with context.setting(views.kept, {}):
+        named = {name: mine.get(id(x), x) for name, x in kwargs.items()}
+        result = target(*(mine.get(id(x), x) for x in args), **named)
+        after = {key: views.outside(x) for key, x in mine.items()}
+    for key, x in given.items():
+        if after[key]._value is not before[key]:
+            views.write(x, after[key])
+    return tree.map(lambda y: snapshot(y) if type(y) is Tensor else y, result)  # none of which is written to again
 
 
 def final(error: Exception) -> Exception:

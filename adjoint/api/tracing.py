@@ -120,10 +120,12 @@ class Traced:
                 context.setting(batches, (drawing,)),
                 context.setting(context.tracer, tracer),
                 context.setting(recorder, reads),
+                context.setting(views.kept, {} if context.lenient.get() else None),
                 deeper(),
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
                 ys = [array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
+                left = [views.outside(x) for x in placeholders]  # for the caller
             containers.check(
                 name_of(self._fn), self._signature.describe, lambda path: self._signature.belongs(path, self._donate)
             )
@@ -138,9 +140,10 @@ class Traced:
                 raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
             donated = [self._signature.belongs(path, self._donate) for path in made.paths()]
-            places = tuple(i for i in written(placeholders, nodes) if not donated[i])  # those are not to be used again
-            places = () if lenient else places  # as MindSpore's graphs, which leave their arguments alone
-            after = [*(placeholders[i] for i in places), *parameters.stored.values()]
+            places = tuple(i for i in written(left, nodes) if not donated[i])  # those are not to be used again
+            if lenient:  # what a branch or a loop held is not to be had here
+                places = tuple(i for i in places if left[i] is placeholders[i] or left[i]._trace is tracer)
+            after = [*(left[i] for i in places), *parameters.stored.values()]
             outputs = tuple([tracer.node(y) for y in (*after, *results, *drawing.ends())])
         finally:
             tracer.ended = True

@@ -20,9 +20,19 @@ def written(placeholders: Sequence[Any], nodes: Sequence[Any]) -> tuple[int, ...
     return tuple(i for i, (x, node) in enumerate(zip(placeholders, nodes, strict=True)) if x._value is not node)
 
 
+def _numbers(made: Any) -> list[Any]:
+    return [leaf for leaf, yes in zip(tree.leaves(made.whole), made.numeric, strict=True) if yes]
+
+
+def shared(places: Sequence[int], made: Any) -> bool:
+    """Whether an argument that is written to shows elements of another one."""
+    leaves = _numbers(made)
+    return any(_sharing(leaves, i) for i in places)
+
+
 def write_back(places: Sequence[int], made: Any, results: Sequence[Any]) -> list[Any]:
     """Give the arguments at some places the first results; the other results are returned."""
-    leaves = [leaf for leaf, yes in zip(tree.leaves(made.whole), made.numeric, strict=True) if yes]
+    leaves = _numbers(made)
     for i, y in zip(places, results, strict=False):
         if isinstance(leaves[i], (Value, np.ndarray)):
             _check_alone(leaves, i)
@@ -55,13 +65,16 @@ def _write(x: Any, y: Any) -> None:
 
 def _check_alone(leaves: Sequence[Any], i: int) -> None:
     """Raise if another argument shares its elements: the function would have seen the write there."""
+    if _sharing(leaves, i):
+        raise ArgumentError(
+            "jit: the function writes to an argument whose elements another argument shows too, and a graph takes the two "
+            f"for different arrays. Pass a copy of one of them{called_at()}"
+        )
+
+
+def _sharing(leaves: Sequence[Any], i: int) -> bool:
     x = leaves[i]
-    for k, other in enumerate(leaves):
-        if k != i and (views.related(x, other) or _share_memory(x, other)):
-            raise ArgumentError(
-                "jit: the function writes to an argument whose elements another argument shows too, and a graph takes the two "
-                f"for different arrays. Pass a copy of one of them{called_at()}"
-            )
+    return any(k != i and (views.related(x, y) or _share_memory(x, y)) for k, y in enumerate(leaves))
 
 
 def _share_memory(x: Any, y: Any) -> bool:

@@ -8,6 +8,7 @@ traced like any other computation.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
@@ -16,11 +17,14 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core import layout as _layout
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import Value, has_ended, make
+from adjoint.core.dispatch import Value, has_ended, make, snapshot
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.layout import UNKNOWN, layout_of
 
 _AS_IT_LIES: Any = object()  # the layout of what the root held when its family began, not asked for yet
+
+#: In a function whose `x[i] = v` is not to be seen by its caller: what the caller is to find in each Tensor written to so.
+kept: ContextVar[dict[int, tuple[Any, Any]] | None] = ContextVar("kept", default=None)
 
 
 class Family:
@@ -196,6 +200,31 @@ def updates(x: Any) -> bool:
 def note_array(x: Any, array: np.ndarray) -> None:
     """Refuse writes to x while there is this array of its elements: NumPy would show them there."""
     guard(x, _Shown(array))
+
+
+def keep(x: Any, shown: bool = False) -> None:
+    """Before a write to x: note what x holds for the caller, who is to see this write and later ones only if it is `shown`."""
+    if (found := kept.get()) is not None and id(x) not in found:
+        found[id(x)] = (x, x if shown else snapshot(x))
+
+
+def outside(x: Any) -> Any:
+    """What the caller is to find in x."""
+    found = kept.get() or {}
+    return found[id(x)][1] if id(x) in found else x
+
+
+def part(x: Any) -> Any:
+    """The same Tensor, from here on apart from those that show its elements, or whose elements it shows: they keep theirs."""
+    kin = getattr(x, "_kin", None)
+    if kin is not None:
+        if not kin[1]:
+            kin[0].root = _nobody
+        x._kin = None
+    return x
+
+
+def _nobody() -> None: ...
 
 
 def alone(x: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import ops as _engine
+from adjoint.core import views
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore import ops
@@ -23,7 +24,9 @@ def stored(change: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(x, Parameter):
             x.set_data(new)
         else:
-            x[...] = new
+            x._refuse_leaf("a method that writes to x", "x.copy()")
+            views.keep(x, shown=True)
+            views.write(x, new)
         return x
 
     return call

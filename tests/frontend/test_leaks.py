@@ -330,3 +330,17 @@ def test_a_class_that_the_function_makes() -> None:
     compiled = ad.jit(f)
     for x in (1.3, -0.7):
         assert np.isclose(compiled(x), f(x)) and np.isclose(ad.grad(compiled)(x), ad.grad(f)(x))
+
+
+def test_a_tensor_from_outside_that_is_written_to_by_another_name() -> None:
+    """The write would happen only when the graph is built: it is refused, and the Tensor is as it was."""
+    outer = ad.Tensor([1.0, 2.0])
+
+    def f(x):
+        y = outer
+        y += x
+        return y * x
+
+    with pytest.raises(ad.AdjointError, match="outer"):
+        ad.jit(f)(ad.Tensor([3.0, 5.0]))
+    assert np.array_equal(outer, [1.0, 2.0])

@@ -1,6 +1,7 @@
 """Python's operators on Tensors with MindSpore's promotion: `int_tensor * 0.5` and `int32 / int32` are of float32.
 
-`x += v` makes another Tensor, and what compared with a Tensor is no number gives one answer: `x == None` is False.
+`x += v` makes another Tensor, except in a graph, where it writes into x (but not into what x is a part of); there the caller
+does not see `x[i] = v`. What compared with a Tensor is no number gives one answer: `x == None` is False.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import context, views
+from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.language import language
 from adjoint.core.spec import NUMBERS, number_of
 from adjoint.core.tensor import Tensor
@@ -53,10 +57,58 @@ def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def in_graph() -> bool:
+    """Whether a function is run as a graph, or in place of one."""
+    return context.tracer.get() is not None or (context.lenient.get() and not context.static_mode.get())
+
+
+def _updates(x: Any) -> bool:
+    """Whether `x += v` writes into x: a Tensor, also one without axes, in a graph."""
+    return in_graph() and number_of(x) is None
+
+
+def _updated(self: Any, new: Any) -> Any:
+    """What `x += v` leaves: in a graph x itself, which keeps its dtype."""
+    if self._trace.shapeless or not _updates(self):
+        return new
+    if new.shape != self.shape:
+        raise ShapeError(f"x += v (or -=, *=, ...) writes shape {new.shape} into x, of {self.shape}{called_at()}")
+    views.keep(self, shown=True)
+    views.write(views.part(self), new if new.dtype == self.dtype else cast(new, self.dtype))
+    return self
+
+
+def _raised(self: Any, other: Any) -> Any:
+    """`x **= v`, which the caller of a graph does not see."""
+    new = self**other
+    if self._trace.shapeless or not _updates(self):
+        return new
+    views.keep(self)
+    views.write(views.part(self), new)
+    return self
+
+
+_set_item = InPlaceOperators.__setitem__
+
+
+def _stored(self: Any, index: Any, value: Any) -> None:
+    """`x[i] = v`; numbers in a list take the dtype of x."""
+    views.keep(self)
+    _set_item(self, index, Tensor(np.asarray(value), self.dtype) if _is_numbers(value) else value)
+
+
+def _is_numbers(value: Any) -> bool:
+    return type(value) in (list, tuple) and all(type(v) in NUMBERS or _is_numbers(v) for v in value)
+
+
 def changes() -> list[tuple[Any, str, Any]]:
     """What the operators of Tensors are in MindSpore: (owner, name, function)."""
     return [
         *((language, name, _promoting(name, getattr(language, name))) for name in _NAMES),
         (language, "everywhere", lambda x, answer: answer),
-        (language, "writes", lambda x, new: False),
+        (language, "writes", lambda x, new: in_graph()),
+        (views, "updates", _updates),
+        (Tensor, "_updated", _updated),
+        (Tensor, "__ipow__", _raised),
+        (Tensor, "__setitem__", _stored),
     ]

@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.grad import Recording
-from adjoint.api.inputs import ChosenInputs, check_cotangent, ones_like
-from adjoint.core import context, tree
+from adjoint.api.inputs import ChosenInputs, check_cotangent, lowered, ones_like
+from adjoint.core import context, tree, views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, has_derivative, number_of, shape_of
+from adjoint.core.tensor import Tensor
 from adjoint.mindspore.common.mutable import is_mutable
+from adjoint.mindspore.common.operators import in_graph
 from adjoint.ops.language import cast
 
 EVERY = "every input"
@@ -109,7 +111,9 @@ def differentiated(
         if mixed:
             args = [mixed[p].chosen() if p in mixed else x for p, x in enumerate(args)]
             fn = _rebuilding(fn, mixed)
-        run = Pass(what, fn, ChosenInputs(what, fn, tracked, args, kwargs), _bound(wanted.params), None)
+        writes = Writes(fn)
+        run = Pass(what, writes, ChosenInputs(what, fn, tracked, args, kwargs), _bound(wanted.params), None)
+        writes.pass_on(run.tape, args, kwargs)
         out = _differentiated_part(run.out) if wanted.has_aux else run.out
         value, seeds = run.value(), run.seeds(out, sens)
         run.out = out = None
@@ -126,6 +130,33 @@ def _as_input(g: Any, x: Any) -> Any:
     if not isinstance(g, Value) or dtype_of(x).kind not in "iu" or dtype_of(g) == dtype_of(x):
         return g
     return cast(g, dtype_of(x))
+
+
+class Writes:
+    """A function to differentiate, and what it writes into its arguments by `x += v`: in a graph the caller has it too."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+        self.found: dict[int | str, Any] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not in_graph():
+            return context.readable(self.fn)(*args, **kwargs)
+        places: list[tuple[Any, Any]] = [*enumerate(args), *kwargs.items()]
+        given = {k: x for k, x in places if type(x) is Tensor}
+        before = {k: x._value for k, x in given.items()}
+        with context.setting(views.kept, {}):
+            out = context.readable(self.fn)(*args, **kwargs)
+            after = {k: views.outside(x) for k, x in given.items()}
+        self.found = {k: x for k, x in after.items() if x._value is not before[k]}
+        return out
+
+    def pass_on(self, tape: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+        """Write to the arguments of the call."""
+        for k, x in self.found.items():
+            mine = args[k] if isinstance(k, int) else kwargs[k]
+            if type(mine) is Tensor:
+                views.write(views.part(mine), lowered(tape, x))
 
 
 def _without_sens(what: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any], Any]:
