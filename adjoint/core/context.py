@@ -72,6 +72,12 @@ class DerivativePlace(tuple[str, int]):
     __slots__ = ()
 
 
+class TangentPlace(DerivativePlace):
+    """The same in forward mode."""
+
+    __slots__ = ()
+
+
 @contextmanager
 def setting(variable: ContextVar, value: Any) -> Iterator[None]:
     """Set a context variable for the length of a `with` block."""

@@ -35,8 +35,8 @@ class Watcher:
     def swept(self, gradients: dict[Any, Any]) -> None:
         """A backward pass is over, with these cotangents of records."""
 
-    def pushed(self, op: Any, ts: Any, y: Any, xs: Any) -> Any:
-        """The tangent of a call's result."""
+    def pushed(self, op: Any, ts: Any, y: Any, xs: Any, record: Any = None) -> Any:
+        """The tangent of a call's result; of one that a tape has recorded, the record too."""
         raise NotImplementedError
 
     def steps(self, steps: Any, values: list[Any]) -> list[Any]:

@@ -14,7 +14,7 @@ def bottom(x: Any) -> Any:
     """The array that a value of any transform stands for; None if it is a value of a graph that is being built."""
     while isinstance(x, Value):
         x = x._value
-    return x if isinstance(x, (np.ndarray, np.generic, float, complex)) else None
+    return x if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)) else None
 
 
 def arrays_in(xs: Any) -> Iterator[np.ndarray]:

@@ -14,8 +14,10 @@ def hint_for(op: Any, kind: str, stage: str, values: list[Any] | None) -> str:
     name = type(op).__name__
     if stage != "forward":
         return _derivative(name, kind, values)
-    if values is not None and name in _BY_OP and values and np.asarray(values[0]).dtype.kind == "f":
-        found = _BY_OP[name](kind, *values)
+    known = _BY_OP.get(name)
+    real = values is not None and all(np.asarray(v).dtype.kind in "fiu" for v in values)
+    if values and real and known is not None and known.__code__.co_argcount == 1 + len(values):
+        found: str = known(kind, *values)
         if found:
             return found
     return _general(name, kind, values)
@@ -42,9 +44,12 @@ def _div(_kind: str, x: Any, y: Any) -> str:
 
 
 def _exp(_kind: str, x: Any) -> str:
-    largest = np.log(np.finfo(x.dtype).max)
+    dtype = x.dtype if x.dtype.kind == "f" else np.dtype(np.float64)
+    largest = np.log(np.finfo(dtype).max)
     if x > largest:
-        return f"exp overflows {x.dtype} above {largest:.1f}: subtract the maximum first (ops.softmax and ops.logsumexp do)"
+        return (
+            f"exp overflows {dtype} above {largest:.1f}: subtract the maximum first (ops.softmax and ops.logsumexp do)"
+        )
     return ""
 
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context, watching
-from adjoint.core.errors import ArgumentTypeError, called_at, user_frame
+from adjoint.core.errors import ArgumentTypeError, called_at, user_frame, user_place
 from adjoint.diagnosis import graph_steps
 from adjoint.diagnosis.bottoms import arrays_in, bottom
 from adjoint.diagnosis.line_watch import LineWatcher, Place, bounded, has_lines_of_its_own, rule, wanted
-from adjoint.diagnosis.non_finite import Bad, Finding, first_bad, holds, is_derivative
+from adjoint.diagnosis.non_finite import Bad, Finding, first_bad, holds, stage_of
 from adjoint.graph.node import Const, Node, Param
 from adjoint.graph.steps import Steps
 from adjoint.ops.movement import Movement
@@ -73,6 +73,8 @@ class NanWatcher(LineWatcher):
             if finding is None:
                 continue
             known = self._suspects.get(record.order) or (self._first if finding.incoming else None) or finding
+            if known is finding and finding.incoming and finding.bad.kind == "inf":
+                continue  # an infinity that was given
             self._first = self._first or known
             bounded(self._suspects)
             self._suspects[parent.order] = known
@@ -86,8 +88,8 @@ class NanWatcher(LineWatcher):
                 raise finding.error()
         self._first = None
 
-    def pushed(self, op: Any, ts: Any, y: Any, xs: Any) -> Any:
-        place = self._site(user_frame(), count=False)[0]
+    def pushed(self, op: Any, ts: Any, y: Any, xs: Any, record: Any = None) -> Any:
+        place = user_place() if record is None else self.places.get(record.order)
         if has_lines_of_its_own(op):
             return op.jvp(ts, y, *xs)
         with context.setting(rule, rule.get() or (place,)):
@@ -104,16 +106,16 @@ class NanWatcher(LineWatcher):
             return None
         given, derivatives = tuple(arrays_in(tuple(xs))), list(arrays_in(tuple(came)))
         incoming = holds(derivatives, bad.kind)
-        if bad.kind == "inf" and holds(given, "inf"):
+        if bad.kind == "inf" and (holds(given, "inf") or (incoming and stage == "tangent")):
             return None
         return Finding(bad, op, place, given, stage, incoming=incoming)
 
-    def _site(self, frame: FrameType | None, count: bool = True) -> tuple[Place | None, int]:
+    def _site(self, frame: FrameType | None) -> tuple[Place | None, int]:
         """The user's line that runs, and how often it has."""
         if frame is None:
             return None, 0
         key = frame.f_code, frame.f_lasti
-        self._runs[key] += count
+        self._runs[key] += 1
         return (frame.f_code.co_filename, frame.f_lineno), self._runs[key]
 
     # ------------------------------------------------------------ graphs
@@ -165,11 +167,12 @@ class NanWatcher(LineWatcher):
 def _arisen(steps: Steps, node: Node, bad: Bad, given: tuple[np.ndarray, ...]) -> Finding:
     """What is to be said of a step that gave what is not finite, of what was."""
     op, around = getattr(node.op, "op", node.op), graph_steps.iterations()
-    if not is_derivative(node.place):
+    stage = stage_of(node.place)
+    if stage == "forward":
         return Finding(bad, op, node.place, given, iterations=around)
-    makers = {str(n.op) for n in steps.order if n.place == node.place and not is_derivative(n.place)}
+    makers = {str(n.op) for n in steps.order if n.place == node.place and stage_of(n.place) == "forward"}
     name = makers.pop() if len(makers) == 1 else "this line"
-    return Finding(bad, op, node.place, given, "backward", iterations=around, step_of=name)
+    return Finding(bad, op, node.place, given, stage, iterations=around, step_of=name)
 
 
 def _hands_on(op: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.context import DerivativePlace
+from adjoint.core.context import DerivativePlace, TangentPlace
 from adjoint.core.errors import AdjointError, shown_place
 from adjoint.core.spec import is_half
 from adjoint.diagnosis.hints import hint_for
@@ -121,10 +121,10 @@ class Finding:
             return f"was not computed here but came in, {self.outside}"
         if self.stage == "forward":
             return f"in the result of {self.op}"
-        if self.stage == "tangent":
-            return f"in the tangent of {self.op}, forward mode"
-        what = f"in the derivative of {self.op}"
-        return f"in the backward pass, {f'in {self.op}, a step of the derivative of {self.step_of}' if self.step_of else what}"
+        where = {"backward": "in the backward pass, ", "tangent": "in forward mode, "}[self.stage]
+        if self.step_of:
+            return f"{where}in {self.op}, a step of the derivative of {self.step_of}"
+        return f"{where}in the derivative of {self.op}"
 
     def _line(self) -> str:
         if self.place is None:
@@ -162,6 +162,8 @@ def described(x: np.ndarray, bad: Bad) -> str:
     return text if values is None else f"{text}, there {values[0]:.6g}"
 
 
-def is_derivative(place: Any) -> bool:
-    """Whether a step of a graph computes the derivative of its line."""
-    return isinstance(place, DerivativePlace)
+def stage_of(place: Any) -> str:
+    """What a step of a graph belongs to, by its place: "forward", "backward" or "tangent"."""
+    if isinstance(place, TangentPlace):
+        return "tangent"
+    return "backward" if isinstance(place, DerivativePlace) else "forward"

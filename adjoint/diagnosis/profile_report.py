@@ -13,6 +13,7 @@ from adjoint.diagnosis.chrome_trace import write_trace
 
 Place = tuple[str, int]
 ROWS = 20  # of a printed table
+WIDTH = 70  # of a column of it
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class ProfileReport:
         return lines, nodes
 
     def __str__(self) -> str:
-        lines, nodes = self._table()
+        lines, nodes = ([[_short(cell) for cell in row] for row in table] for table in self._table())
         more = [f"({len(self.nodes) - ROWS} more)"] if len(self.nodes) > ROWS else []
         return "\n".join([*self._notes(), "", *_text(lines), "", *_text(nodes), *more])
 
@@ -151,6 +152,10 @@ def _size(count: int) -> str:
         if count >= scale:
             return f"{count / scale:.1f} {unit}"
     return f"{count} B"
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= WIDTH else f"{cell[: WIDTH - 1]}…"
 
 
 def _text(table: list[list[str]]) -> list[str]:

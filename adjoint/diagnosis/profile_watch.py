@@ -18,7 +18,7 @@ from adjoint.core.errors import ArgumentTypeError, called_at, user_place
 from adjoint.diagnosis import graph_steps
 from adjoint.diagnosis.bottoms import bottom
 from adjoint.diagnosis.line_watch import LineWatcher, Place, has_lines_of_its_own, rule, wanted
-from adjoint.diagnosis.non_finite import is_derivative
+from adjoint.diagnosis.non_finite import stage_of
 from adjoint.diagnosis.profile_report import ProfileReport
 from adjoint.graph.steps import Steps
 
@@ -122,8 +122,9 @@ class ProfileWatcher(LineWatcher):
         op, place = record.op, self.places.get(record.order)
         return self._by_rule(op, "backward", place, lambda: wanted(record, op.vjp(g, y, *xs)))
 
-    def pushed(self, op: Any, ts: Any, y: Any, xs: Any) -> Any:
-        return self._by_rule(op, "tangent", user_place(), lambda: op.jvp(ts, y, *xs))
+    def pushed(self, op: Any, ts: Any, y: Any, xs: Any, record: Any = None) -> Any:
+        place = user_place() if record is None else self.places.get(record.order)
+        return self._by_rule(op, "tangent", place, lambda: op.jvp(ts, y, *xs))
 
     def _by_rule(self, op: Any, stage: str, place: Place | None, run: Callable[[], Any]) -> Any:
         if rule.get() is not None or context.tracer.get() is not None:  # inside another, or building a graph
@@ -139,7 +140,7 @@ class ProfileWatcher(LineWatcher):
         counted = rule.get() is None
 
         def run(node: Any, compute: Callable[[], Any]) -> Any:
-            stage = "backward" if is_derivative(node.place) else "forward"
+            stage = stage_of(node.place)
             event = self._event(node.op, stage, "static", node.place, iterations=around(), counted=counted)
             return self.timed(event, compute)
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core import context, watching
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import EAGER, Trace, Value, gathered, make, wrap
-from adjoint.core.errors import EndedTransformError, called_at
+from adjoint.core.errors import EndedTransformError, called_at, user_place
 from adjoint.transforms.records import ForgottenInputs, Record, ResultRecord, restore, upstream
 
 
@@ -71,17 +71,27 @@ class Dual(ForwardTrace):
             if op is None:
                 return wrap(y)
         with np.errstate(all="ignore"):
-            t = pushed(op, tangents, y, values) if watching.active else op.jvp(tangents, y, *values)
+            if isinstance(y, Value) and context.tracer.get() is not None:
+                with context.setting(context.place, _tangent_place()):
+                    t = pushed(op, tangents, y, values)
+            else:
+                t = pushed(op, tangents, y, values) if watching.active else op.jvp(tangents, y, *values)
         if type(y) is tuple:
             parts = t if type(t) is tuple else (ZERO,) * len(y)
             return tuple(make(v, self, s) if s is not ZERO else wrap(v) for v, s in zip(y, parts, strict=True))
         return wrap(y) if t is ZERO else make(y, self, t)
 
 
-def pushed(op: Any, ts: list[Any], y: Any, xs: list[Any]) -> Any:
-    """The tangent of a result, while somebody looks on."""
-    watcher = watching.watcher()
-    return op.jvp(ts, y, *xs) if watcher is None else watcher.pushed(op, ts, y, xs)
+def _tangent_place() -> context.TangentPlace | None:
+    """The line whose tangent is computed, for the nodes of a graph."""
+    here = context.place.get() or user_place()
+    return None if here is None else context.TangentPlace(here)
+
+
+def pushed(op: Any, ts: list[Any], y: Any, xs: list[Any], record: Record | None = None) -> Any:
+    """The tangent of a result, as who looks on is told."""
+    watcher = watching.watcher() if watching.active else None
+    return op.jvp(ts, y, *xs) if watcher is None else watcher.pushed(op, ts, y, xs, record)
 
 
 def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]:
@@ -97,5 +107,5 @@ def push(seeds: dict[Record, Any], roots: Sequence[Record]) -> dict[Record, Any]
                     restore(record)
                 ts = [ZERO if p is None else tangents.get(p, ZERO) for p in record.parents]
                 active = any(t is not ZERO for t in ts)
-                tangents[record] = record.op.jvp(ts, record.y, *record.xs) if active else ZERO
+                tangents[record] = pushed(record.op, ts, record.y, record.xs, record) if active else ZERO
     return tangents

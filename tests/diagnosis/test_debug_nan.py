@@ -111,6 +111,32 @@ def test_forward_mode_and_batches() -> None:
         assert line(caught(mode(ad.hessian(root)), X)) == "y = ops.sqrt(x)"
 
 
+def test_forward_mode_in_graphs_and_of_recorded_programs() -> None:
+    error = caught(ad.jit(ad.jacfwd(root)), X)
+    assert (error.stage, line(error)) == ("tangent", "y = ops.sqrt(x)")
+    assert "a step of the derivative of Sqrt()" in str(error)
+    error = caught(lambda: ad.linearize(root, ad.Tensor(X))[1](ad.Tensor(X) + 1.0))
+    assert (error.stage, line(error)) == ("tangent", "y = ops.sqrt(x)")
+    with ad.debug_nan():  # what is given infinite may stay so
+        assert ad.jvp(lambda x: x * 2, (1.0,), (np.inf,))[1] == np.inf
+        _, pull = ad.vjp(lambda x: x * 2.0, ad.Tensor([1.0]))
+        assert pull(ad.Tensor([np.inf]))[0] == np.inf
+    assert "came to this op" in str(caught(lambda: ad.vjp(ops.sin, ad.Tensor([1.0]))[1](ad.Tensor([np.nan]))))
+
+
+def test_a_compiled_step_of_training() -> None:
+    net = ad.nn.Dense(3, 1)
+    weights = net.trainable_params()
+    step = ad.optim.compiled_step(lambda x, y: ops.mean((net(x) - y) ** 2), weights, ad.optim.SGD(weights, 1e30))
+    x = np.ones((8, 3), np.float32)
+
+    def train() -> None:
+        for _ in range(5):
+            step(x, x[:, :1] + 2)
+
+    assert caught(train).kind == "inf"
+
+
 def second(x: Any) -> Any:
     return ad.grad(lambda y: ops.sum(y**1.5))(x).sum()
 
@@ -215,6 +241,7 @@ def test_what_comes_in_with_nan() -> None:
         (lambda x: x / 0.0, 0.0, "0/0"),
         (lambda x: x / 0.0, 1.0, "division by zero"),
         (lambda x: x**0.5, -1.0, "not a whole number"),
+        (lambda x: x**2, 1e200, "larger than the dtype can hold"),
         (ops.acos, 2.0, "between -1 and 1"),
         (lambda x: x * x, 1e200, "larger than the dtype can hold"),
     ],
