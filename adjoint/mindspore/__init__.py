@@ -70,8 +70,6 @@ _absent = _fallback(__name__, "mindspore")
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "bfloat16":
-        return common.dtype.bfloat16
     placeholder = _absent(name)
     from adjoint.mindspore import log, train  # MindSpore has what belongs to training and to messages at its top too
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import spec
 from adjoint.core.tensor import Tensor as _Tensor
 from adjoint.mindspore.common import types as _types
 from adjoint.mindspore.common.types import Bool as Bool
@@ -24,6 +23,7 @@ bool_ = bool = Type.known["bool"]
 int8, int16, int32, int64 = (Type.known[f"int{n}"] for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (Type.known[f"uint{n}"] for n in (8, 16, 32, 64))
 float16, float32, float64 = (Type.known[f"float{n}"] for n in (16, 32, 64))
+bfloat16 = Type.known["bfloat16"]
 complex64, complex128 = Type.known["complex64"], Type.known["complex128"]
 byte, short, intc, intp, long = int8, int16, int32, int64, int64
 ubyte, ushort, uintc, uintp = uint8, uint16, uint32, uint64
@@ -39,23 +39,18 @@ number = _types.define("number", float32.dtype, Number)
 string = _types.define("string_", np.dtype("str"))
 
 number_type = (
-    int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, complex64, complex128
+    int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, float32, float64, bfloat16,
+    complex64, complex128,
 )  # fmt: skip
 all_types = (bool_, *number_type)
 int_type = (int8, int16, int32, int64)
 uint_type = (uint8, uint16, uint32, uint64)
-float_type = (float16, float32, float64)
+float_type = (float16, float32, float64, bfloat16)
 complex_type = (complex64, complex128)
 signed_type = (*int_type, *float_type, *complex_type)
 tensor_type = TensorType()
 type_none = type(None)
 tuple_, list_ = builtins.tuple, builtins.list
-
-
-def __getattr__(name: str) -> Any:
-    if name == "bfloat16":
-        return _types.of(spec.bfloat16())
-    raise AttributeError(f"module 'mindspore.common.dtype' has no attribute {name!r}")
 
 
 def dtype_to_nptype(type_: Any) -> Any:

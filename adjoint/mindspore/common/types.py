@@ -30,6 +30,8 @@ class Type:
         return Type.known[word]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "dtype":  # bfloat16 is there without the package that computes with it, until it is used
+            return _filled(self, spec.bfloat16()).dtype
         return getattr(self.dtype, name)
 
     @property  # type: ignore[misc]
@@ -38,12 +40,14 @@ class Type:
         return np.dtype
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Type):
+        if isinstance(other, Type) or other is None:
             return self is other
-        return other is not None and bool(self.dtype == other)
+        if type(self) is BFloat:
+            return getattr(other, "name", other) == "bfloat16"
+        return bool(self.dtype == other)
 
     def __hash__(self) -> int:
-        return hash(self.dtype)
+        return hash("bfloat16" if type(self) is BFloat else self.dtype)
 
     def __repr__(self) -> str:
         return f"mindspore.{self.word}"
@@ -142,17 +146,23 @@ _BY_DTYPE: dict[Any, Type] = {}
 def define(word: str, dtype: Any, kind: type[Type] | None = None) -> Any:
     """The type of this name, which to NumPy is this dtype."""
     made = object.__new__(kind or KINDS[dtype.kind])
-    made.dtype, made.word = dtype, word
+    made.word = word
     made.title = type(made).__name__ + word.removeprefix(type(made).__name__.lower()).rstrip("_")
+    Type.known[word] = made
+    return made if dtype is None else _filled(made, dtype)
+
+
+def _filled(made: Any, dtype: Any) -> Any:
+    """A type with what NumPy knows of its dtype."""
+    made.dtype = dtype
     for name in ("char", "itemsize", "kind", "name", "type"):
         setattr(made, name, getattr(dtype, name))
-    Type.known[word] = made
     return made
 
 
 def named(word: str) -> Any:
     """The type of a name such as "float32"."""
-    return of(spec.bfloat16()) if word == "bfloat16" else Type.known[word]
+    return Type.known[word]
 
 
 def of(dtype: Any) -> Any:
@@ -162,13 +172,12 @@ def of(dtype: Any) -> Any:
     mindspore.uint8
     """
     found = _BY_DTYPE.get(dtype)
-    if found is not None:
-        return found
-    if spec.is_half(dtype) and dtype.name == "bfloat16":
-        return _BY_DTYPE.setdefault(dtype, define("bfloat16", dtype, BFloat))
-    return dtype
+    if found is None and not isinstance(dtype, Type) and dtype.name == "bfloat16":
+        found = _BY_DTYPE[dtype] = bfloat16
+    return dtype if found is None else found
 
 
+bfloat16 = define("bfloat16", None, BFloat)
 for _dtype in (
     spec.bool_, spec.int8, spec.int16, spec.int32, spec.int64, spec.uint8, spec.uint16, spec.uint32, spec.uint64,
     spec.float16, spec.float32, spec.float64, spec.complex64, spec.complex128,
