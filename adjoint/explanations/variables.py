@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -23,7 +24,7 @@ class Watching:
 
     def __init__(self, note: Callable[[str, Any], None]) -> None:
         self._note = note
-        self._seen: dict[int, Any] = {}  # Tensors that have a name already, held so that no other gets their id
+        self._seen: dict[int, weakref.ref[Any]] = {}  # Tensors that have a name already, not held by it
 
     def __enter__(self) -> Watching:
         self._before = sys.gettrace()
@@ -47,6 +48,15 @@ class Watching:
 
     def _look(self, frame: FrameType) -> None:
         for name, value in list(frame.f_locals.items()):
-            if isinstance(value, Value) and id(value) not in self._seen and name.isidentifier():
-                self._seen[id(value)] = value
+            if isinstance(value, Value) and _is_users_name(name) and not self._has_name(value):
+                self._seen[id(value)] = weakref.ref(value)
                 self._note(name, value)
+
+    def _has_name(self, value: Any) -> bool:
+        known = self._seen.get(id(value))
+        return known is not None and known() is value
+
+
+def _is_users_name(name: str) -> bool:
+    """Whether the user wrote a name, rather than Python (`.0`) or what reads the source (`_ad_item`)."""
+    return name.isidentifier() and not name.startswith("_ad")

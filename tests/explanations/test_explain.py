@@ -223,7 +223,7 @@ def test_formulas_of_rules_compute_what_the_rules_do(name):
                     assert_close(flat(np.broadcast_to(got, expected.shape)), [expected], ast.unparse(tree_), 1e-9)
 
 
-@pytest.mark.parametrize("name", list(PROGRAMS)[::3])
+@pytest.mark.parametrize("name", list(PROGRAMS)[::8])
 def test_numbers_of_the_corpus(name):
     program = PROGRAMS[name]
     point = list(program.points[0])

@@ -1,0 +1,118 @@
+"""A function as an optimised graph whose nodes know the user's variables: `z`, and `dz` for the cotangent of z."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from adjoint.api.arguments import CallArguments, Signature
+from adjoint.api.compiled import Entry
+from adjoint.api.jit import Jitted, jit
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.parameter import Parameter
+from adjoint.core.spec import Spec
+from adjoint.explanations.spelling import NoSpellingError
+from adjoint.explanations.variables import Watching
+from adjoint.graph.nested import silent
+from adjoint.graph.node import Builder, Const, Graph, Node
+from adjoint.graph.ruled import without_rules
+from adjoint.passes import optimise
+from adjoint.transforms.records import Record
+from adjoint.transforms.tape import Tape
+
+#: Passes that serve machine code more than readers.
+OFF = ("inplace", "fission")
+
+
+class NamedPlace(tuple):
+    """A line of the user's, with the variable that the node belongs to. Passes keep the places of nodes, and so the names."""
+
+    variable: str = ""
+
+    @staticmethod
+    def of(place: tuple[str, int] | None, variable: str) -> NamedPlace:
+        """The place with a name."""
+        named = NamedPlace(place or ("", 0))
+        named.variable = variable
+        return named
+
+
+@dataclass(frozen=True, eq=False)
+class NamedProgram:
+    """What a source is written from."""
+
+    graph: Graph
+    arguments: CallArguments
+    signature: Signature
+    parameters: list[Parameter]
+    rebuild: Callable[[list[Any]], Any]
+    left_out: list[str]  # what it does beside computing its results
+
+
+def named_program(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> NamedProgram:
+    """The graph of a function for such arguments, after all passes."""
+    if isinstance(fn, Jitted):
+        jitted = jit(fn._target(), static_argnames=sorted(fn._static), passes_off=OFF)
+    else:
+        jitted = jit(fn, passes_off=OFF)
+    with Watching(_note):
+        made, entry, _ = jitted._prepared(args, kwargs)
+    if entry.captured:
+        raise ArgumentError(f"source: {jitted!r} uses a value of a transform around it: write the whole{called_at()}")
+    if entry.draws is not None:
+        raise NoSpellingError(
+            f"source: {jitted!r} draws random numbers, which come from adjoint's own generator: draw them outside and pass them"
+        )
+    graph, left_out = _results(entry)
+    return NamedProgram(graph, made, jitted._signature, entry.parameters, entry.rebuild, left_out)
+
+
+def _results(entry: Entry) -> tuple[Graph, list[str]]:
+    """The graph of the results alone, and what is left out."""
+    graph = without_rules(entry.graph)
+    changed = len(entry.written) + len(entry.stored)
+    left_out = [f"what is stored in the Parameter {p.name}" for p in entry.stored]
+    left_out += ["what is written into an argument"] * len(entry.written)
+    left_out += [f"{type(n.op).__name__.lower()} at line {n.place[1]}" for n in graph.effects if n.place is not None]
+    graph = Graph(graph.params, graph.outputs[changed:], graph.name, graph.effects)
+    return strengthened(silent(graph)), left_out
+
+
+def strengthened(graph: Graph) -> Graph:
+    """The graph on NumPy's numbers in place of Python's, where that changes no dtype: more can be simplified then."""
+    builder = Builder()
+    params = tuple([Node(p.op, (), Spec(p.spec.shape, p.spec.dtype), p.place) for p in graph.params])
+    found: dict[Node, Node] = dict(zip(graph.params, params, strict=True))
+    for node in graph.nodes:
+        if node not in found:
+            found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
+            if _dtypes(found[node].spec) != _dtypes(node.spec):
+                return graph
+    return optimise(Graph(params, tuple([found[n] for n in graph.outputs]), graph.name), OFF)[0]
+
+
+def _dtypes(spec: Any) -> Any:
+    return [(s.shape, s.dtype) for s in (spec if isinstance(spec, tuple) else (spec,))]
+
+
+def node_of(x: Any) -> Node | None:
+    """The node that a value of a graph being built stands for, perhaps inside other transforms."""
+    while isinstance(x, Value):
+        x = x._value
+    return x if isinstance(x, Node) else None
+
+
+def _note(name: str, value: Any) -> None:
+    """A variable holds this value: its node has a name, and so will its cotangent have."""
+    _mark(name, value)
+    if isinstance(value._trace, Tape) and isinstance(value._extra, Record) and not value._trace.ended:
+        record = value._extra
+        record.hooks = [*(record.hooks or []), lambda g: _mark(f"d{name}", g)]
+
+
+def _mark(name: str, value: Any) -> None:
+    node = node_of(value)
+    if node is not None and not isinstance(node.op, Const) and not isinstance(node.place, NamedPlace):
+        object.__setattr__(node, "place", NamedPlace.of(node.place, name))
