@@ -99,8 +99,8 @@ if _TYPE_CHECKING:
     from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
     from adjoint.diagnosis.profile_watch import profile as profile
     from adjoint.explanations.explain import explain as explain
-    from adjoint.explanations.source import source as source
     from adjoint.explanations.spelling import NoSpellingError as NoSpellingError
+    from adjoint.explanations.written_source import source as source
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
     from adjoint.frontend.errors import LeakError as LeakError
     from adjoint.frontend.errors import SourceError as SourceError
@@ -139,7 +139,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "DonatedError": "api.donate",
     "export": "deploy.exporting",
     "explain": "explanations.explain",
-    "source": "explanations.source",
+    "source": "explanations.written_source",
     "FileFormatError": "data.idx_files",
     "GradientMismatchError": "numeric.grad_check",
     "GraphTextError": "graph.text",

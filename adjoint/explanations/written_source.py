@@ -177,9 +177,8 @@ class _SourceFile:
             f"{n}: {_shown(node.spec)}" for n, node in zip(names, self.program.graph.params, strict=False)
         )
         lines = [f"# {name_of(self.fn)}, written by adjoint for {shapes}"]
-        files = sorted(
-            {os.path.basename(n.place[0]) for n in _every(self.program.graph) if n.place is not None and n.place[1]}
-        )
+        places = [n.place for n in _every(self.program.graph) if n.place is not None and n.place[1]]
+        files = sorted({os.path.basename(p[0]) for p in places if p[0][:1] != "<"})  # what is typed in has no file
         if files and "# line" in code:
             lines.append(f"# Lines are those of {', '.join(files)}.")
         lines += [f"# Left out: {what}." for what in dict.fromkeys(self.program.left_out)]
