@@ -52,7 +52,7 @@ def explain(
         wrt: the inputs to differentiate by, as positions or names; all of them if it is not given. Forward mode, which takes one
             run for each direction, then goes along the first.
         tangents: forward mode's direction, one entry for each of `wrt`; ones if it is not given.
-        max_rows: steps to show; of a longer program the first and the last ones are shown.
+        max_rows: steps to show, and inputs; of more the first and the last ones are shown.
         kwargs: further arguments of the function.
 
     >>> import adjoint as ad
@@ -205,13 +205,12 @@ class _Table:
 
     def explanation(self) -> Explanation:
         """The table."""
-        inputs = [self._input(s, x) for s, x in self.run.inputs.items()]
-        shown, left_out = self._shown()
-        gap = Row(None, kind="gap", note=f"… {left_out} steps left out (max_rows={self.max_rows}) …")
-        body = [gap if s is None else self._step(s) for s in shown]
+        inputs, _ = self._abbreviated(list(self.run.inputs.items()), "inputs", lambda pair: self._input(*pair))
+        body, left_out = self._abbreviated(self.steps, "steps", self._step)
         outputs = [self._output(k) for k in range(len(self.outputs))]
         at = ", ".join(f"{s} = {shown_value(number(x.value))}" for s, x in self.run.inputs.items())
         title = f"{name_of(self.run.fn)}({', '.join(self.run.inputs)})"
+        title = title if len(title) < 100 else f"{name_of(self.run.fn)} of {len(self.run.inputs)} inputs"
         title = f"{title} at {at}" if len(title) + len(at) < 100 else title
         gradients = {}
         if self.mode != "forward":
@@ -224,14 +223,15 @@ class _Table:
         columns = tuple(c for c in COLUMNS[self.mode] if c != "where" or any(r.where for r in rows))
         return Explanation(title, columns, rows, value, gradients, tangent, left_out, self.equations.constant)
 
-    def _shown(self) -> tuple[list[Any], int]:
-        """The steps to show, None for those between the first and the last ones."""
-        steps: list[Any] = list(self.steps)
-        if len(steps) <= self.max_rows:
-            return steps, 0
+    def _abbreviated(self, entries: list[Any], what: str, row: Callable[[Any], Row]) -> tuple[list[Row], int]:
+        """The rows of the first and last entries, and how many between them are left out."""
+        if len(entries) <= self.max_rows:
+            return [row(x) for x in entries], 0
         first = (self.max_rows + 1) // 2
         last = self.max_rows - first
-        return [*steps[:first], None, *(steps[-last:] if last else [])], len(steps) - first - last
+        left_out = len(entries) - self.max_rows
+        gap = Row(None, kind="gap", note=f"… {left_out} {what} left out (max_rows={self.max_rows}) …")
+        return [*map(row, entries[:first]), gap, *map(row, entries[len(entries) - last :])], left_out
 
     def _input(self, symbol: str, x: TableValue) -> Row:
         row = Row(Equation(name("V", x.index), (Symbol(symbol),), number(x.value)), kind="input")

@@ -15,9 +15,9 @@ from adjoint.explanations.source_text import SourceText
 from adjoint.explanations.spelling import filled, parsed, spelled
 from adjoint.graph.control import Cond, Loop
 from adjoint.graph.inplace import InPlace
-from adjoint.graph.node import Const, Graph, Node, Param, Pick
+from adjoint.graph.nested import Control
+from adjoint.graph.node import Const, Graph, Node, Param, Pick, Structural
 from adjoint.graph.walk import uses
-from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.movement import Movement
 
 #: Characters of an expression beyond which its parts get names.
@@ -215,7 +215,7 @@ class Statements:
         fixed = [self._atom(i) for i in constants]
         rows = [self._atom(i) for i in stacked]
         state = [self._state(op, k, picks) for k in range(op.carried)]
-        starts = [self._start(i, op.body.specs[k]) for k, i in enumerate(carry)]
+        starts = [self._start(i, op.body, k) for k, i in enumerate(carry)]
         kept = {k: self._named(p, "rows") for k, p in picks.items() if k >= op.carried}
         self._say(node)
         self.lines += assignment(state, starts)
@@ -256,11 +256,12 @@ class Statements:
         variable = next((v for n in nodes if (v := variable_of(n))), "")
         return self.writer.names.fresh(variable) if variable else self.writer.names.numbered("s")
 
-    def _start(self, i: Node, spec: Spec) -> ast.expr:
+    def _start(self, i: Node, body: Graph, k: int) -> ast.expr:
         """What a carry begins with, in the dtype that it keeps."""
+        spec = body.specs[k]
         if isinstance(i.op, Const):
             value = i.op.value if isinstance(i.op.value, np.ndarray) else np.asarray(i.op.value, spec.dtype)[()]
-            plain = spec.dtype == np.float64 and not np.ndim(value)
+            plain = spec.dtype == np.float64 and not np.ndim(value) and not needs_numpy(body)
             return number_tree(float(value), True) if plain else self.writer.constant(value, False)
         same = i.spec.dtype == spec.dtype
         return self.found[i] if same else _as_dtype(self.found[i], i.spec, spec.dtype)
@@ -340,6 +341,33 @@ def _owners(graph: Graph) -> dict[Node, str]:
     return {node: node.place.variable for node in last.values()}  # type: ignore[union-attr]
 
 
+def every_node(graph: Graph) -> list[Node]:
+    """The nodes of a graph and of the graphs inside."""
+    inner = [g for n in graph.nodes if isinstance(n.op, Control) for g in n.op.graphs().values()]
+    return [*graph.nodes, *(n for g in inner for n in every_node(g))]
+
+
+def needs_numpy(graph: Graph) -> bool:
+    """Whether a graph divides by a single number that is not known, or indexes one: Python's own numbers would raise."""
+    return any(_raises_on_numbers(n) for n in every_node(graph) if not isinstance(n.op, (Structural, Control)))
+
+
+def _raises_on_numbers(node: Node) -> bool:
+    single = {f"_{k}" for k, i in enumerate(node.inputs) if not i.shape and not isinstance(i.op, Const)}
+    for part in ast.walk(spelled(node.op, [i.spec for i in node.inputs], node.spec)):
+        match part:
+            case ast.BinOp(_, ast.Div() | ast.Mod() | ast.FloorDiv(), ast.Name(name)) if name in single:
+                return True
+            case ast.Subscript(ast.Name(name)) | ast.Attribute(ast.Name(name)) if name in single:
+                return True
+    return False
+
+
 def shared_memory(graph: Graph) -> set[int]:
     """The results that would be views that cannot be written to."""
-    return {k for k, n in enumerate(graph.outputs) if isinstance(n.op, BroadcastTo)}
+    found = set()
+    for k, n in enumerate(graph.outputs):
+        if not isinstance(n.op, (Structural, Control)):
+            text = ast.unparse(spelled(n.op, [i.spec for i in n.inputs], n.spec))
+            found |= {k} if text.startswith("np.broadcast_to(") else set()
+    return found

@@ -170,8 +170,12 @@ def _window(name: str, inputs: int, *more: str) -> Writer:
     return write
 
 
+def _key(op: Any) -> str:
+    return show_index(op.key) if op.key else "[()]"
+
+
 def _index(op: Any) -> str:
-    return f"np.index_exp{show_index(op.key)}"
+    return f"np.index_exp{_key(op)}"
 
 
 def _matrix_rank(op: Any, specs: Sequence[Spec], y: Any) -> str:
@@ -258,7 +262,7 @@ TABLE: dict[str, str | Writer] = {
     "Fold": _window("fold", 1, "space"),
     "Gammainc": _gammainc,
     "Gather": lambda op, specs, y: f"_0[{_names(len(specs) - 1, 1) or '()'}]",
-    "GetItem": lambda op, specs, y: f"_0{show_index(op.key)}",
+    "GetItem": lambda op, specs, y: f"_0{_key(op)}",
     "Greater": "_0 > _1",
     "GreaterEqual": "_0 >= _1",
     "Imag": "np.imag(_0)",

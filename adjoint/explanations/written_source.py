@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import os
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -19,12 +20,17 @@ from adjoint.core.spec import Spec
 from adjoint.explanations import numpy_kernels
 from adjoint.explanations.array_text import array_text, dtype_text
 from adjoint.explanations.named_program import NamedProgram, named_program
-from adjoint.explanations.numpy_writer import Statements, indented, shared_memory, variable_of
+from adjoint.explanations.numpy_writer import (
+    WIDEST,
+    Statements,
+    every_node,
+    indented,
+    needs_numpy,
+    shared_memory,
+    variable_of,
+)
 from adjoint.explanations.source_text import SourceText
-from adjoint.graph.nested import Control
-from adjoint.graph.node import Const, Graph
-from adjoint.ops.arithmetic import Div, FloorDiv, Mod
-from adjoint.ops.slicing import GetItem
+from adjoint.graph.node import Graph
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,17 +102,17 @@ class _SourceFile:
         signature, params = self._signature()
         block = Statements(self.writer, graph, params)
         results = [self._owned(k, r) for k, r in enumerate(block.results())]
-        body = [*self._converted(graph, params), *block.lines, f"return {self._returned(results)}"]
-        lines = [f"def {self.name}({signature}):", *indented(body)]
+        body = [*self._converted(graph, params), *block.lines, *self._returned(results)]
+        lines = [*broken(f"def {self.name}(", signature, "):"), *indented(body)]
         constants = [f"{name} = {array_text(value)}" for name, value in self.writer.constants.items()]
         code = "\n".join([*constants, *lines])
-        kernels = _kernels(code)
-        text = "\n\n\n".join([self._head(code + "\n".join(kernels), constants), *kernels, "\n".join(lines)]) + "\n"
+        needed = kernels(code)
+        text = "\n\n\n".join([self._head(code + "\n".join(needed), constants), *needed, "\n".join(lines)]) + "\n"
         return Source(text.rstrip("\n"), self.name, self.weights)
 
     # ------------------------------------------------------------ arguments
 
-    def _signature(self) -> tuple[str, list[ast.expr]]:
+    def _signature(self) -> tuple[list[str], list[ast.expr]]:
         """The arguments of the function, and the expressions of the graph's inputs."""
         made, names = self.program.arguments, self.writer.names
         args, kwargs = made.whole
@@ -126,7 +132,7 @@ class _SourceFile:
         for weight in self.program.parameters:
             keywords.append(names.fresh(weight.name or "weight"))
             self.weights[keywords[-1]] = np.array(weight.asnumpy())
-        signature = ", ".join([*_defaults_last(said), *(["*", *keywords] if keywords else [])])
+        signature = [*_defaults_last(said), *(["*", *keywords] if keywords else [])]
         return signature, [*found, *map(ast.Name, keywords)]
 
     def _argument_name(self, k: int) -> str:
@@ -143,7 +149,7 @@ class _SourceFile:
 
     def _converted(self, graph: Graph, params: list[ast.expr]) -> list[str]:
         """Single numbers become NumPy's where Python's would behave otherwise: `1 / 0`, or the precision."""
-        risky = _divides(graph)
+        risky = needs_numpy(graph)
         lines: dict[str, str] = {line.partition(" = ")[0]: line.partition(" = ")[2] for line in self.unpacked}
         changed = []
         for node, given in zip(graph.params, params, strict=True):
@@ -162,10 +168,14 @@ class _SourceFile:
         shared = k in shared_memory(self.program.graph)
         return ast.Call(ast.parse("np.array", mode="eval").body, [result], []) if shared else result
 
-    def _returned(self, results: list[ast.expr]) -> str:
+    def _returned(self, results: list[ast.expr]) -> list[str]:
         marks = [_ResultMark(ast.unparse(r)) for r in results]
         out = self.program.rebuild(list(marks))
-        return ", ".join(map(_structure, out)) if isinstance(out, tuple) and len(out) > 1 else _structure(out)
+        if isinstance(out, tuple) and len(out) > 1:
+            parts = [_structure(x) for x in out]
+            whole = f"return {', '.join(parts)}"
+            return [whole] if len(whole) <= WIDEST else broken("return (", parts, ")")
+        return [f"return {_structure(out)}"]
 
     # ------------------------------------------------------------ head
 
@@ -176,8 +186,9 @@ class _SourceFile:
         shapes = ", ".join(
             f"{n}: {_shown(node.spec)}" for n, node in zip(names, self.program.graph.params, strict=False)
         )
-        lines = [f"# {name_of(self.fn)}, written by adjoint for {shapes}"]
-        places = [n.place for n in _every(self.program.graph) if n.place is not None and n.place[1]]
+        lines = textwrap.wrap(f"{name_of(self.fn)}, written by adjoint for {shapes}", 116)
+        lines = [f"# {line}" for line in lines]
+        places = [n.place for n in every_node(self.program.graph) if n.place is not None and n.place[1]]
         files = sorted({os.path.basename(p[0]) for p in places if p[0][:1] != "<"})  # what is typed in has no file
         if files and "# line" in code:
             lines.append(f"# Lines are those of {', '.join(files)}.")
@@ -211,6 +222,23 @@ def _structure(value: Any) -> str:
     return repr(value)
 
 
+def broken(head: str, items: list[str], tail: str) -> list[str]:
+    """A list of items on one line, or on as many as it takes.
+
+    >>> broken("f(", ["a", "b"], ")"), broken("f(", ["a" * 60, "b" * 60], ")")[0]
+    (['f(a, b)'], 'f(')
+    """
+    whole = f"{head}{', '.join(items)}{tail}"
+    if len(whole) <= WIDEST:
+        return [whole]
+    lines = textwrap.wrap(", ".join(items) + ",", WIDEST, break_long_words=False, break_on_hyphens=False)
+    return (
+        [head, *(f"        {line}" for line in lines), tail]
+        if head.startswith("def")
+        else [head, *indented(lines), tail]
+    )
+
+
 def _static(value: Any) -> str:
     """The default of an argument that is part of the program."""
     text = repr(value)
@@ -234,22 +262,7 @@ def _shown(spec: Spec) -> str:
     return str(Spec(spec.shape, spec.dtype)).removesuffix("[]")
 
 
-def _every(graph: Graph) -> list[Any]:
-    inner = [g for n in graph.nodes if isinstance(n.op, Control) for g in n.op.graphs().values()]
-    return [*graph.nodes, *(n for g in inner for n in _every(g))]
-
-
-def _divides(graph: Graph) -> bool:
-    """Whether something is divided by a single number that is not known, or a single number is indexed."""
-    for n in _every(graph):
-        if isinstance(n.op, (Div, Mod, FloorDiv)) and not n.inputs[1].shape and not isinstance(n.inputs[1].op, Const):
-            return True
-        if isinstance(n.op, GetItem) and not n.inputs[0].shape:
-            return True
-    return False
-
-
-def _kernels(code: str) -> list[str]:
+def kernels(code: str) -> list[str]:
     """The source of the functions of ours that a code calls, each after those that it calls itself."""
     found: dict[str, str] = {}
 
