@@ -67,11 +67,13 @@ class Row:
     variables: str = ""
     kind: str = "step"  # or "input", "output", "gap"
     note: str = ""
+    several_files: bool = False  # whether the program is in more than one
 
     @property
     def where(self) -> str:
         """The user's line and variable."""
-        line = f"line {self.place[1]}" if self.place is not None else ""
+        line = "" if self.place is None else f"line {self.place[1]}"
+        line = f"{self.file}:{self.place[1]}" if self.several_files and self.place is not None else line
         return ", ".join(part for part in (line, self.variables) if part)
 
     @property

@@ -220,6 +220,9 @@ class _Table:
         ends = [number(self.pushed[y]) for y in self.ends if y is not None and y in self.pushed]
         tangent = None if self.mode == "reverse" else ends[0] if len(ends) == 1 else tuple(ends)
         rows = [*inputs, *body, *outputs]
+        several = len({row.place[0] for row in rows if row.place is not None}) > 1
+        for row in rows:
+            row.several_files = several
         columns = tuple(c for c in COLUMNS[self.mode] if c != "where" or any(r.where for r in rows))
         return Explanation(title, columns, rows, value, gradients, tangent, left_out, self.equations.constant)
 

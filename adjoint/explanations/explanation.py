@@ -110,7 +110,7 @@ class Explanation:
             cells = "".join(self._cell(row, c, notation) for c in self.columns)
             body.append(f'<tr class="{row.kind}{last}">{cells}</tr>')
         return (
-            f'<div class="adjoint-explain"><style>{STYLE}</style><p>{html.escape(self.title)}</p>'
+            f'<div class="adjoint-explain"><meta charset="utf-8"><style>{STYLE}</style><p>{html.escape(self.title)}</p>'
             f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table></div>"
         )
 

@@ -6,15 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adjoint.api.arguments import CallArguments, Signature
-from adjoint.api.compiled import Entry
+from adjoint.api.compiled import Entry, taken_over
 from adjoint.api.jit import Jitted, jit
-from adjoint.core.dispatch import Value
+from adjoint.core import context
+from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import Spec
 from adjoint.explanations.spelling import NoSpellingError
 from adjoint.explanations.variables import Watching
+from adjoint.frontend.reads import recorder
 from adjoint.graph.nested import silent
 from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.ruled import without_rules
@@ -47,6 +51,7 @@ class NamedProgram:
     arguments: CallArguments
     signature: Signature
     parameters: list[Parameter]
+    outside: list[Any]  # arrays from outside that are inputs of the graph: Tensors that `backward()` is to reach
     rebuild: Callable[[list[Any]], Any]
     left_out: list[str]  # what it does beside computing its results
 
@@ -57,16 +62,30 @@ def named_program(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         jitted = jit(fn._target(), static_argnames=sorted(fn._static), passes_off=OFF)
     else:
         jitted = jit(fn, passes_off=OFF)
-    with Watching(_note):
+    begin = context.new_level()
+    with Watching(lambda name, value: _note(name, value, begin)):
         made, entry, _ = jitted._prepared(args, kwargs)
-    if entry.captured:
-        raise ArgumentError(f"source: {jitted!r} uses a value of a transform around it: write the whole{called_at()}")
+    outside = [_array(x) for x in taken_over(entry, recorder.get())]
+    if any(x is None for x in outside):
+        raise ArgumentError(
+            f"source: {jitted!r} uses a value of a transform around it, which has no number to write down: pass it as an "
+            f"argument{called_at()}"
+        )
     if entry.draws is not None:
         raise NoSpellingError(
             f"source: {jitted!r} draws random numbers, which come from adjoint's own generator: draw them outside and pass them"
         )
     graph, left_out = _results(entry)
-    return NamedProgram(graph, made, jitted._signature, entry.parameters, entry.rebuild, left_out)
+    return NamedProgram(graph, made, jitted._signature, entry.parameters, outside, entry.rebuild, left_out)
+
+
+def _array(x: Any) -> np.ndarray | None:
+    """The array of a value from outside; None if a transform tracks it."""
+    while isinstance(x, Value):
+        if x._trace.level > BACKWARD:
+            return None
+        x = x._value
+    return np.array(x)
 
 
 def _results(entry: Entry) -> tuple[Graph, list[str]]:
@@ -104,10 +123,11 @@ def node_of(x: Any) -> Node | None:
     return x if isinstance(x, Node) else None
 
 
-def _note(name: str, value: Any) -> None:
-    """A variable holds this value: its node has a name, and so will its cotangent have."""
+def _note(name: str, value: Any, begin: float) -> None:
+    """A variable holds this value: its node has a name, and so will its cotangent have, on a tape that began since."""
     _mark(name, value)
-    if isinstance(value._trace, Tape) and isinstance(value._extra, Record) and not value._trace.ended:
+    trace = value._trace
+    if isinstance(trace, Tape) and trace.level > begin and not trace.ended and isinstance(value._extra, Record):
         record = value._extra
         record.hooks = [*(record.hooks or []), lambda g: _mark(f"d{name}", g)]
 

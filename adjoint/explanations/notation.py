@@ -230,7 +230,7 @@ class Latex(Notation):
     """LaTeX."""
 
     times = r" \times "
-    relations = {ast.Lt: "<", ast.LtE: r"\le", ast.Gt: ">", ast.GtE: r"\ge", ast.Eq: "=", ast.NotEq: r"\ne"}
+    relations = {ast.Lt: "<", ast.LtE: r"\leq", ast.Gt: ">", ast.GtE: r"\geq", ast.Eq: "=", ast.NotEq: r"\neq"}
 
     def name(self, kind: str, index: int) -> str:
         return {"V": "v", "G": r"\bar{v}", "T": r"\dot{v}"}[kind] + f"_{{{index}}}"

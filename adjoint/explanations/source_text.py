@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import keyword
+import os
 import re
 from typing import Any
 
@@ -45,9 +46,10 @@ class FreshNames:
 class SourceText:
     """What the blocks of one function share. `constants` are the arrays that stand at the head, by name."""
 
-    def __init__(self) -> None:
+    def __init__(self, several_files: bool = False) -> None:
         self.names = FreshNames()
         self.constants: dict[str, np.ndarray] = {}
+        self.several_files = several_files
         self._told: set[tuple[str, int]] = set()
 
     def constant(self, value: Any, weak: bool) -> ast.expr:
@@ -71,4 +73,5 @@ class SourceText:
         key = (place[0], place[1])
         text = "" if key in self._told else line_of(*key).strip()
         self._told.add(key)
-        return f"# line {place[1]}" + (f": {text}" if text else "")
+        line = f"{os.path.basename(place[0])}:{place[1]}" if self.several_files else f"line {place[1]}"
+        return f"# {line}" + (f": {text}" if text else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any
 
 from adjoint.core.dispatch import Value
@@ -24,6 +24,7 @@ class Watching:
 
     def __init__(self, note: Callable[[str, Any], None]) -> None:
         self._note = note
+        self._users: dict[CodeType, bool] = {}  # whether a function is the user's
         self._seen: dict[int, weakref.ref[Any]] = {}  # Tensors that have a name already, not held by it
 
     def __enter__(self) -> Watching:
@@ -36,7 +37,11 @@ class Watching:
 
     def _entered(self, frame: FrameType, event: str, arg: Any) -> Any:
         code = frame.f_code
-        if not is_users(code.co_filename) or str(frame.f_globals.get("__name__", "")).split(".")[0] == "adjoint":
+        mine = self._users.get(code)
+        if mine is None:
+            ours = str(frame.f_globals.get("__name__", "")).split(".")[0] == "adjoint"
+            mine = self._users[code] = is_users(code.co_filename) and not ours
+        if not mine:
             return None
         self._look(frame)
         return self._stepped

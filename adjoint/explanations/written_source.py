@@ -37,7 +37,8 @@ from adjoint.graph.node import Graph
 class Source:
     """A function as Python source. `print` shows it; `function()` is the function that it defines.
 
-    `weights` has the Parameters that it takes as keyword arguments behind its own, by name.
+    `weights` has the Parameters that it takes as keyword arguments behind its own, by name, and other Tensors from outside that
+    `backward()` tracks.
     """
 
     text: str
@@ -92,7 +93,9 @@ class _SourceFile:
 
     def __init__(self, fn: Any, program: NamedProgram) -> None:
         self.fn, self.program = fn, program
-        self.writer = SourceText()
+        places = [n.place for n in every_node(program.graph) if n.place is not None and n.place[1]]
+        self.files = sorted({p[0] for p in places})
+        self.writer = SourceText(len(self.files) > 1)
         self.name = self.writer.names.fresh(name_of(fn).replace("<lambda>", "f"))
         self.unpacked: list[str] = []
         self.weights: dict[str, np.ndarray] = {}
@@ -132,6 +135,10 @@ class _SourceFile:
         for weight in self.program.parameters:
             keywords.append(names.fresh(weight.name or "weight"))
             self.weights[keywords[-1]] = np.array(weight.asnumpy())
+        start = len(found) + len(keywords)
+        for node, value in zip(self.program.graph.params[start:], self.program.outside, strict=True):
+            keywords.append(names.fresh(variable_of(node) or "outside"))
+            self.weights[keywords[-1]] = value
         signature = [*_defaults_last(said), *(["*", *keywords] if keywords else [])]
         return signature, [*found, *map(ast.Name, keywords)]
 
@@ -186,12 +193,10 @@ class _SourceFile:
         shapes = ", ".join(
             f"{n}: {_shown(node.spec)}" for n, node in zip(names, self.program.graph.params, strict=False)
         )
-        lines = textwrap.wrap(f"{name_of(self.fn)}, written by adjoint for {shapes}", 116)
+        lines = textwrap.wrap(f"{name_of(self.fn)}, written by adjoint{' for ' if shapes else ''}{shapes}", 116)
         lines = [f"# {line}" for line in lines]
-        places = [n.place for n in every_node(self.program.graph) if n.place is not None and n.place[1]]
-        files = sorted({os.path.basename(p[0]) for p in places if p[0][:1] != "<"})  # what is typed in has no file
-        if files and "# line" in code:
-            lines.append(f"# Lines are those of {', '.join(files)}.")
+        if len(self.files) == 1 and self.files[0][:1] != "<" and "# line" in code:  # what is typed in has no file
+            lines.append(f"# Lines are those of {os.path.basename(self.files[0])}.")
         lines += [f"# Left out: {what}." for what in dict.fromkeys(self.program.left_out)]
         modules = ["base64"] if "base64." in code else []
         lines += [f"import {m}\n" for m in modules] + ["import numpy as np"]

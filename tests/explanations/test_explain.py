@@ -137,6 +137,15 @@ def test_long_programs_are_abbreviated():
     assert [r.kind for r in table.rows].count("step") == 7
 
 
+def test_many_inputs_are_abbreviated():
+    def total(*xs):
+        return sum(xs)
+
+    table = ad.explain(total, *map(float, range(50)), max_rows=5)
+    assert "… 45 inputs left out (max_rows=5) …" in str(table) and len(table.gradients) == 50
+    assert str(table).startswith("total of 50 inputs")
+
+
 def test_networks_and_their_parameters():
     net = nn.SequentialCell(nn.Dense(3, 4), nn.Tanh(), nn.Dense(4, 2))
     x, label = ad.Tensor(np.linspace(-1, 1, 6, dtype=np.float32).reshape(2, 3)), ad.Tensor(np.array([0, 1]))

@@ -252,6 +252,30 @@ def test_what_prints_or_stores_is_left_out_with_a_comment():
     assert written(np.ones(2)).tolist() == [2, 2] and p.asnumpy().tolist() == [1, 1]
 
 
+def test_tensors_from_outside_that_backward_tracks():
+    outside = ad.Tensor(np.array([1.0, 2.0]), requires_grad=True)
+    written = agrees(ad.grad(lambda x: (x * outside).sum()), np.array([3.0, 4.0]))
+    assert ", *, outside" in written.text and len(written.weights) > 0
+    (outside * outside).sum().backward()  # nothing of the source is left in it
+    assert outside.grad.asnumpy().tolist() == [2, 4] and not outside._extra
+    with pytest.raises(ad.ArgumentError, match="a value of a transform around it"):
+        ad.grad(lambda x: (ad.source(lambda y: y * x, 2.0), x)[1])(3.0)
+
+
+def test_lines_of_several_files_have_their_names(tmp_path, monkeypatch):
+    (tmp_path / "lines_elsewhere.py").write_text("def twice(z):\n    q = z * 2.0\n    return q * q\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from lines_elsewhere import twice
+
+    def g(x):
+        y = x + 1.0
+        return twice(y)
+
+    assert "# lines_elsewhere.py:2: q = z * 2.0" in ad.source(g, 2.0).text
+    table = str(ad.explain(g, 2.0))
+    assert "lines_elsewhere.py:2, q" in table and "test_source.py:" in table
+
+
 # ---------------------------------------------------------------- cards and programs
 
 
