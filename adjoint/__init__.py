@@ -99,6 +99,7 @@ if _TYPE_CHECKING:
     from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
     from adjoint.diagnosis.profile_watch import profile as profile
     from adjoint.explanations.explain import explain as explain
+    from adjoint.explanations.four_ways import compare as compare
     from adjoint.explanations.spelling import NoSpellingError as NoSpellingError
     from adjoint.explanations.written_source import source as source
     from adjoint.frontend.errors import ControlFlowError as ControlFlowError
@@ -138,6 +139,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "ControlFlowError": "frontend.errors",
     "DonatedError": "api.donate",
     "export": "deploy.exporting",
+    "compare": "explanations.four_ways",
     "explain": "explanations.explain",
     "source": "explanations.written_source",
     "FileFormatError": "data.idx_files",

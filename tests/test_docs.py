@@ -96,3 +96,12 @@ def test_files_that_are_named_are_there(page):
     folders = (ROOT, ROOT / "adjoint", ROOT / "adjoint" / "backends" / "native")
     for name in re.findall(r"`((?:\w+/)+\w+\.\w+)`", page.read_text()):
         assert any((folder / name).exists() for folder in folders), name
+
+
+def test_every_picture_is_made_by_a_script():
+    """docs/pictures/make.py makes each picture of that folder, and some page shows it."""
+    script = (ROOT / "docs" / "pictures" / "make.py").read_text()
+    pages = "".join(page.read_text() for page in PAGES)
+    for picture in [p for p in (ROOT / "docs" / "pictures").iterdir() if p.suffix in (".png", ".svg")]:
+        assert re.search(rf"^def {picture.stem}\(", script, re.MULTILINE), picture.name
+        assert f"](pictures/{picture.name})" in pages, picture.name

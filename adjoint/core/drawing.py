@@ -30,7 +30,7 @@ def figure(columns: int = 1, width: float = 7.0, height: float = 4.2, **options:
 def save(drawn: Any, path: str | os.PathLike[str]) -> None:
     """Write a figure, as PNG, SVG, PDF or whatever the name ends with; the same figure gives the same bytes."""
     name = os.fspath(path)
-    drawn.savefig(name, dpi=130, metadata={"Date": None} if name.endswith((".svg", ".svgz")) else None)
+    drawn.savefig(name, dpi=110, metadata={"Date": None} if name.endswith((".svg", ".svgz")) else None)
 
 
 def svg(drawn: Any) -> str:

@@ -136,7 +136,10 @@ class _Check:
                 leaves[i] = x
             ys = tree.leaves(f(*self.rebuild(leaves)))
             parts = [part for y in ys for part in ((real(y), imag(y)) if _is_complex(y) else (y,))]
-            return tuple(y for y in parts if _is_float(y))
+            kept = tuple(y for y in parts if _is_float(y))
+            if not kept:
+                raise ArgumentError(f"check_grads: {self.name} returned no floating-point number{called_at()}")
+            return kept
 
         floats.__name__ = self.name
         return floats
@@ -146,8 +149,6 @@ class _Check:
     ) -> None:
         """The first derivative of a function in each mode, and of that, as a function, the ones above."""
         program = MovedInputs("check_grads", f, inputs, tuple(range(len(inputs))))
-        if not program.here:
-            raise ArgumentError(f"check_grads: {self.name} returned no floating-point number{called_at()}")
         if not all(np.isfinite(y).all() for y in program.here):
             raise ArgumentError(f"check_grads: {self.name} has a result that is not finite at this point{called_at()}")
         size = max(float(np.abs(y).max(initial=0.0)) for y in program.here)

@@ -83,6 +83,10 @@ class MovedInputs:
             out = self.f(*args, **kwargs)
         ys, self.structure = tree.flatten(out)
         arrays = [plain(y) for y in ys]
+        if not ys:
+            raise ArgumentError(
+                f"{self.what}: {name_of(self.f)} returned nothing (did you forget `return`?){called_at()}"
+            )
         for y in arrays:
             if y.dtype.kind not in "biufc" and not is_half(y.dtype):
                 raise ArgumentError(
@@ -120,9 +124,10 @@ class MovedInputs:
             leaves[k] = leaves[k].astype(np.complex128)
             leaves[k].flat[i] = before + h
             return leaves, abs(h)
-        after = np.float64(np.asarray(before + h).astype(self.dtypes[k]))
-        leaves[k].flat[i] = after
-        return leaves, float(abs(after - before))
+        with np.errstate(all="ignore"):
+            after = np.float64(np.asarray(before + h).astype(self.dtypes[k]))
+            leaves[k].flat[i] = after
+            return leaves, float(abs(after - before))
 
     @property
     def only(self) -> int | None:

@@ -38,7 +38,7 @@ def check_method(what: str, method: Any) -> None:
 
 
 def check_step(what: str, step: Any) -> None:
-    if step is not None and not (isinstance(step, (int, float)) and 0 < step < np.inf):
+    if step is not None and (isinstance(step, bool) or not (isinstance(step, (int, float)) and 0 < step < np.inf)):
         raise ArgumentError(
             f"{what}: step must be a number above zero, or None to choose it, not {step!r}{called_at()}"
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from adjoint.api.graphs import build_computational_graph
@@ -14,7 +15,10 @@ from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.progress import tracked
 from adjoint.core.tables import Table
 from adjoint.graph.control import Loop
-from adjoint.graph.node import Graph
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.nested import Control
+from adjoint.graph.node import Graph, Node
+from adjoint.ops.families import Elementwise
 from adjoint.symbolic.formula_calculus import differentiated, simplify
 from adjoint.symbolic.math_functions import with_math
 from adjoint.symbolic.op_formulas import sympy
@@ -69,15 +73,16 @@ class Swell:
             "graph of the gradient": [r.gradient for r in self.rows],
             "graph of the function": [r.graph for r in self.rows],
         }
+        if n[1:] and not any(lines["derivative, simplified"][1:]):
+            lines["derivative, simplified"] = []
         for colour, mark, (label, sizes) in zip(
             drawing.COLOURS[1::-1] + drawing.COLOURS[2:], "osD^", lines.items(), strict=False
         ):
-            shown = [(k, v) for k, v in zip(n, sizes, strict=True) if v]
-            axes.plot(
-                *(zip(*shown, strict=True) if shown else ([], [])), f"-{mark}", color=colour, markersize=5, label=label
-            )
-            if shown:
-                axes.annotate(f" {shown[-1][1]}", shown[-1], (4, -3), textcoords="offset points", color=colour)
+            shown = [(k, v) for k, v in zip(n, sizes, strict=False) if v]
+            if not shown:
+                continue
+            axes.plot(*zip(*shown, strict=True), f"-{mark}", color=colour, markersize=5, label=label)
+            axes.annotate(f" {shown[-1][1]}", shown[-1], (4, -3), textcoords="offset points", color=colour)
         axes.set_yscale("log")
         axes.set_xticks(n)
         axes.set_xlabel(f"applications of {self.name}")
@@ -188,7 +193,7 @@ def _own(e: Any) -> int:
 
 
 def operations(graph: Graph) -> int | None:
-    """The operations on floating-point numbers that a graph computes, those of loops as often as they run; None where that is not known.
+    """The operations on numbers that a graph computes, those of loops as often as they run; None where that is not known.
 
     >>> import adjoint as ad
     >>> operations(ad.graph.trace_function(lambda x: ad.ops.sin(x) * 2.0 + x, [2.0]))
@@ -196,13 +201,23 @@ def operations(graph: Graph) -> int | None:
     """
     total = 0
     for node in graph.calls:
-        inner = getattr(node.op, "graphs", None)
-        if inner is None:
-            total += 0 if getattr(node.spec, "dtype", None) is not None and node.dtype.kind in "iu" else 1
+        if isinstance(node.op, InPlace) or not isinstance(node.op, Control):
+            total += _on_numbers(node)
             continue
         times = node.op.iterations(node.op.parts([n.spec for n in node.inputs])[1]) if isinstance(node.op, Loop) else -1
-        counts = [operations(g) for g in inner().values()]
+        counts = [operations(g) for g in node.op.graphs().values()]
         if times < 0 or any(c is None for c in counts):
             return None
         total += times * sum(c or 0 for c in counts)
     return total
+
+
+def _on_numbers(node: Node) -> int:
+    """The operations of one call: one for each element, none where elements only move or integers count."""
+    op = node.op.op if isinstance(node.op, InPlace) else node.op
+    specs = node.spec if isinstance(node.spec, tuple) else (node.spec,)
+    if all(s.dtype.kind in "iu" for s in specs):
+        return 0
+    if isinstance(op, Elementwise):
+        return int(prod(specs[0].shape))
+    return int(op.flops(node.spec, *(n.spec for n in node.inputs)))

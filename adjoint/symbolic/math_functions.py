@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from types import CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -59,6 +60,8 @@ def _with_math(value: Any, done: dict[int, Any]) -> Any:
         return MATH
     if isinstance(value, MethodType):
         return MethodType(_with_math(value.__func__, done), value.__self__)
+    if type(value) is partial:
+        return partial(_with_math(value.func, done), *value.args, **value.keywords)
     if not isinstance(value, FunctionType):
         return REPLACED.get(value, value) if type(value) is type(math.sin) else value
     if id(value) in done or not is_users(value.__code__.co_filename):

@@ -19,11 +19,11 @@ def sympy() -> Any:
 
 #: Ops whose kernel moves elements, or adds and multiplies them: NumPy does that to expressions too.
 MOVES = frozenset({
-    "Reshape", "BroadcastTo", "Transpose", "Flip", "Concat", "Split", "Stack", "Unstack", "GetItem", "PutItem", "Sum",
+    "Reshape", "BroadcastTo", "Transpose", "Flip", "Concat", "Split", "Stack", "Unstack", "GetItem", "PutItem", "SetItem", "Sum",
     "Mean", "CumSum", "MatMul", "Einsum",
 })  # fmt: skip
 #: Ops that hand on their first input.
-HANDED_ON = frozenset({"After", "Conj", "Real"})
+HANDED_ON = frozenset({"After"})
 
 
 @cache
@@ -55,6 +55,9 @@ def formulas() -> dict[str, Formula]:
         "BitwiseOr": lambda op, x, y: s.Or(x, y),
         "BitwiseXor": lambda op, x, y: s.Xor(x, y),
         "BitwiseNot": lambda op, x: s.Not(x),
+        "Real": lambda op, x: s.re(x),
+        "Imag": lambda op, x: s.im(x),
+        "Conj": lambda op, x: s.conjugate(x),
         "Floor": lambda op, x: s.floor(x),
         "Ceil": lambda op, x: s.ceiling(x),
         "Expm1": lambda op, x: s.exp(x) - 1,

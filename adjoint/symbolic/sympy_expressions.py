@@ -95,6 +95,8 @@ def _values(x: Any) -> np.ndarray:
     s = sympy()
     if isinstance(x, str):
         return _filled((), [s.Symbol(x, real=True)])
+    if isinstance(x, s.MatrixExpr):
+        x = x.as_explicit()
     if isinstance(x, (s.MatrixBase, s.NDimArray)):
         return _filled(tuple(x.shape), list(x))
     if isinstance(x, s.Basic):
@@ -137,6 +139,10 @@ def _computed(f: Callable[..., Any], given: list[Any]) -> Any:
         graph, rebuild = traced(ready if len(arrays) == len(given) else filled, samples)
     except AdjointError as error:
         raise NoClosedFormError(f"to_sympy: {name_of(f)} is no formula: {error}") from None
+    if len(graph.params) > len(arrays):
+        raise NoClosedFormError(
+            f"to_sympy: {name_of(f)} reads Parameters, or draws random numbers, which are no part of a formula. Make them arguments"
+        )
     if graph.effects:
         place = graph.effects[0].place
         raise NoClosedFormError(f"to_sympy: {name_of(f)} prints, checks or stores{_where(place)}; a formula cannot")
@@ -241,7 +247,7 @@ def _refused(node: Node, name: str) -> NoClosedFormError:
     elif isinstance(op, Loop):
         why = "a loop whose length depends on a value is no formula. Loop a fixed number of times"
     elif type(op).__name__ == "StopGradient":
-        why = "stop_gradient has no derivative by the rules of mathematics. Leave it out"
+        why = "stop_gradient, which softmax and others use inside, is no part of a formula. Write what it is for without it"
     else:
         why = f"{type(op).__name__} has no formula in SymPy here. ad.grad differentiates it all the same"
     return NoClosedFormError(f"to_sympy: {name}: {why}{_where(node.place)}")

@@ -143,6 +143,8 @@ def test_empty_arrays():
         (lambda: numeric.derivative(np.sin, 1j), "real and imaginary parts"),
         (lambda: numeric.derivative(np.sin, "1.0"), "a str"),
         (lambda: numeric.derivative(lambda x: "y", 1.0), "no number"),
+        (lambda: numeric.derivative(lambda x: None, 1.0), "did you forget `return`"),
+        (lambda: numeric.derivative(np.sin, 1.0, step=True), "above zero"),
         (lambda: numeric.derivative(3.0, 1.0), "must be a function"),
         (lambda: numeric.gradient(np.sin), "grad_position 0"),
         (lambda: numeric.error_curve(np.sin, np.ones(2)), "one number"),

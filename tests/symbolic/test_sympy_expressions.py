@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import sys
+from functools import partial
 from math import exp as exponential
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 import sympy
 
 import adjoint as ad
-from adjoint import ops, symbolic
+from adjoint import nn, ops, symbolic
 
 X, Y = sympy.symbols("x y", real=True)
 
@@ -92,6 +93,9 @@ def test_arrays_containers_and_chosen_inputs():
     assert symbolic.to_sympy(recursion, t).free_symbols == {t}
     assert symbolic.to_sympy(lambda x: x + 0.1, sympy.Rational(1, 3)) == sympy.Rational(13, 30)
     assert symbolic.to_sympy(lambda x: 3) == 3
+    assert symbolic.to_sympy(partial(lambda a, x: a * math.sin(x), 3)) == 3 * sympy.sin(X)
+    assert symbolic.to_sympy(lambda x: np.exp(1j * x).real) == sympy.cos(X)
+    assert len(symbolic.to_sympy(lambda m: m.sum(), sympy.MatrixSymbol("A", 2, 2)).free_symbols) == 1
 
 
 def test_long_loops_are_unrolled():
@@ -126,10 +130,12 @@ def loop(x):
         (loop, "a loop whose length depends on a value is no formula"),
         (lambda x: int(x) * x, "Python needs a number"),
         (lambda x: math.gamma(x), "is no formula"),
-        (lambda x: ad.stop_gradient(x) * x, "stop_gradient has no derivative"),
+        (lambda x: ad.stop_gradient(x) * x, "stop_gradient, which softmax and others use inside"),
         (lambda x: np.round(x), "Round has no formula"),
         (lambda x: print(x) or x, "prints, checks or stores"),
         (lambda x: x.astype("int32"), "Cast has no formula"),
+        (lambda x: x * ops.randn(1), "draws random numbers"),
+        (nn.Dense(1, 1), "stop_gradient|reads Parameters|is no formula"),
     ],
 )
 def test_what_is_no_formula_is_refused_by_name(f, words):
