@@ -35,6 +35,7 @@ class Equation:
     target: ast.expr | Symbol | tuple[ast.expr, ...]
     sides: tuple[Any, ...]
     value: np.ndarray | tuple[np.ndarray, ...]
+    chain: ast.expr | None = None  # the first side, before the rule is filled in: where there is room for it
 
     def shown(self, notation: Notation) -> str:
         """The equation in some notation, with its number."""
@@ -47,7 +48,8 @@ class Equation:
 
     def parts(self, notation: Notation) -> list[str]:
         """What stands between the signs of equality, without the number."""
-        return [_side(side, notation) for side in (self.target, *self.sides)]
+        chain = [self.chain] if notation.chains and self.chain is not None else []
+        return [_side(side, notation) for side in (self.target, *chain, *self.sides)]
 
 
 def _side(side: Any, notation: Notation) -> str:
@@ -122,9 +124,9 @@ class Equations:
             target, tree = name("G", c.operand.index), self._short(tree)
             come = [y.index for y, g in zip(step.results, pulled.adjoints, strict=True) if g is not ZERO]
             chain = _chain([(name("G", k), name("V", k), name("V", c.operand.index)) for k in come])
-            sides = [chain] if tree is None else [tree]
-            sides = sides if c.first else [ast.BinOp(target, ast.Add(), side) for side in sides]
-            found.append(Equation(target, tuple(sides), number(c.total)))
+            terms = [chain] if tree is None else [chain, tree]
+            terms = terms if c.first else [ast.BinOp(target, ast.Add(), term) for term in terms]
+            found.append(Equation(target, (terms[-1],), number(c.total), terms[0] if tree is not None else None))
         return found
 
     def tangents(self, step: StepTaken, tangents: dict[TableValue, Any]) -> list[Equation]:

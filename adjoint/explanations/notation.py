@@ -53,6 +53,7 @@ class Notation:
     """Plain text, in Unicode."""
 
     times, minus, relations = " × ", "-", dict(_RELATIONS)
+    chains = False  # whether adjoints are written by the chain rule first
 
     def __init__(self, constant: Callable[[int], str] = lambda k: f"c{k}") -> None:
         self.constant = constant
@@ -207,7 +208,7 @@ class Html(Notation):
     """HTML, with real subscripts; what is not a letter of ours is escaped."""
 
     relations = {k: html.escape(v) for k, v in _RELATIONS.items()}
-    minus = "−"
+    minus, chains = "−", True
 
     def name(self, kind: str, index: int) -> str:
         return f"{self.named('v', kind)}<sub>{str(index).replace('-', '−')}</sub>"
@@ -229,7 +230,7 @@ class Html(Notation):
 class Latex(Notation):
     """LaTeX."""
 
-    times = r" \times "
+    times, chains = r" \times ", True
     relations = {ast.Lt: "<", ast.LtE: r"\leq", ast.Gt: ">", ast.GtE: r"\geq", ast.Eq: "=", ast.NotEq: r"\neq"}
 
     def name(self, kind: str, index: int) -> str:

@@ -63,7 +63,8 @@ def test_other_forms():
     table = ad.explain(f, 2.0, 5.0)
     assert "| v₁ = ln v₋₁ = ln 2 = 0.6931 |" in table.markdown()
     assert all(line.count("|") == 4 for line in table.markdown().splitlines())
-    assert r"\bar{v}_{-1} + \frac{\bar{v}_{1}}{v_{-1}} = 5.5" in table.latex()
+    chain = r"\bar{v}_{-1} = \bar{v}_{-1} + \bar{v}_{1} \times \frac{\partial v_{1}}{\partial v_{-1}}"
+    assert rf"{chain} = \bar{{v}}_{{-1}} + \frac{{\bar{{v}}_{{1}}}}{{v_{{-1}}}} = 5.5" in table.latex()
     page = table.html()
     assert page == table._repr_html_()
     assert page.count("<tr") == 1 + len(table.rows) and "<i class='bar'>v</i><sub>−1</sub>" in page
