@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from adjoint.api.compiled import executable
 from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
+from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.rules import kept
 from adjoint.core.spec import shape_of
 from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
@@ -40,6 +41,11 @@ class GraphCall(Control):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
         graph = self.graph if self.policy is None else _planned(self.graph, wanted, self.policy)
         pulled = self._of(vjp_graph(graph, wanted, active))
+        if len(pulled.graph.params) > len(xs) + len(active):
+            raise ArgumentError(
+                "the derivative of a compiled function is asked for, and a derivative rule inside it reads a Parameter or a Tensor "
+                f"that is no input of the function with the rule: make it one, or compile the gradient, jit(grad(f)){called_at()}"
+            )
         return tuple(spread(pulled(*xs, *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):

@@ -18,6 +18,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.reads import recorder
+from adjoint.graph.numbers import NeedsNumberError
 
 ARRAYS = (Value, np.ndarray, np.generic)
 
@@ -32,12 +33,18 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     """
     if not context.lenient.get() or recorder.get() is not None or getattr(error, "is_final", False):
         raise error
+    if getattr(compiled, "fullgraph", False) and isinstance(error, NeedsNumberError):
+        raise error
     forget_refusal()
     result = as_python_runs(compiled._target(), args, kwargs)
     compiled._unreadable = True
     compiled.notes.append(f"{compiled!r} runs op by op, without a graph: {error}")
     refusals.append((repr(compiled), error))
     return result
+
+
+class MissingKeyError(KeyError, ValueError):
+    """A key that a dict in a compiled function has not: a ValueError too, as MindSpore's graphs raise."""
 
 
 def op_by_op(compiled: Any, error: Exception) -> Any:
@@ -56,7 +63,10 @@ def as_python_runs(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     before = {key: x._value for key, x in mine.items()}
     with context.setting(views.kept, {}):
         named = {name: mine.get(id(x), x) for name, x in kwargs.items()}
-        result = target(*(mine.get(id(x), x) for x in args), **named)
+        try:
+            result = target(*(mine.get(id(x), x) for x in args), **named)
+        except KeyError as error:
+            raise MissingKeyError(*error.args) from error
         after = {key: views.outside(x) for key, x in mine.items()}
     for key, x in given.items():
         if after[key]._value is not before[key]:

@@ -127,3 +127,17 @@ def test_an_input_that_no_rule_reads_is_let_go_of():
 
     ad.grad(f)(x)
     assert not isinstance(kept[0]._extra.y, np.ndarray)
+
+
+def test_a_rule_that_reads_a_parameter_in_a_compiled_function() -> None:
+    """It is no input of the graph whose derivative is asked for: refused by name, and the gradient can be compiled instead."""
+    weight = ad.Parameter(ad.Tensor([3.0]), name="weight")
+    ruled = ad.custom_vjp(lambda x: x * 2, lambda x, out, g: (g * weight,))
+
+    def f(x):
+        return ruled(x) * 5
+
+    x = ad.Tensor([2.0])
+    with pytest.raises(ad.AdjointError, match=r"reads a Parameter.*jit\(grad\(f\)\)"):
+        ad.grad(ad.jit(f))(x)
+    assert np.allclose(ad.jit(ad.grad(f))(x), 15.0) and np.allclose(ad.grad(f)(x), 15.0)

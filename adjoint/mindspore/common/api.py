@@ -23,6 +23,7 @@ class _Lenient:
     """What cannot become a graph runs op by op, unless a JitConfig is strict; the level that `set_context` sets is for Cells."""
 
     strict = False
+    fullgraph = False  # what needs numbers of a Tensor is refused
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with (
@@ -37,7 +38,7 @@ class Compiled(_Lenient, Jitted):
 
     def _bound(self, instance: Any, reference: Any) -> Any:
         made = BoundCompiled(self, instance, reference)
-        made.strict = self.strict
+        made.strict, made.fullgraph = self.strict, self.fullgraph
         return made
 
 
@@ -88,23 +89,23 @@ def jit(
         raise TypeError(f"jit: jit_config must be a JitConfig, not {jit_config!r}")
     function = fn if function is None else function
     strict = jit_config is not None and jit_config.jit_config_dict["jit_syntax_level"] == "STRICT"
-    return (lambda f: _compiled(f, strict)) if function is None else _compiled(function, strict)
+    return (lambda f: _compiled(f, strict, fullgraph)) if function is None else _compiled(function, strict, fullgraph)
 
 
-def _compiled(function: Any, strict: bool) -> Any:
+def _compiled(function: Any, strict: bool, whole: bool = False) -> Any:
     if isinstance(function, type) and issubclass(function, _Cell):
-        function.construct = _compiled(function.construct, strict)  # type: ignore[method-assign]
+        function.construct = _compiled(function.construct, strict, whole)  # type: ignore[method-assign]
         return function
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
-        return _made(function.__func__, strict).__get__(function.__self__)
+        return _made(function.__func__, strict, whole).__get__(function.__self__)
     if not isinstance(function, (FunctionType, _Cell)):
         return function
-    return _made(function, strict)
+    return _made(function, strict, whole)
 
 
-def _made(function: Any, strict: bool) -> Compiled:
+def _made(function: Any, strict: bool, whole: bool) -> Compiled:
     made = Compiled(function, (), (), (), (), None)
-    made.strict = strict
+    made.strict, made.fullgraph = strict, whole
     made.__wrapped_by_jit__ = True  # type: ignore[attr-defined]
     return made
 

@@ -48,6 +48,7 @@ def call_with_bprop(cell: Any, inputs: tuple[Any, ...], kwargs: dict[str, Any]) 
         )
         with context.setting(context.bindings, bound):
             grads = context.readable(cell.bprop)(*values, *kwargs.values(), *results)
+        bound.hand_on()
         return [*_checked(cell, grads, values), *[None] * len(params)]
 
     construct.__name__ = type(cell).__name__
@@ -70,12 +71,11 @@ def _checked(cell: Any, grads: Any, values: Sequence[Any]) -> list[Any]:
     """One gradient for each input, of what `bprop` returned; it may return more."""
     strict, count = bool(get_context("check_bprop")), len(values)
     static = is_static()
-    if not isinstance(grads, (tuple, list)):
-        if static:
-            raise TypeError(
-                f"For bprop function, output should be a tuple, but got {type(grads).__name__}{called_at()}"
-            )
-        grads = (grads,)
+    if static and not isinstance(grads, tuple):
+        raise final(
+            TypeError(f"For bprop function, output should be a tuple, but got {type(grads).__name__}{called_at()}")
+        )
+    grads = grads if isinstance(grads, (tuple, list)) else (grads,)
     if len(grads) < count or (strict and len(grads) != count):
         kind = RuntimeError if not strict else ValueError if static else TypeError
         raise kind(

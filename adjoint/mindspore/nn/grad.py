@@ -25,6 +25,8 @@ class Jvp(Cell):
         self.fn = fn
 
     def construct(self, *args: Any) -> Any:
+        if len(args) > 2 and not isinstance(args[-1], (tuple, list)):
+            raise TypeError(f"Jvp: for {len(args) - 1} inputs v must be a tuple of as many Tensors")
         return jvp(self.fn, args[:-1], args[-1] if len(args) > 2 else (args[-1],))
 
 

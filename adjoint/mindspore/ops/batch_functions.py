@@ -28,6 +28,8 @@ def vmap(fn: Any, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
         raise RuntimeError(f"'vmap' takes a 'Function' or 'Cell', but got {type(fn).__name__}.")
     if in_axes is None:
         raise RuntimeError("The 'in_axes' of 'vmap' cannot be a single None while 'fn' is not a 'CellList'.")
+    if out_axes is None:
+        raise RuntimeError("The 'out_axes' of 'vmap' cannot be a single None while 'fn' is not a 'CellList'.")
     if not all(isinstance(a, int) and not isinstance(a, bool) for a in tree.leaves((in_axes, out_axes))):
         raise RuntimeError(f"The axes of 'vmap' can only be of type Int or None, but got {in_axes} and {out_axes}.")
     batched = by_mode(batching.vmap(fn, in_axes, out_axes))

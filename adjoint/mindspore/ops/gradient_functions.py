@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from adjoint import ops as _ops
@@ -17,11 +18,16 @@ from adjoint.mindspore.ops.gradient_pass import (
     Wanted,
     arranged,
     as_given,
+    check_weights,
     differentiated,
+    hooked,
+    hooks_of,
+    in_order,
     is_static,
     places,
     unmarked,
 )
+from adjoint.nn.cell import Cell
 
 
 def _check_flags(what: str, **flags: Any) -> None:
@@ -55,33 +61,66 @@ def check_function(fn: Any) -> None:
         raise kind(f"The fn should be callable, a 'Function' or 'Cell', but got {type(fn).__name__}")
 
 
+MANY = 8  # gradients of one function whose graphs are kept
+
+
+class _Remembered(dict):
+    """The compiled gradients of a function or Cell, kept with it; copies begin without."""
+
+    def __reduce__(self) -> Any:
+        return _Remembered, ()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _Remembered()
+
+
+def _remembered(what: str, fn: Any, wanted: Wanted, value_needed: bool) -> dict[Any, Callable[..., Any]]:
+    """What was compiled for such a gradient of this function before: `grad(f)(x)` in a loop is compiled once."""
+    if not context.static_mode.get() or context.tracer.get() is not None:
+        return {}
+    if not isinstance(fn, (FunctionType, Cell)):
+        return {}
+    weights = wanted.weights
+    params = tuple(map(id, weights)) if isinstance(weights, (tuple, list)) else id(weights)
+    key = (id(fn), what, wanted.positions, params, wanted.has_aux, wanted.sens_param, value_needed)
+    made = fn.__dict__.setdefault(
+        "_ad_gradients", _Remembered()
+    )  # `functools.wraps` may share it with another function
+    if key not in made and len(made) >= MANY:
+        made.clear()
+    return made.setdefault(key, {})
+
+
 def _gradient_function(
     what: str, fn: Any, wanted: Wanted, finish: Callable[[Any, Any], Any], value_needed: bool = True
 ) -> Callable[..., Any]:
     """A function of the inputs of `fn`: `finish(value, gradients)`, compiled in static mode for each choice of inputs."""
-    compiled: dict[tuple[int, ...], Callable[..., Any]] = {}
+    compiled = _remembered(what, fn, wanted, value_needed)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         check_function(fn)
+        check_weights(wanted.weights)
         if context.muted_below.get() > BACKWARD + 1 and not is_static():
             raise RuntimeError("In no_grad context, you can not calculate gradient")
+        function, args, kwargs = in_order(fn, wanted, args, kwargs)
         kept = places(wanted, args, kwargs)
-        value, grads, slopes = found(kept, args, kwargs)
+        value, grads, slopes = found(function, kept, args, kwargs)
         return finish(value, arranged(wanted, kept, grads, slopes))
 
-    def found(kept: tuple[int, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    def found(function: Any, kept: tuple[int, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
         if not context.static_mode.get() or any(map(is_graph_value, tree.leaves((args, kwargs)))):
-            return differentiated(what, fn, wanted, kept, args, kwargs)
+            return differentiated(what, function, wanted, kept, args, kwargs)
         plain = [unmarked(x) for x in args]
         if not kept and not wanted.params:
-            return by_mode_unfollowed(fn)(*plain[: len(plain) - wanted.sens_param], **kwargs), [], []
-        if kept not in compiled:
-            compiled[kept] = by_mode_unfollowed(lambda *xs, **named: needed(kept, xs, named))
-        value, grads, slopes = compiled[kept](*plain, **kwargs)
-        return value, [as_given(g, args[p]) for p, g in zip(kept, grads, strict=True)], slopes
+            return by_mode_unfollowed(function)(*plain[: len(plain) - wanted.sens_param], **kwargs), [], []
+        key = (kept, getattr(function, "named", None), hooks_of(wanted.params))
+        if key not in compiled:
+            compiled[key] = by_mode_unfollowed(lambda *xs, **named: needed(function, kept, xs, named))
+        value, grads, slopes = compiled[key](*plain, **kwargs)
+        return value, [hooked(as_given(g, args[p]), args[p]) for p, g in zip(kept, grads, strict=True)], slopes
 
-    def needed(kept: tuple[int, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-        value, *gradients = differentiated(what, fn, wanted, kept, args, kwargs)
+    def needed(function: Any, kept: tuple[int, ...], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        value, *gradients = differentiated(what, function, wanted, kept, args, kwargs)
         return (value if value_needed else None, *gradients)
 
     call.__name__ = call.__qualname__ = f"{what}({getattr(fn, '__name__', type(fn).__name__)})"
@@ -150,7 +189,7 @@ def get_grad(gradients: Any, identifier: Any) -> Any:
     2.0
     """
     key = identifier.name if isinstance(identifier, Parameter) else identifier
-    if isinstance(key, bool) or not isinstance(key, (int, str)):
+    if isinstance(identifier, (bool, str)) or not isinstance(key, (int, str)):
         raise TypeError(f"For 'get_grad', the identifier must be a position or a Parameter, but got {identifier!r}")
     found = _pair(gradients, key)
     if found is None:
@@ -182,18 +221,22 @@ class GradOperation:
 
     def __call__(self, fn: Callable[..., Any], weights: Any = None) -> Callable[..., Any]:
         """The gradient function of `fn`; the same one again where it is asked for again."""
+        if self.get_by_list:
+            check_weights(weights)
         key = [weights] if weights is None or isinstance(weights, Parameter) else list(weights)
         if self._made is not None and self._made[0] is fn and _same(self._made[1], key):
             return self._made[2]
-        function = _gradient_function("GradOperation", fn, self.wanted(weights), lambda value, grads: grads, False)
+        function = _gradient_function("GradOperation", fn, self.wanted(weights, fn), lambda value, grads: grads, False)
         if context.static_mode.get():
             self._made = (fn, key, function)
         return function
 
-    def wanted(self, weights: Any = None) -> Wanted:
+    def wanted(self, weights: Any = None, fn: Any = None) -> Wanted:
         """What this operation asks for."""
         positions = EVERY if self.get_all else None if self.get_by_list else (0,)
         chosen = (() if weights is None else weights) if self.get_by_list else None
+        if weights is None and self.get_by_list and isinstance(fn, Cell) and not is_static():
+            chosen = tuple(fn.trainable_params())
         return Wanted(positions, chosen, sens_param=self.sens_param)
 
 

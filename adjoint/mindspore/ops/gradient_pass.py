@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from adjoint.core.tensor import Tensor
 from adjoint.mindspore.common.mutable import is_mutable
 from adjoint.mindspore.common.operators import in_graph
 from adjoint.ops.language import cast
+from adjoint.transforms.backward import waiting_hooks
 
 EVERY = "every input"
 
@@ -38,6 +40,61 @@ class Wanted:
         if self.weights is None:
             return []
         return [self.weights] if isinstance(self.weights, Parameter) else list(self.weights)
+
+
+def check_weights(weights: Any) -> None:
+    """Refuse weights that are no Parameters, by the errors of each of MindSpore's modes."""
+    if weights is None or isinstance(weights, Parameter):
+        return
+    if isinstance(weights, (str, bytes)) or not isinstance(weights, Iterable):
+        kind = ValueError if is_static() else TypeError
+        raise kind(f"The weights you provided is expected to be a tensor, or a list or tuple. but got {weights!r}")
+    if not isinstance(weights, (tuple, list)):
+        return
+    for w in weights:
+        if not isinstance(w, Parameter):
+            refused = ValueError if is_static() and not isinstance(w, Value) else RuntimeError
+            raise refused(f"The weights must be Parameters, but got {w!r:.80}")
+
+
+def in_order(
+    fn: Any, wanted: Wanted, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """A call whose keyword arguments come after the positional ones: they have positions and gradients too."""
+    if not args and not kwargs and is_static():
+        inspect.signature(getattr(fn, "construct", fn)).bind()  # a TypeError where the function needs arguments
+    names = tuple(k for k in kwargs if k != "sens" or not wanted.sens_param)
+    if not names or wanted.positions is None:
+        return fn, tuple(args), kwargs
+    last = 1 if wanted.sens_param and "sens" not in kwargs else 0
+    count = len(args) - last
+    call = _Named(fn, count, names)
+    whole = (*args[:count], *(kwargs[k] for k in names), *args[count:])
+    return call, whole, {k: v for k, v in kwargs.items() if k not in names}
+
+
+class _Named:
+    """A function whose last arguments are given to it by name."""
+
+    def __init__(self, fn: Any, count: int, names: tuple[str, ...]) -> None:
+        self.fn, self.named = fn, (count, names)
+        self.__name__ = getattr(fn, "__name__", type(fn).__name__)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        count, names = self.named
+        return context.readable(self.fn)(*args[:count], **dict(zip(names, args[count:], strict=True)), **kwargs)
+
+
+def hooks_of(params: Sequence[Parameter]) -> tuple[Any, ...]:
+    """The hooks on Parameters, which are part of a compiled gradient."""
+    return tuple(tuple(getattr(p._extra, "hooks", None) or ()) for p in params)
+
+
+def hooked(grad: Any, x: Any) -> Any:
+    """A gradient after the hooks that were registered on its input."""
+    for hook in (waiting_hooks(x) or ()) if isinstance(x, Value) else ():
+        grad = new if (new := hook(grad)) is not None else grad
+    return grad
 
 
 def is_static() -> bool:
@@ -84,7 +141,8 @@ class Pass(Recording):
         if len(gs) == len(arrays):  # truth values among the outputs have a cotangent too, which counts for nothing
             gs = [g for g, y in zip(gs, arrays, strict=True) if has_derivative(dtype_of(y))]
         if len(gs) != len(ys):
-            raise ValueError(f"{self.what}: {len(gs)} sens for {len(ys)} outputs")
+            kind = TypeError if isinstance(cotangent, Value) else ValueError
+            raise kind(f"{self.what}: {len(gs)} sens for {len(ys)} outputs")
         return self.tape.seeds(ys, [_fitting(g, y) for g, y in zip(gs, ys, strict=True)])
 
 
@@ -248,8 +306,8 @@ def places(wanted: Wanted, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple
     if wanted.positions is None:
         return ()
     asked = tuple(range(count)) if wanted.positions == EVERY else wanted.positions
-    if not count and asked:
-        raise TypeError("the function to differentiate was called without arguments")
+    if not count and asked and not is_static():
+        return ()
     for p in asked:
         if p >= count:
             raise (IndexError if is_static() else RuntimeError)(f"Position index {p} is exceed input size.")

@@ -23,6 +23,11 @@ def _check_aux(has_aux: Any) -> None:
         raise TypeError("The 'has_aux' must be bool type.")
 
 
+def _check_callable(fn: Any) -> None:
+    if not callable(fn):
+        raise ValueError(f"The object is not callable. Please check code: {fn!r:.80}")
+
+
 def _check_outputs(out: Any) -> None:
     if not isinstance(out, tuple) or len(out) < 2:
         raise ValueError(_NO_AUX)
@@ -61,6 +66,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
     >>> print(*mindspore.jvp(lambda x: x * x, Tensor([3.0]), Tensor([1.0])))
     [9.] [6.]
     """
+    _check_callable(fn)
     _check_aux(has_aux)
     _check_tensors(inputs, v)
     points = tuple(inputs) if isinstance(inputs, (tuple, list)) else (inputs,)
@@ -72,7 +78,9 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
 
 
 def _like(v: Any, x: Any) -> Any:
-    """A direction in the shape of its input."""
+    """A direction in the shape of its input, whose dtype it must have."""
+    if isinstance(v, Value) and isinstance(x, Value) and dtype_of(v) != dtype_of(x):
+        raise TypeError(f"jvp: the direction is of {dtype_of(v)}, but its input of {dtype_of(x)}")
     if isinstance(v, Value) and isinstance(x, Value) and shape_of(v) != shape_of(x):
         return _ops.broadcast_to(v, shape_of(x))
     return v
@@ -133,6 +141,7 @@ def _jacobian(
     _check_aux(has_aux)
 
     def call(*args: Any) -> Any:
+        _check_callable(fn)
         positions = check_position(grad_position)
         if any(p >= len(args) for p in positions):
             raise ValueError("The element in grad_position must belong to [0, args_num).")
