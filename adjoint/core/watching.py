@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
@@ -47,6 +49,16 @@ class Watcher:
 def watcher() -> Watcher | None:
     """Who looks on just now; None in a thread in which nobody does."""
     return _here.get() or next((w for w in reversed(active) if w.everywhere), None)
+
+
+@contextmanager
+def nobody() -> Iterator[None]:
+    """While the watcher of this thread does not look."""
+    token = _here.set(None)
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def begin(new: Watcher) -> Any:

@@ -62,6 +62,8 @@ class ProfileReport:
         self.peak_bytes = 0  # the most that results of ops took at one time
         self.peak_place: Place | None = None  # the line that ran then
         self.result: Any = None  # what the function returned
+        self.native = False  # whether machine code was timed
+        self.units: list[Any] = []  # its units, most time first
 
     # ------------------------------------------------------------ tables
 
@@ -97,12 +99,17 @@ class ProfileReport:
             peak += f", at {shown_place(self.peak_place)}"
         notes = [f"{_time(self.seconds)}: {', '.join(parts)}", peak]
         if any(e.mode == "static" for e in self.events):
+            faster = (
+                f"machine code took {_time(sum(u.seconds for u in self.units))}"
+                if self.native
+                else "machine code is faster"
+            )
             notes.append(
-                "compiled functions ran step by step in the interpreter, so that each node has a time: machine code is faster"
+                f"compiled functions ran step by step in the interpreter, so that each node has a time: {faster}"
             )
         return notes
 
-    def _table(self) -> tuple[list[list[str]], list[list[str]]]:
+    def _table(self) -> list[list[list[str]]]:
         total = self.op_seconds or 1.0
         lines = [["line", "forward", "backward", "share", "results", "calls"]]
         for r in self.lines[:ROWS]:
@@ -113,12 +120,19 @@ class ProfileReport:
             share = f"{100 * n.seconds / total:.1f}%"
             where = "" if n.place is None else shown_place(n.place)
             nodes.append([n.op, n.stage, _time(n.seconds), share, _size(n.bytes), str(n.calls), n.shape, where])
-        return lines, nodes
+        units = [["machine code", "time", "share", "calls", "ops", "lines"]]
+        whole = sum(u.seconds for u in self.units) or 1.0
+        for u in self.units[:ROWS]:
+            share = f"{100 * u.seconds / whole:.1f}%"
+            where = ", ".join(shown_place(place) for place in u.places)
+            units.append([u.kind, _time(u.seconds), share, str(u.calls), " ".join(u.ops), where])
+        return [lines, nodes, *([units] if self.native else [])]
 
     def __str__(self) -> str:
-        lines, nodes = ([[_short(cell) for cell in row] for row in table] for table in self._table())
+        lines, nodes, *units = [[[_short(cell) for cell in row] for row in table] for table in self._table()]
         more = [f"({len(self.nodes) - ROWS} more)"] if len(self.nodes) > ROWS else []
-        return "\n".join([*self._notes(), "", *_text(lines), "", *_text(nodes), *more])
+        below = ["", *_text(units[0])] if units else []
+        return "\n".join([*self._notes(), "", *_text(lines), "", *_text(nodes), *more, *below])
 
     __repr__ = __str__
 
@@ -160,7 +174,7 @@ def _short(cell: str) -> str:
 
 def _text(table: list[list[str]]) -> list[str]:
     widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
-    left = {"line", "op", "pass", "first result"}
+    left = {"line", "op", "pass", "first result", "machine code", "ops", "lines"}
     return [
         "  ".join(
             cell.ljust(w) if name in left else cell.rjust(w)

@@ -13,11 +13,13 @@ from weakref import ref
 
 import numpy as np
 
+from adjoint import backends
 from adjoint.core import context, watching
 from adjoint.core.errors import ArgumentTypeError, called_at, user_place
 from adjoint.diagnosis import graph_steps
 from adjoint.diagnosis.bottoms import bottom
 from adjoint.diagnosis.line_watch import LineWatcher, Place, has_lines_of_its_own, rule, wanted
+from adjoint.diagnosis.native_times import NativeTimes
 from adjoint.diagnosis.non_finite import stage_of
 from adjoint.diagnosis.profile_report import ProfileReport
 from adjoint.graph.steps import Steps
@@ -58,8 +60,9 @@ class ProfileWatcher(LineWatcher):
 
     name = "profile"
 
-    def __init__(self) -> None:
+    def __init__(self, native: bool = False) -> None:
         super().__init__()
+        self.native = NativeTimes() if native else None
         self.events: list[Event] = []
         self.live = self.peak = 0
         self.peak_place: Place | None = None
@@ -136,6 +139,12 @@ class ProfileWatcher(LineWatcher):
 
     def steps(self, steps: Steps, values: list[Any]) -> list[Any]:
         """Run a graph, and take the time of each node."""
+        if self.native is not None and graph_steps.frame.get() is None and rule.get() is None:
+            inputs, outer = [values[i] for i in steps.inputs], _open.get()
+            with watching.nobody():
+                extra = self.native.run(steps.graph, inputs)
+            if outer is not None:  # it is no part of the step by step run
+                outer.inside += extra
         around = graph_steps.iterations
         counted = rule.get() is None
 
@@ -157,6 +166,11 @@ class profile:
     chrome://tracing and ui.perfetto.dev. Functions under `jit` run step by step meanwhile, each node with its line and time;
     their machine code, which fuses nodes, is faster.
 
+    Args:
+        fn: the function; without it, for a `with` block.
+        native: also run the machine code of functions under `jit`, in a build that takes the time of each of its units: `units`.
+            The build is compiled first, and each graph runs three times as often.
+
     >>> import adjoint as ad
     >>> p = ad.profile(ad.grad(lambda x: ad.ops.sum(ad.ops.sin(x))))(ad.Tensor([1.0, 2.0]))
     >>> [(row.op, row.stage, row.calls) for row in sorted(p.nodes, key=lambda row: row.first)]
@@ -165,7 +179,10 @@ class profile:
     (2,)
     """
 
-    def __init__(self, fn: Callable[..., Any] | None = None) -> None:
+    def __init__(self, fn: Callable[..., Any] | None = None, *, native: bool = False) -> None:
+        if native:
+            backends.checked("native")
+        self._native = bool(native)
         if fn is not None and not callable(fn):
             raise ArgumentTypeError(
                 f"profile: {fn!r} is no function; write ad.profile(f)(*args), or `with ad.profile() as p:`{called_at()}"
@@ -180,7 +197,7 @@ class profile:
             )
         if self._running is not None:
             raise ArgumentTypeError(f"profile: this one is running already{called_at()}")
-        watcher = ProfileWatcher()
+        watcher = ProfileWatcher(self._native)
         report = ProfileReport(watcher.events)
         self._running = watcher, watching.begin(watcher), report
         report.begun = _now()
@@ -190,6 +207,9 @@ class profile:
         assert self._running is not None
         watcher, token, report = self._running
         report.seconds = _now() - report.begun
+        if watcher.native is not None:
+            report.seconds -= watcher.native.spent
+            report.units, report.native = watcher.native.rows(), True
         report.peak_bytes, report.peak_place = watcher.peak, watcher.peak_place
         self._running = None
         watching.end(watcher, token)
@@ -197,6 +217,6 @@ class profile:
     def __call__(self, *args: Any, **kwargs: Any) -> ProfileReport:
         if self._fn is None:
             raise ArgumentTypeError(f"profile: give the function first, ad.profile(f)(*args){called_at()}")
-        with profile() as report:
+        with profile(native=self._native) as report:
             report.result = self._fn(*args, **kwargs)
         return report

@@ -150,3 +150,35 @@ def test_misuse_and_errors() -> None:
         pass
     assert empty.nodes == []
     assert "in ops" in str(empty)
+
+
+def test_units_of_machine_code() -> None:
+    """The ops of the graph, each in a unit with the line it came from; results and the other tables are as without."""
+    compiled = ad.jit(ad.grad(loss))
+    report = ad.profile(compiled, native=True)(X)
+    assert np.allclose(report.result.asnumpy(), compiled(X).asnumpy())
+    assert {"MatMul", "Sin", "Cos"} <= {op for unit in report.units for op in unit.ops}
+    assert all(unit.seconds >= 0 and unit.calls == 1 for unit in report.units)
+    assert sum(unit.seconds for unit in report.units) > 0
+    lines = {line_of(*place).strip() for unit in report.units for place in unit.places}
+    assert {"a = ops.sin(x)", "b = a @ a.T"} <= lines
+    assert "machine code" in str(report)
+    assert report._repr_html_().count("<table>") == 3
+    assert report.op_seconds <= report.seconds
+    assert ("Sin", "forward", "a = ops.sin(x)") in rows(report)
+    (loop,) = ad.profile(ad.jit(repeated), native=True)(X, ad.Tensor(7)).units[:1]
+    assert "Loop" in loop.ops or "Tanh" in loop.ops
+    twice = ad.profile(lambda x: (compiled(x), compiled(x)), native=True)(X)
+    assert {unit.calls for unit in twice.units} == {2}
+    assert ad.profile(loss, native=True)(X).units == []  # dynamic mode has none
+
+
+def test_what_has_effects_is_not_run_once_more(capsys: pytest.CaptureFixture[str]) -> None:
+    @ad.jit
+    def shows(x: Any) -> Any:
+        print("here", ops.sum(x))
+        return x * 2.0
+
+    report = ad.profile(shows, native=True)(ad.Tensor([1.0, 2.0]))
+    assert capsys.readouterr().out.count("here") == 1
+    assert report.units == []

@@ -105,15 +105,15 @@ def units_shown(graph: Graph) -> list[str]:
     lines = []
     for scalars, groups in itertools.groupby((g for g, _ in emitter.groups), lambda g: isinstance(g[0], Register)):
         for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
-            nodes = sorted({n for unit in group for n in _computed(unit)}, key=lambda n: order[n])
-            what = "row-fused loops" if len(group) > 1 and not scalars else _NAMES[type(group[0])]
+            nodes = sorted({n for unit in group for n in computed(unit)}, key=lambda n: order[n])
+            what = "row-fused loops" if len(group) > 1 and not scalars else NAMES[type(group[0])]
             spaces = " then ".join(str(unit.space) for unit in group if isinstance(unit, Nest))
             names = ", ".join(type(n.op).__name__ for n in nodes)
             lines.append(f"{what} over {spaces}: {names}" if spaces else f"{what}: {names}")
     return lines
 
 
-def _computed(unit: Unit) -> list[Node]:
+def computed(unit: Unit) -> list[Node]:
     """The nodes that a unit computes, stored or not."""
     if isinstance(unit, (Nest, FusedMatMul)):
         inside = [*nodes_of(unit.roots.values())[1], *unit.roots]
@@ -121,7 +121,7 @@ def _computed(unit: Unit) -> list[Node]:
     return [unit.node]
 
 
-_NAMES = {Nest: "loop nest", Kernel: "kernel", FusedMatMul: "product with epilogue", Register: "scalars"}
+NAMES = {Nest: "loop nest", Kernel: "kernel", FusedMatMul: "product with epilogue", Register: "scalars"}
 
 
 def vector_bits() -> int:
@@ -132,12 +132,12 @@ def vector_bits() -> int:
 
 def kernel(graph: Graph) -> Callable[..., list[Any]]:
     """One compiled function."""
-    return _compiled(graph, ())[0]
+    return compiled(graph, ())[0]
 
 
 def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], list[Any]]:
     """A function that writes what results it can over the inputs at these places, and then returns those."""
-    run, same = _compiled(graph, donated)
+    run, same = compiled(graph, donated)
 
     def call_giving_up(inputs: list[Any]) -> list[Any]:
         arrays = list(inputs)
@@ -226,9 +226,11 @@ def write_kernel(graph: Graph, donated: Sequence[int], shared: FunctionState | N
     return Written(graph, module, shared, specs, outputs, targets, same)
 
 
-def _compiled(graph: Graph, donated: Sequence[int]) -> tuple[Callable[..., list[Any]], dict[int, int]]:
+def compiled(
+    graph: Graph, donated: Sequence[int], state: FunctionState | None = None
+) -> tuple[Callable[..., list[Any]], dict[int, int]]:
     """The compiled function, and which results are not among its own but written over which inputs."""
-    written = write_kernel(graph, donated)
+    written = write_kernel(graph, donated, state)
     _check_that_it_fits(graph, written)
     module, shared, specs, outputs = written.module, written.shared, written.inputs, written.outputs
     checker = None
@@ -382,4 +384,5 @@ def _left_early(module: Module, shared: FunctionState) -> list[str]:
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
     found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
     found |= interrupt.externals() if shared.polls.may_leave_early else {}
+    found |= {} if module.clock is None else module.clock.externals()
     return found | checked_build.externals() if module.checked else found

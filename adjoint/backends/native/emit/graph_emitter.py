@@ -157,7 +157,9 @@ class GraphEmitter:
 
     def run(self) -> list[str]:
         """Write everything; gives the values of the results, arrays at their targets if they have one."""
-        self.now = -1
+        self.now, clock = -1, self.shared.module.clock if self.outermost else None
+        if clock is not None:
+            clock.begin(self.code)
         for group, lead in self.groups:
             self.now += len(group)
             if self.shared.module.checked:
@@ -168,6 +170,8 @@ class GraphEmitter:
             self._before(group)
             self._write(group, lead)
             self._free_unused()
+            if clock is not None:
+                clock.after(self.code, group)
         found = [self._result(node) for node in self.graph.outputs]
         self._free(w for group in (*self.places.values(), *(c.values() for c in self._copies.values())) for w in group)
         return found

@@ -62,6 +62,7 @@ class Module:
     written: dict[Hashable, str] = field(default_factory=dict)  # functions by what they depend on
     sizes: dict[str, int] = field(default_factory=dict)  # bytes of constants
     checked: bool = False  # whether every access is compared with its buffer
+    clock: Any = None  # what takes the time of each unit, in a build for that
 
     def fresh(self, hint: str) -> str:
         self.names += 1
