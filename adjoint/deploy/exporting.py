@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,7 +57,7 @@ def export(
     Args:
         fn: a function or Cell, or what a transform made of one: `ad.value_and_grad(loss)`, `ad.jit(f)`.
         args: arguments whose shapes and dtypes the file is for. Integers, strings and other things that are neither arrays
-            nor floats become part of the program, as in `jit`.
+            nor floats become part of the program, as in `jit`. For keyword arguments, export a lambda that gives them.
         path: the file. `.o` is an object file, `.so` or `.dylib` a shared library, each with a C header of the same name
             beside it; `.onnx` is an ONNX model.
         format: "object", "shared" or "onnx", where the suffix does not say it.
@@ -130,6 +131,12 @@ def checked_format(path: Path, format: str | None) -> str:
             f"export: {path.name!r} does not say what to write: end it with {', '.join(SUFFIXES)}, or give format= "
             f"({', '.join(map(repr, known))}){called_at()}"
         )
+    if format is not None and SUFFIXES.get(path.suffix, format) != format:
+        raise ArgumentError(
+            f"export: format={format!r}, but {path.name!r} is the name of another kind of file{called_at()}"
+        )
+    if path.suffix == ".dylib" and sys.platform != "darwin":
+        raise ArgumentError(f"export: a .dylib is a library of macOS; on this system it is a .so{called_at()}")
     return format or SUFFIXES[path.suffix]
 
 

@@ -108,6 +108,8 @@ def part(c: CardCall, x: str, key: tuple, shape: tuple[int, ...]) -> str:
             continue
         size = shape[axis]
         start, stop, step = (one if isinstance(one, slice) else slice(one % size, one % size + 1)).indices(size)
+        if not range(start, stop, step):
+            start, stop, step = 0, 0, 1
         if (start, stop, step) != (0, size, 1):
             starts.append(start)
             ends.append(FAR if stop < 0 else stop)
@@ -238,7 +240,15 @@ def scatter_set(c: CardCall) -> str:
 def matmul(c: CardCall) -> str:
     if c.dtype == boolean:
         raise c.refuse("a product of truth values is none of numbers")
-    return str(c.add("MatMul", *c.all()))
+    x, y = c.all()
+    # Vectors as matrices: onnxruntime's optimiser gets the product of a transposed matrix and a vector wrong.
+    if c.specs[0].ndim == 1:
+        x = c.add("Unsqueeze", x, c.ints(0))
+    if c.specs[1].ndim == 1:
+        y = c.add("Unsqueeze", y, c.ints(1))
+    found = c.add("MatMul", x, y)
+    gone = [axis for axis, spec in ((-2, c.specs[0]), (-1, c.specs[1])) if spec.ndim == 1]
+    return str(c.add("Squeeze", found, c.ints(*gone)) if gone else found)
 
 
 def einsum(c: CardCall) -> str:

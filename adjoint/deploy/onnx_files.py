@@ -42,7 +42,7 @@ def write(
     inside = parameters == EMBEDDED
     if batch:
         programs, batched = traced_at_sizes(fn, args, name, outputs, batch)
-        made = any_batch([(size, written(program, inside)) for size, program in programs], batched)
+        made = any_batch([(size, written(program, inside, one_size=False)) for size, program in programs], batched)
         program, writer, inputs, results = programs[-1][1], made.writer, made.inputs, made.outputs
     else:
         program = trace(fn, args, name, INPUTS, outputs, optimised=False)
@@ -69,10 +69,10 @@ def prepared(graph: Graph) -> Graph:
     return optimise(without_rules(graph), [name for name, _ in PASSES if name not in PASSED])[0]
 
 
-def written(program: TracedProgram, inside: bool = False) -> tuple[Writer, list[Any], list[Any]]:
+def written(program: TracedProgram, inside: bool = False, one_size: bool = True) -> tuple[Writer, list[Any], list[Any]]:
     """The nodes of a program, and the descriptions of its inputs and results; with `inside`, Parameters are initializers."""
     given, results = [x.name for x in program.inputs], [x.name for x in program.outputs]
-    writer = onnx_table.writer([*given, *results])
+    writer = onnx_table.writer([*given, *results], one_size)
     open_inputs = [x for x in program.inputs if not inside or x.name not in program.weights]
     if inside:
         held = [x for x in program.inputs if x.name in program.weights]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.deploy import onnx_arrays, onnx_control, onnx_elementwise, onnx_windows
-from adjoint.deploy.onnx_writer import Rule, Writer
+from adjoint.deploy.onnx_writer import FEW, Rule, Writer
 from adjoint.graph.control import Cond, Loop
 from adjoint.ops import REGISTRY
 
@@ -61,6 +61,6 @@ def rules() -> dict[type, Rule]:
     return {**found, Cond: onnx_control.branch, Loop: onnx_control.loop}
 
 
-def writer(taken: list[str]) -> Writer:
-    """A writer that knows all forms; these names are in use."""
-    return Writer(rules(), REFUSED, taken)
+def writer(taken: list[str], one_size: bool = True) -> Writer:
+    """A writer that knows all forms; these names are in use. For several sizes, constants are written alike whatever their size."""
+    return Writer(rules(), REFUSED, taken, FEW if one_size else 0)

@@ -43,8 +43,8 @@ def element_type(dtype: np.dtype) -> int:
 class Writer:
     """The nodes of a model under construction."""
 
-    def __init__(self, rules: dict[type, Rule], refused: dict[str, str], taken: Sequence[str]) -> None:
-        self.rules, self.refused = rules, refused
+    def __init__(self, rules: dict[type, Rule], refused: dict[str, str], taken: Sequence[str], few: int = FEW) -> None:
+        self.rules, self.refused, self.few = rules, refused, few
         self.taken = set(taken)
         self.nodes: list[Any] = []
         self.constants: dict[str, np.ndarray] = {}
@@ -66,11 +66,16 @@ class Writer:
     def constant(self, value: Any, dtype: np.dtype | None = None) -> str:
         """The name of a constant: an initializer of the model."""
         array = np.ascontiguousarray(value, dtype).reshape(np.shape(value))
-        if array.size > FEW and (array.reshape(-1)[:1].tobytes() * array.size == array.tobytes()):
-            return str(self.add("Expand", self.constant(array.reshape(-1)[0]), self.constant(array.shape, int64)))
         name = self.fresh("constant")
         self.constants[name] = array
         return name
+
+    def known(self, value: Any, dtype: np.dtype) -> str:
+        """The name of an array that the program knows: one number, expanded, where all elements are the same."""
+        array = np.asarray(value, dtype)
+        if array.ndim and array.size > self.few and array.reshape(-1)[:1].tobytes() * array.size == array.tobytes():
+            return str(self.add("Expand", self.constant(array.reshape(-1)[0]), self.constant(array.shape, int64)))
+        return self.constant(array)
 
     def cast(self, name: str, old: np.dtype, new: np.dtype) -> str:
         """The same in another dtype."""
@@ -104,7 +109,7 @@ class Writer:
     def _node(self, node: Node, found: dict[Node, Any]) -> Any:
         if isinstance(node.op, Const):
             check(node, node.spec)
-            return self.constant(node.op.value, node.spec.dtype)
+            return self.known(node.op.value, node.spec.dtype)
         if isinstance(node.op, Pick):
             return found[node.inputs[0]][node.op.index]
         assert not isinstance(node.op, Param), f"{node.op} is no input of this graph"
@@ -166,7 +171,7 @@ class CardCall:
         """An input, in this dtype; constants are converted now."""
         node, want = self.node.inputs[k], self.specs[k].dtype if dtype is None else dtype
         if isinstance(node.op, Const) and want != node.spec.dtype:
-            return self.constant(np.asarray(node.op.value).astype(want))
+            return self.writer.known(np.asarray(node.op.value).astype(want), want)
         return self.writer.cast(self.names[k], node.spec.dtype, want)
 
     def all(self, dtype: np.dtype | None = None) -> list[str]:

@@ -16,7 +16,6 @@ from adjoint.api.inputs import binding
 from adjoint.core import context, tree
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.tensor import Tensor
-from adjoint.deploy.exporting import export as write_onnx
 from adjoint.graph import text
 from adjoint.graph.node import Graph
 from adjoint.graph.walk import replay
@@ -56,6 +55,8 @@ def export(net: Any, *inputs: Any, file_name: str, file_format: str, **kwargs: A
     if kwargs:
         raise NotImplementedError(f"mindspore.export: {', '.join(kwargs)} is not provided")
     if file_format == "ONNX":
+        from adjoint.deploy.exporting import export as write_onnx
+
         write_onnx(net, *inputs, path=f"{str(file_name).removesuffix('.onnx')}.onnx")
         return
     parameters = list(net.get_parameters()) if isinstance(net, EngineCell) else []

@@ -361,6 +361,8 @@ def test_wrong_arguments_of_export(tmp_path: Path) -> None:
         ({"path": tmp_path / "no" / "f.o"}, "no folder"),
         ({"path": tmp_path}, "is a folder"),
         ({"path": o, "format": "dll"}, "format must be one of"),
+        ({"path": o, "format": "onnx"}, "the name of another kind of file"),
+        ({"path": tmp_path / "f.dylib"}, "a library of macOS"),
         ({"path": o, "name": "2f"}, "no name for a function in C, 'p_2f' would be"),
         ({"path": o, "name": "free"}, "choose another"),
         ({"path": o, "cpu": "pentium"}, "cpu must be one of 'native'"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -112,3 +114,39 @@ def test_what_is_inside_a_branch_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(ad.NotExportableError, match=r"Python runs them: Lgamma \(at test_standalone.py"):
         ad.export(branching, np.ones(3), path=tmp_path / "m.o")
+
+
+LIMITED = """
+import ctypes, resource, sys
+import numpy as np
+library = ctypes.CDLL(sys.argv[1])
+value, slope = np.zeros(1), np.zeros(1)
+words = ctypes.c_double(1.0), ctypes.c_int64(int(sys.argv[3])), *(ctypes.c_void_p(a.ctypes.data) for a in (value, slope)), None
+used = int(open("/proc/self/statm").read().split()[0]) * 4096
+resource.setrlimit(resource.RLIMIT_AS, (used + (32 << 20), -1))
+print(getattr(library, sys.argv[2])(*words), value[0], slope[0])
+"""
+
+
+def count_up(x, n):
+    k = 0
+    while k < n:
+        x = ops.sin(x) + 0.5
+        k = k + 1
+    return x
+
+
+def test_a_loop_that_finds_no_memory_ends_with_a_code(tmp_path: Path) -> None:
+    """The gradient of a loop keeps a state of each iteration: ten million of them do not fit into 32 MB."""
+    made = ad.export(ad.value_and_grad(count_up), 1.0, np.array(3), path=tmp_path / "count.so")
+    words = " ".join(made.header.read_text().replace("*", " ").split())
+    assert "take memory as they need it" in words and "COUNT_NO_MEMORY if there is none" in words
+
+    def run(iterations: int) -> list[str]:
+        command = [sys.executable, "-c", LIMITED, str(made.path), made.name, str(iterations)]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+
+    wanted = [float(y) for y in ad.value_and_grad(count_up)(1.0, np.array(3))]
+    status, *found = run(3)
+    assert status == "0" and list(map(float, found)) == pytest.approx(wanted, rel=1e-12)
+    assert run(10_000_000) == [str(standalone.NO_MEMORY), "0.0", "0.0"]
