@@ -56,6 +56,7 @@ from adjoint.core.errors import NoRuleError as NoRuleError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
 from adjoint.core.errors import NotExportableError as NotExportableError
 from adjoint.core.errors import OffloadError as OffloadError
+from adjoint.core.errors import SeveralElementsError as SeveralElementsError
 from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.errors import UnknownShapeError as UnknownShapeError
 from adjoint.core.parameter import Parameter as Parameter

@@ -36,6 +36,10 @@ class DtypeError(AdjointError, TypeError):
     """Inputs whose dtypes do not fit the operation."""
 
 
+class SeveralElementsError(DtypeError, ValueError):
+    """A number was asked for where a Tensor has several elements, or none; NumPy's kinds of error for it."""
+
+
 class AmbiguousTruthError(DtypeError, ValueError):
     """The truth of an array of several elements; NumPy's kind of error too."""
 

@@ -184,7 +184,8 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     def _number(self, kind: Callable[[Any], Any], explicit: bool) -> Any:
         if self.size != 1:
-            raise DtypeError(f"{kind.__name__}() needs a Tensor of one element, not of shape {self.shape}{called_at()}")
+            what = f"{kind.__name__}() needs a Tensor of one element, not of shape {self.shape}"
+            raise errors.SeveralElementsError(what + called_at())
         explicit = explicit or context.cutting.get()
         if self.tracked and not explicit and self._trace.level > BACKWARD and differentiable(self):
             raise refused(
@@ -206,9 +207,8 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     def __bool__(self) -> bool:
         if self.size != 1:
-            raise errors.AmbiguousTruthError(
-                f"the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all(){called_at()}"
-            )
+            what = f"the truth of a Tensor of shape {self.shape} is ambiguous; use .any() or .all()"
+            raise errors.AmbiguousTruthError(what + called_at())
         return self._number(bool, explicit=True)
 
     def __index__(self) -> int:

@@ -261,6 +261,7 @@ TABLE: dict[str, str | Writer] = {
     "FloorDiv": "_0 // _1",
     "Fold": _window("fold", 1, "space"),
     "Gammainc": _gammainc,
+    "Gammaincc": _special("gammaincc"),
     "Gather": lambda op, specs, y: f"_0[{_names(len(specs) - 1, 1) or '()'}]",
     "GetItem": lambda op, specs, y: f"_0{_key(op)}",
     "Greater": "_0 > _1",

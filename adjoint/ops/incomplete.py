@@ -37,18 +37,37 @@ class Gammainc(SpecialFunction):
         return _like(xp, _derivative(self.order, *(np.asarray(v, np.float64) for v in (a, x))), a, x)
 
     def partials(self, y, a, x):
-        return lambda: card(Gammainc, self.order + 1)(a, x), lambda: self._density(a, x)
-
-    def _density(self, a: Any, x: Any) -> Any:
-        """x^(a-1) e^-x / Γ(a), differentiated by a as often as the function is."""
-        found = [exp((a - 1) * log(x) - x - lgamma(a))]
-        slopes = [log(x) - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, self.order))]
-        return _of_exponential(found, slopes, self.order)
+        return lambda: card(Gammainc, self.order + 1)(a, x), lambda: _density(self.order, a, x)
 
     @classmethod
     def samples(cls, draw):
         for order in (0, 1):
             yield cls(order), (draw(2, 3, domain=cls.domain), draw(3, domain=cls.domain))
+
+
+@register
+@dataclass(frozen=True)
+class Gammaincc(SpecialFunction):
+    """The regularised upper incomplete gamma function of a and x: computed for itself, it keeps its digits where it is small."""
+
+    arity, singular, domain = 2, True, (0.5, 4.0)
+
+    def eval(self, xp, a, x):
+        return _like(xp, special(xp).gammaincc(a, x), a, x)
+
+    def partials(self, y, a, x):
+        return lambda: -card(Gammainc, 1)(a, x), lambda: -_density(0, a, x)
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(), (draw(2, 3, domain=cls.domain), draw(3, domain=cls.domain))
+
+
+def _density(order: int, a: Any, x: Any) -> Any:
+    """x^(a-1) e^-x / Γ(a), differentiated by a `order` times."""
+    found = [exp((a - 1) * log(x) - x - lgamma(a))]
+    slopes = [log(x) - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, order))]
+    return _of_exponential(found, slopes, order)
 
 
 def _of_exponential(found: list[Any], slopes: list[Any], order: int) -> Any:
@@ -86,13 +105,13 @@ def gammainc(a: Any, x: Any) -> Any:
 
 @public(ufunc="gammaincc")
 def gammaincc(a: Any, x: Any) -> Any:
-    """The regularised upper incomplete gamma function, 1 - gammainc(a, x).
+    """The regularised upper incomplete gamma function: 1 - gammainc(a, x), without the loss of digits where that is close to 0.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.gammaincc(Tensor([1.0]), Tensor([2.0])).round(4))
     [0.1353]
     """
-    return 1 - card(Gammainc, 0)(a, x)
+    return card(Gammaincc)(a, x)
 
 
 @register(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import ops as _ops
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError
 from adjoint.core.spec import int32, int64, normalize_axis
 from adjoint.mindspore.ops.promotion import listed, promoted, sizes, static, tensor
@@ -57,14 +58,22 @@ def ravel(input: Any) -> Any:
     return _ops.reshape(tensor(input), (-1,))
 
 
+def _axis(what: str, axis: Any) -> int:
+    """An axis, which is an integer."""
+    found = static(axis)
+    if not isinstance(found, (int, np.integer)) or isinstance(found, bool):
+        raise ArgumentTypeError(f"{what}: the axis must be an int, not {axis!r}")
+    return int(found)
+
+
 def expand_dims(input_x: Any, axis: Any) -> Any:
     """A new axis of size 1."""
-    return _ops.expand_dims(tensor(input_x), static(axis))
+    return _ops.expand_dims(tensor(input_x), _axis("expand_dims", axis))
 
 
 def unsqueeze(input: Any, dim: Any) -> Any:
     """A new axis of size 1."""
-    return _ops.expand_dims(tensor(input), dim)
+    return _ops.expand_dims(tensor(input), _axis("unsqueeze", dim))
 
 
 def squeeze(input: Any, axis: Any = None) -> Any:
@@ -96,6 +105,9 @@ def concat(tensors: Any, axis: int = 0) -> Any:
     """Tensors one after the other along an axis they have."""
     if not isinstance(tensors, (list, tuple)):
         raise ArgumentTypeError(f"concat: a tuple or list of Tensors is needed, not {type(tensors).__name__}")
+    for x in tensors:
+        if not isinstance(x, (Value, np.ndarray)):
+            raise ArgumentTypeError(f"concat: a tuple or list of Tensors is needed, {type(x).__name__} is among them")
     return _ops.concat(list(promoted(*tensors)), axis)
 
 
@@ -165,6 +177,8 @@ def dsplit(input: Any, indices_or_sections: Any) -> tuple[Any, ...]:
 
 def tile(input: Any, dims: Any) -> Any:
     """The Tensor repeated along its axes."""
+    if isinstance(dims, int):
+        raise ArgumentTypeError(f"tile: the numbers of repetitions must be a tuple of ints, not {dims!r}")
     return _ops.tile(tensor(input), sizes(dims))
 
 

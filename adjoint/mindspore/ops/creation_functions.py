@@ -20,9 +20,17 @@ def ones(shape: Any, dtype: Any = None) -> Any:
     return _ops.ones(sizes(shape), dtype)
 
 
+def _checked(what: str, size: Any) -> tuple[int, ...]:
+    """A shape, of integers."""
+    found = sizes(size)
+    if not builtins.all(isinstance(n, (int, np.integer)) for n in found):
+        raise ArgumentTypeError(f"{what}: the size must be an int or a tuple of ints, not {size!r}")
+    return found
+
+
 def zeros(size: Any, dtype: Any = None) -> Any:
     """A Tensor of zeros."""
-    return _ops.zeros(sizes(size), dtype)
+    return _ops.zeros(_checked("zeros", size), dtype)
 
 
 def full(size: Any, fill_value: Any, *, dtype: Any = None) -> Any:
@@ -75,6 +83,9 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, *, dtype: Any = None)
         kinds = [v.dtype for v in (start, end, step) if isinstance(v, Tensor)]
         floats = builtins.any(isinstance(v, float) for v in ends)
         dtype = next((d for d in kinds if is_inexact(d)), float32 if floats else int64)
+    first, last = (0, ends[0]) if ends[1] is None else ends[:2]
+    if ends[2] != 0 and (last - first) * ends[2] < 0:
+        raise ValueError(f"arange: steps of {ends[2]} do not lead from {first} to {last}")
     return _ops.arange(ends[0], ends[1], ends[2], dtype)
 
 
@@ -104,6 +115,8 @@ def one_hot(indices: Any, depth: Any, on_value: Any = 1, off_value: Any = 0, axi
     on, off, places = tensor(on_value), tensor(off_value), tensor(indices)
     if places.dtype.kind not in "iu":
         raise TypeError(f"For 'OneHot', the indices must be integers, but got {places.dtype}.")
+    if int(static(depth)) < 0:
+        raise ValueError(f"For 'OneHot', the depth must be 0 or above, but got {depth}.")
     return _ops.one_hot(places, int(static(depth)), on, to_dtype(off, on.dtype), axis)
 
 

@@ -36,6 +36,8 @@ class Dense(layer(nn.Dense)):  # type: ignore[misc]
         self, in_channels: int, out_channels: int, weight_init: Any = None, bias_init: Any = None,
         has_bias: bool = True, activation: Any = None, dtype: Any = float32,
     ) -> None:  # fmt: skip
+        if not isinstance(has_bias, bool):
+            raise TypeError(f"For 'Dense', the 'has_bias' must be a bool, but got {type(has_bias).__name__}.")
         if isinstance(activation, str):
             activation = get_activation(activation, "Dense")
         super().__init__(in_channels, out_channels, weight_init, bias_init, has_bias, activation, dtype)

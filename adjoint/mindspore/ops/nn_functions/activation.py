@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint import ops
-from adjoint.core.spec import shape_of
+from adjoint.core.spec import dtype_of, shape_of
 
 __all__ = [
     "celu", "dense", "elu", "fast_gelu", "gelu", "glu", "hardshrink", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu",
@@ -57,9 +57,16 @@ def leaky_relu(input: Any, alpha: float = 0.2) -> Any:
     return ops.minimum(alpha * input, input) if alpha > 1 else ops.maximum(alpha * input, input)
 
 
+def _real(what: str, x: Any) -> Any:
+    """An input that holds real or complex numbers, not integers."""
+    if dtype_of(x).kind in "biu":
+        raise TypeError(f"For '{what}', the input must be of real numbers, but got {dtype_of(x)}.")
+    return x
+
+
 def log_softmax(logits: Any, axis: int = -1) -> Any:
     """The logarithm of softmax along an axis."""
-    return ops.log_softmax(logits, axis)
+    return ops.log_softmax(_real("LogSoftmax", logits), axis)
 
 
 def log_softmax_ext(input: Any, dim: int | None = None, dtype: Any = None) -> Any:
@@ -116,12 +123,12 @@ def rrelu(input: Any, lower: float = 1.0 / 8, upper: float = 1.0 / 3) -> Any:
 
 def selu(input_x: Any) -> Any:
     """The self-normalising elu."""
-    return ops.selu(input_x)
+    return ops.selu(_real("SeLU", input_x))
 
 
 def softmax(input: Any, axis: Any = -1, *, dtype: Any = None) -> Any:
     """exp(x) over its sum along an axis; `dtype` is that of the computation and of the result."""
-    return ops.softmax(input if dtype is None else ops.cast(input, dtype), axis)
+    return ops.softmax(_real("Softmax", input if dtype is None else ops.cast(input, dtype)), axis)
 
 
 def softmin(x: Any, axis: Any = -1, *, dtype: Any = None) -> Any:

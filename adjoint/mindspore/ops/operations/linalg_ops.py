@@ -12,9 +12,16 @@ from adjoint.mindspore.ops.operations.math_ops import plain
 from adjoint.mindspore.ops.primitive import primitive
 from adjoint.mindspore.ops.promotion import in_float, tensor
 
+
+def _of_matrices(self: Any, x: Any, y: Any) -> Any:
+    if len(x.shape) != 2 or len(y.shape) != 2:
+        raise ValueError(f"For 'MatMul', both inputs must have 2 axes, but got the shapes {x.shape} and {y.shape}.")
+    return _f.matrix_product(x, y, self.transpose_a, self.transpose_b)
+
+
 MatMul = primitive(
     "MatMul",
-    lambda self, x, y: _f.matrix_product(x, y, self.transpose_a, self.transpose_b),
+    _of_matrices,
     transpose_a=False,
     transpose_b=False,
 )
