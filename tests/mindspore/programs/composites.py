@@ -7,69 +7,11 @@ from mindspore.ops import functional as F
 from mindspore.ops import operations as P
 
 from mindspore_cases import right
+from mindspore_programs import Net, combine, hyper, of, plain, square
 
 X = Tensor([0.5, -1.25, 2.0], ms.float32)
 Y = Tensor([[1.5, 0.25, -0.75], [2.0, -0.5, 1.0]], ms.float32)
 S = Tensor(1.75, ms.float32)
-
-square = C.MultitypeFuncGraph("square")
-
-
-@square.register("Tensor")
-def square_tensor(x):
-    return x * x
-
-
-@square.register("Number")
-def square_number(x):
-    return x * 3
-
-
-combine = ops.MultitypeFuncGraph("combine")
-
-
-@combine.register("Tensor", "Tensor")
-def combine_tensors(x, y):
-    return x * y
-
-
-@combine.register("Number", "Tensor")
-def combine_number(x, y):
-    return y + x
-
-
-@combine.register("Tuple", "Tensor")
-def combine_tuple(x, y):
-    return x[0] * y + x[1]
-
-
-@combine.register("String", "Number")
-def combine_text(x, y):
-    return x + "!" * y
-
-
-@combine.register("List", "List")
-def combine_lists(x, y):
-    return x[0] + y[0]
-
-
-hyper, plain = C.HyperMap(), C.Map()
-
-
-class Net(nn.Cell):
-    """A Cell around a function."""
-
-    def __init__(self, fn):
-        super().__init__()
-        self.fn = fn
-
-    def construct(self, *args):
-        return self.fn(*args)
-
-
-def of(fn, *inputs, wrt=0):
-    """What a function gives as a Cell and compiled, and its gradient."""
-    return Net(fn)(*inputs), ms.jit(fn)(*inputs), ms.grad(Net(fn), wrt)(*inputs)
 
 
 def case_dispatch_by_types():

@@ -3,25 +3,13 @@
 # ruff: noqa: C408, C409, C410, C417
 
 import mindspore as ms
-from mindspore import Tensor, mutable, nn, ops
+from mindspore import Tensor, mutable, ops
+
+from mindspore_programs import compiled as both
+from mindspore_programs import value
 
 X = Tensor([0.5, -1.25, 2.0], ms.float32)
 Y = Tensor([[1.5, 0.25, -0.75], [2.0, -0.5, 1.0]], ms.float32)
-
-
-def both(fn, *inputs, wrt=0):
-    """The value of a compiled function, and its gradient, compiled in two ways."""
-    return ms.jit(fn)(*inputs), ms.grad(fn, wrt)(*inputs), ms.grad(ms.jit(fn), wrt)(*inputs)
-
-
-def value(fn, *inputs):
-    """What a compiled function gives, and what a Cell around it gives."""
-
-    class Net(nn.Cell):
-        def construct(self, *args):
-            return fn(*args)
-
-    return ms.jit(fn)(*inputs), Net()(*inputs)
 
 
 def case_len_min_max_sum_abs():

@@ -6,16 +6,12 @@ import mindspore as ms
 from mindspore import Tensor, ops
 
 from mindspore_cases import right
+from mindspore_programs import compiled as both
 
 X = Tensor([0.5, -1.25, 2.0], ms.float32)
 Y = Tensor([[1.5, 0.25, -0.75], [2.0, -0.5, 1.0]], ms.float32)
 S = Tensor(1.75, ms.float32)
 SCALE = 1.5
-
-
-def both(fn, *inputs, wrt=0):
-    """The value of a compiled function, and its gradient, compiled in two ways."""
-    return ms.jit(fn)(*inputs), ms.grad(fn, wrt)(*inputs), ms.grad(ms.jit(fn), wrt)(*inputs)
 
 
 def case_if_on_a_tensor():

@@ -9,26 +9,7 @@ from mindspore.ops import Primitive, PrimitiveWithCheck, PrimitiveWithInfer, pri
 from mindspore.ops import signature as sig
 
 from mindspore_cases import right
-
-IGNORED = "MindSpore keeps its own rule: one registered for an operator that has one is ignored without a word"
-
-
-def x2():
-    return Tensor([1.5, -0.5])
-
-
-class Scaled(PrimitiveWithInfer):
-    """Known by its shape, its dtype and its derivative only."""
-
-    @prim_attr_register
-    def __init__(self, factor=2.0, label="s"):
-        self.add_prim_attr("twice", 2 * factor)
-
-    def infer_shape(self, x):
-        return x
-
-    def infer_dtype(self, x):
-        return x
+from mindspore_programs import Scaled, x2
 
 
 class Pair(PrimitiveWithInfer):

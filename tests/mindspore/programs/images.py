@@ -1,38 +1,10 @@
 """Functions of images: resizing, padding, parts of them and boxes in them, with their gradients."""
 
-import mindspore as ms
 import numpy as np
-from mindspore import Tensor, nn, ops
+from mindspore import Tensor, ops
 
-
-def numbers(*shape, seed=0.0, scale=1.5):
-    """Numbers without a pattern, the same everywhere."""
-    count = int(np.prod(shape))
-    return Tensor((scale * np.sin(1.7 * np.arange(count) + seed) + 0.1).reshape(shape).astype(np.float32))
-
-
-class Run(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        return self.op(*inputs)
-
-
-class Squared(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        y = self.op(*inputs)
-        return y * y * 0.5
-
-
-def both(op, *inputs):
-    """The value, and the gradients of half its square by all inputs."""
-    return Run(op)(*inputs), ms.grad(Squared(op), tuple(range(len(inputs))))(*inputs)
+from mindspore_programs import Run, numbers
+from mindspore_programs import both_squared as both
 
 
 def case_interpolate():

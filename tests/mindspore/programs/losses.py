@@ -4,6 +4,8 @@ import mindspore as ms
 import numpy as np
 from mindspore import Tensor, nn, ops
 
+from mindspore_programs import Run
+
 
 def numbers(*shape, seed=0.0, scale=1.5):
     """Numbers without a pattern, the same everywhere."""
@@ -14,15 +16,6 @@ def numbers(*shape, seed=0.0, scale=1.5):
 def shares(*shape, seed=0.0):
     """Probabilities along the last axis."""
     return ops.softmax(numbers(*shape, seed=seed), -1)
-
-
-class Run(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        return self.op(*inputs)
 
 
 def both(op, *inputs, by=2):

@@ -1,41 +1,35 @@
 """mindspore.mint: functions and layers with `dim` and `keepdim`, and their gradients."""
 
-import mindspore as ms
 import numpy as np
 from mindspore import Tensor, mint
+
+from mindspore_programs import in_either_mode
 
 X = np.cos(np.arange(12)).reshape(3, 4).astype(np.float32)
 Y = np.sin(np.arange(12) * 0.7).reshape(3, 4).astype(np.float32)
 
 
-def _both(fn, *arrays):
-    inputs = [Tensor(a) for a in arrays]
-    try:
-        return fn(*inputs), ms.grad(fn, tuple(range(len(inputs))))(*inputs)
-    except TypeError:  # MindSpore's compiler does not read lambdas
-        ms.set_context(mode=ms.PYNATIVE_MODE)
-        return fn(*inputs), ms.grad(fn, tuple(range(len(inputs))))(*inputs)
-
-
 def case_add_and_sub_with_a_factor():
-    return _both(lambda x, y: mint.add(x, y, alpha=3), X, Y), _both(lambda x, y: mint.sub(x, y, alpha=0.5), X, Y)
+    return in_either_mode(lambda x, y: mint.add(x, y, alpha=3), X, Y), in_either_mode(
+        lambda x, y: mint.sub(x, y, alpha=0.5), X, Y
+    )
 
 
 def case_sum():
-    return _both(lambda x: mint.sum(x, dim=1, keepdim=True), X), mint.sum(Tensor([True, True, False]))
+    return in_either_mode(lambda x: mint.sum(x, dim=1, keepdim=True), X), mint.sum(Tensor([True, True, False]))
 
 
 def case_mean():
-    return _both(lambda x: mint.mean(x, dim=(0, 1)), X), _both(lambda x: mint.mean(x, 0, True), X)
+    return in_either_mode(lambda x: mint.mean(x, dim=(0, 1)), X), in_either_mode(lambda x: mint.mean(x, 0, True), X)
 
 
 def case_max_of_all():
-    return _both(lambda x: mint.max(x), X), _both(lambda x: mint.min(x), X)
+    return in_either_mode(lambda x: mint.max(x), X), in_either_mode(lambda x: mint.min(x), X)
 
 
 def case_max_along_an_axis():
     values, places = mint.max(Tensor(X), 1, keepdim=True)
-    return values, places.asnumpy().tolist(), _both(lambda x: mint.max(x, 1)[0], X)
+    return values, places.asnumpy().tolist(), in_either_mode(lambda x: mint.max(x, 1)[0], X)
 
 
 def case_any_and_all():
@@ -48,7 +42,7 @@ def case_split_and_chunk():
 
 
 def case_permute_and_transpose():
-    return _both(lambda x: mint.permute(x, (1, 0)), X), mint.transpose(Tensor(X), 0, 1)
+    return in_either_mode(lambda x: mint.permute(x, (1, 0)), X), mint.transpose(Tensor(X), 0, 1)
 
 
 def case_flatten():
@@ -57,16 +51,16 @@ def case_flatten():
 
 def case_gather():
     index = Tensor([[0, 3], [1, 1], [2, 0]])
-    return _both(lambda x: mint.gather(x, 1, index), X)
+    return in_either_mode(lambda x: mint.gather(x, 1, index), X)
 
 
 def case_scatter():
     index = Tensor([[0, 3], [1, 2], [2, 0]])
-    return _both(lambda x, y: mint.scatter(x, 1, index, y), X, Y[:, :2])
+    return in_either_mode(lambda x, y: mint.scatter(x, 1, index, y), X, Y[:, :2])
 
 
 def case_softmax():
-    return _both(lambda x: mint.nn.functional.softmax(x, dim=1) * Tensor(Y), X)
+    return in_either_mode(lambda x: mint.nn.functional.softmax(x, dim=1) * Tensor(Y), X)
 
 
 def case_squeeze_and_unsqueeze():
@@ -75,11 +69,11 @@ def case_squeeze_and_unsqueeze():
 
 
 def case_where():
-    return _both(lambda x, y: mint.where(x > y, x, y), X, Y)
+    return in_either_mode(lambda x, y: mint.where(x > y, x, y), X, Y)
 
 
 def case_matmul_and_bmm():
-    return _both(mint.matmul, X, Y.T.copy()), _both(mint.bmm, X.reshape(3, 2, 2), Y.reshape(3, 2, 2))
+    return in_either_mode(mint.matmul, X, Y.T.copy()), in_either_mode(mint.bmm, X.reshape(3, 2, 2), Y.reshape(3, 2, 2))
 
 
 def case_meshgrid():
@@ -90,19 +84,19 @@ def case_linear_layer():
     net = mint.nn.Linear(4, 2)
     net.weight.set_data(Tensor(Y[:2]))
     net.bias.set_data(Tensor([0.5, -0.5]))
-    return _both(net, X), [p.name for p in net.trainable_params()]
+    return in_either_mode(net, X), [p.name for p in net.trainable_params()]
 
 
 def case_binary_cross_entropy():
     p, y = np.abs(X) * 0.9, (Y > 0).astype(np.float32)
     return (
-        _both(lambda x: mint.nn.functional.binary_cross_entropy(x, Tensor(y)), p),
-        _both(lambda x: mint.nn.functional.binary_cross_entropy_with_logits(x, Tensor(y)), X),
+        in_either_mode(lambda x: mint.nn.functional.binary_cross_entropy(x, Tensor(y)), p),
+        in_either_mode(lambda x: mint.nn.functional.binary_cross_entropy_with_logits(x, Tensor(y)), X),
     )
 
 
 def case_clamp_and_pow():
-    return _both(lambda x: mint.clamp(x, -0.5, 0.5), X), _both(lambda x: mint.pow(x, 3), X)
+    return in_either_mode(lambda x: mint.clamp(x, -0.5, 0.5), X), in_either_mode(lambda x: mint.pow(x, 3), X)
 
 
 def case_comparisons():

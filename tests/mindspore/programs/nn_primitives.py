@@ -5,6 +5,8 @@ import mindspore.ops.operations as P
 import numpy as np
 from mindspore import Parameter, Tensor, nn
 
+from mindspore_programs import Run, Squared
+
 
 def numbers(*shape, seed=0.0, scale=2.0):
     """Numbers without a pattern, the same everywhere."""
@@ -14,25 +16,6 @@ def numbers(*shape, seed=0.0, scale=2.0):
         .reshape(shape)
         .astype(np.float32)
     )
-
-
-class Plain(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        return self.op(*inputs)
-
-
-class Squared(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        y = self.op(*inputs)
-        return y * y * 0.5
 
 
 class SquaredFirst(nn.Cell):
@@ -49,7 +32,7 @@ def both(op, *inputs, by=None, first=False):
     """The value of a primitive and the gradients by the first inputs."""
     positions = tuple(range(len(inputs) if by is None else by))
     net = SquaredFirst(op) if first else Squared(op)
-    return Plain(op)(*inputs), ms.grad(net, positions)(*inputs)
+    return Run(op)(*inputs), ms.grad(net, positions)(*inputs)
 
 
 def case_relu():
@@ -213,7 +196,7 @@ def case_max_pool_with_argmax():
 
 
 def case_max_pool3d_with_argmax():
-    return Plain(P.MaxPool3DWithArgmax(2, 1, 0))(numbers(1, 2, 2, 3, 3))
+    return Run(P.MaxPool3DWithArgmax(2, 1, 0))(numbers(1, 2, 2, 3, 3))
 
 
 def case_adaptive_avg_pool2d():

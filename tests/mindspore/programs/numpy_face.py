@@ -5,17 +5,10 @@ import mindspore.numpy as mnp
 import numpy as np
 from mindspore import Tensor
 
+from mindspore_programs import in_either_mode
+
 X = np.cos(np.arange(12)).reshape(3, 4).astype(np.float32)
 Y = np.sin(np.arange(12) * 0.7).reshape(3, 4).astype(np.float32) + 1.5
-
-
-def _both(fn, *arrays):
-    inputs = [Tensor(a) for a in arrays]
-    try:
-        return fn(*inputs), ms.grad(fn, tuple(range(len(inputs))))(*inputs)
-    except TypeError:  # MindSpore's compiler does not read lambdas
-        ms.set_context(mode=ms.PYNATIVE_MODE)
-        return fn(*inputs), ms.grad(fn, tuple(range(len(inputs))))(*inputs)
 
 
 def case_dtypes_of_what_is_made():
@@ -35,11 +28,13 @@ def case_like():
 
 
 def case_stack_and_concatenate():
-    return _both(lambda x, y: mnp.stack([x, y], 1), X, Y), _both(lambda x, y: mnp.concatenate((x, y), axis=1), X, Y)
+    return in_either_mode(lambda x, y: mnp.stack([x, y], 1), X, Y), in_either_mode(
+        lambda x, y: mnp.concatenate((x, y), axis=1), X, Y
+    )
 
 
 def case_dot():
-    return _both(mnp.dot, X, Y.T.copy()), mnp.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
+    return in_either_mode(mnp.dot, X, Y.T.copy()), mnp.dot(Tensor([1.0, 2.0]), Tensor([3.0, 4.0]))
 
 
 def case_unique():
@@ -47,23 +42,33 @@ def case_unique():
 
 
 def case_sums():
-    return _both(lambda x: mnp.sum(x, axis=0), X), _both(lambda x: mnp.mean(x, 1, True), X), mnp.sum(Tensor([1, 2]))
+    return (
+        in_either_mode(lambda x: mnp.sum(x, axis=0), X),
+        in_either_mode(lambda x: mnp.mean(x, 1, True), X),
+        mnp.sum(Tensor([1, 2])),
+    )
 
 
 def case_extremes():
-    return _both(lambda x: mnp.max(x, 1), X), _both(lambda x: mnp.amin(x), X), mnp.argmax(Tensor(X), 1)
+    return (
+        in_either_mode(lambda x: mnp.max(x, 1), X),
+        in_either_mode(lambda x: mnp.amin(x), X),
+        mnp.argmax(Tensor(X), 1),
+    )
 
 
 def case_variance():
-    return _both(lambda x: mnp.var(x, 0), X), _both(lambda x: mnp.std(x, 1, ddof=1), X)
+    return in_either_mode(lambda x: mnp.var(x, 0), X), in_either_mode(lambda x: mnp.std(x, 1, ddof=1), X)
 
 
 def case_elementary():
-    return [_both(f, Y) for f in (mnp.sqrt, mnp.log, mnp.exp, mnp.tanh, mnp.square, mnp.reciprocal, mnp.log1p)]
+    return [in_either_mode(f, Y) for f in (mnp.sqrt, mnp.log, mnp.exp, mnp.tanh, mnp.square, mnp.reciprocal, mnp.log1p)]
 
 
 def case_arithmetic():
-    return [_both(f, X, Y) for f in (mnp.add, mnp.subtract, mnp.multiply, mnp.divide, mnp.maximum, mnp.arctan2)]
+    return [
+        in_either_mode(f, X, Y) for f in (mnp.add, mnp.subtract, mnp.multiply, mnp.divide, mnp.maximum, mnp.arctan2)
+    ]
 
 
 def case_numbers_and_lists():
@@ -71,7 +76,7 @@ def case_numbers_and_lists():
 
 
 def case_where():
-    return _both(lambda x, y: mnp.where(x > 0, x, y), X, Y)
+    return in_either_mode(lambda x, y: mnp.where(x > 0, x, y), X, Y)
 
 
 def case_shapes():
@@ -84,27 +89,31 @@ def case_shapes():
 
 
 def case_tile_and_repeat():
-    return _both(lambda x: mnp.tile(x, (2, 1)), X), _both(lambda x: mnp.repeat(x, 2, 1), X)
+    return in_either_mode(lambda x: mnp.tile(x, (2, 1)), X), in_either_mode(lambda x: mnp.repeat(x, 2, 1), X)
 
 
 def case_take_and_diag():
-    return _both(lambda x: mnp.take(x, Tensor([2, 0]), 1), X), mnp.diag(Tensor([1.0, 2.0])), mnp.trace(Tensor(X))
+    return (
+        in_either_mode(lambda x: mnp.take(x, Tensor([2, 0]), 1), X),
+        mnp.diag(Tensor([1.0, 2.0])),
+        mnp.trace(Tensor(X)),
+    )
 
 
 def case_cumulative():
-    return _both(lambda x: mnp.cumsum(x, 1), X), mnp.diff(Tensor(X), axis=0)
+    return in_either_mode(lambda x: mnp.cumsum(x, 1), X), mnp.diff(Tensor(X), axis=0)
 
 
 def case_products():
     return (
-        _both(mnp.matmul, X, Y.T.copy()),
-        _both(lambda x, y: mnp.tensordot(x, y, 2), X, Y),
+        in_either_mode(mnp.matmul, X, Y.T.copy()),
+        in_either_mode(lambda x, y: mnp.tensordot(x, y, 2), X, Y),
         mnp.outer(Tensor([1, 2]), Tensor([3, 4])),
     )
 
 
 def case_norms():
-    return _both(lambda x: mnp.norm(x), X), mnp.matrix_power(Tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
+    return in_either_mode(lambda x: mnp.norm(x), X), mnp.matrix_power(Tensor([[1.0, 1.0], [0.0, 1.0]]), 3)
 
 
 def case_logic():
@@ -132,7 +141,7 @@ def case_grids():
 
 
 def case_triangles():
-    return _both(mnp.tril, X), mnp.triu(Tensor(X), 1), mnp.tri(3)
+    return in_either_mode(mnp.tril, X), mnp.triu(Tensor(X), 1), mnp.tri(3)
 
 
 def case_split():

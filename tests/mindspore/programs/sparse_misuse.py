@@ -1,35 +1,11 @@
 """Sparse matrices that do not fit together."""
 
 import mindspore as ms
-import numpy as np
 from mindspore import COOTensor, CSRTensor, Tensor, ops
 
+from mindspore_programs import coo, csr, dense, places, values
+
 GROWS = "MindSpore gives more places with each call"
-PLACES = "MindSpore gives the gradient of a sparse input zeros for places; they are those of the input"
-
-
-def places(dtype=ms.int32):
-    return Tensor([[0, 3], [2, 1], [2, 2]], dtype)
-
-
-def values():
-    return Tensor([1.5, -2.0, 4.0])
-
-
-def coo(dtype=ms.int32):
-    return COOTensor(places(dtype), values(), (3, 4))
-
-
-def csr():
-    return CSRTensor(Tensor([0, 1, 1, 3], ms.int32), Tensor([3, 1, 2], ms.int32), values(), (3, 4))
-
-
-def dense():
-    return Tensor(np.arange(1, 13, dtype=np.float32).reshape(3, 4))
-
-
-def parts(x):
-    return x.to_tuple()
 
 
 def case_shape_is_no_list():
