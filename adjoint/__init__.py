@@ -113,6 +113,7 @@ if _TYPE_CHECKING:
     from adjoint.graph.text import GraphTextError as GraphTextError
     from adjoint.numeric.grad_check import GradientMismatchError as GradientMismatchError
     from adjoint.numeric.grad_check import check_grads as check_grads
+    from adjoint.pictures import draw as draw
     from adjoint.symbolic.sympy_expressions import NoClosedFormError as NoClosedFormError
     from adjoint.train.callbacks import InvalidLossError as InvalidLossError
     from adjoint.train.safetensors import CheckpointError as CheckpointError
@@ -149,6 +150,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "InvalidLossError": "train.callbacks",
     "LeakError": "frontend.errors",
     "MismatchError": "graph.flow",
+    "draw": "pictures",
     "NeedsNumberError": "graph.numbers",
     "NonFiniteError": "diagnosis.non_finite",
     "NoSpellingError": "explanations.spelling",

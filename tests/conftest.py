@@ -37,7 +37,7 @@ if "ADJOINT_CACHE" not in os.environ:  # the first process; others inherit it
     MADE = os.environ["ADJOINT_CACHE"] = tempfile.mkdtemp(prefix="adjoint-tests-")
 
 #: Why a test may be skipped where everything can run.
-SKIPS = ("the signatures are those of NumPy", "a caller's stack holds")
+SKIPS = ("the signatures are those of NumPy", "a caller's stack holds", "no chromium on this machine")
 
 
 def beside(name: str) -> Any:

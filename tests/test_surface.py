@@ -111,7 +111,9 @@ def test_errors_are_python_s_own_as_well(error: type[Exception], builtin: type[E
 
 FOLDERS = ("ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing", "numeric", "symbolic")
 #: Stages that `import adjoint` loads, and which are not public.
-STAGES = {"api", "backends", "cli", "core", "deploy", "diagnosis", "explanations", "frontend", "passes", "transforms"}
+STAGES = {
+    "api", "backends", "cli", "core", "deploy", "diagnosis", "explanations", "frontend", "passes", "pictures", "transforms",
+}  # fmt: skip
 #: Parts of a public folder that are public as modules.
 MODULES = {"adjoint.ops": {"language"}, "adjoint.nn": {"initializer"}}
 

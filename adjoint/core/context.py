@@ -53,6 +53,9 @@ cutting: ContextVar[bool] = ContextVar("cutting", default=False)
 #: While a graph is gone through again: the place (file, line) in the user's program that made the step gone through.
 place: ContextVar[tuple[str, int] | None] = ContextVar("place", default=None)
 
+#: What says of each step of a graph being built where it comes from, in place of file and line alone; None for those.
+locating: ContextVar[Any] = ContextVar("locating", default=None)
+
 #: Whether Python may catch an IndexError of the code that is being traced.
 index_caught: ContextVar[bool] = ContextVar("index_caught", default=False)
 

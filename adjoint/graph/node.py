@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -196,6 +197,10 @@ class Graph:
         return show(self)
 
     __repr__ = __str__
+
+    def _repr_svg_(self) -> str:
+        """A picture, for notebooks; the package knows what draws it."""
+        return sys.modules["adjoint"].draw(self, derivative=False, passes=False).svg()
 
 
 def ordered(roots: Iterable[Node], given: Iterable[Node] = ()) -> list[Node]:

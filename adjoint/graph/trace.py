@@ -28,7 +28,7 @@ class Tracer(Trace):
     def __init__(self, what: str = "jit") -> None:
         self.what = what
         self.level = context.new_level()
-        self.builder = Builder(user_place)
+        self.builder = Builder(context.locating.get() or user_place)
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}

@@ -1,0 +1,110 @@
+"""Where the steps of a graph come from: the user's line, and the calls of functions and Cells around it."""
+
+from __future__ import annotations
+
+import sys
+from types import CodeType, FrameType
+from typing import Any, NamedTuple
+
+from adjoint.core.errors import PACKAGE, user_place
+from adjoint.frontend.files import is_users
+
+FUNCTION, CELL, OP = "function", "cell", "op"
+
+
+class Scope(NamedTuple):
+    """One call of a function or Cell; `number` tells the calls of one function apart."""
+
+    kind: str
+    name: str
+    number: int
+    detail: str = ""
+
+
+class Origin(tuple):
+    """File and line of a step, as every node has them, with the calls around it and the step it belongs to.
+
+    `key` is the number of the step of the forward graph: a step of a derivative graph has that of the step whose rule made it.
+    """
+
+    scope: tuple[Scope, ...]
+    key: int
+    backward: bool
+
+    def __new__(
+        cls, place: tuple[str, int] | None, scope: tuple[Scope, ...] = (), key: int = -1, backward: bool = False
+    ) -> Origin:
+        self = super().__new__(cls, place or ("", 0))
+        self.scope, self.key, self.backward = scope, key, backward
+        return self
+
+
+def origin_of(node: Any) -> Origin:
+    """The origin of a node, also of one that knows no more than its line."""
+    place = node.place
+    return place if isinstance(place, Origin) else Origin(place)
+
+
+class Locator:
+    """Says where the steps of a trace come from. What it has seen is let go with it, when the trace is over."""
+
+    def __init__(self, root: FrameType) -> None:
+        self._root = root  # what stands around the trace
+        self._calls: dict[FrameType, int] = {}  # held, so that no later call is taken for one of these
+        self._kinds: dict[CodeType, str] = {}
+
+    def __call__(self) -> Origin:
+        """The origin of the step that is being made."""
+        place, frame = user_place(), sys._getframe(1)
+        found: list[tuple[str, FrameType]] = []
+        while frame is not None and frame is not self._root:
+            code = frame.f_code
+            kind = self._kinds.get(code)
+            if kind is None:
+                kind = self._kinds[code] = _kind(frame)
+            if kind:
+                found.append((kind, frame))
+            frame = frame.f_back  # type: ignore[assignment]
+        return Origin(place, self._scopes(found[::-1]))
+
+    def _scopes(self, found: list[tuple[str, FrameType]]) -> tuple[Scope, ...]:
+        """The calls, the outermost first."""
+        scopes: list[Scope] = []
+        last: FrameType | None = None
+        path = ""  # of the Cell around
+        for kind, frame in found:
+            code, around = frame.f_code, scopes[-1].kind if scopes else ""
+            if kind == FUNCTION:
+                same = last is not None and (last.f_code.co_name, last.f_code.co_filename) == (
+                    code.co_name,
+                    code.co_filename,
+                )
+                last = frame
+                if same or (around == CELL and code.co_name == "construct"):
+                    continue  # the body of a loop or branch is a function of ours; a Cell stands for its own code
+                name, detail = code.co_name.replace("<lambda>", "lambda"), ""
+            elif kind == OP:
+                if around == OP:
+                    continue  # what a function of the library calls itself
+                name, detail = code.co_name, ""
+            else:
+                cell = frame.f_locals["self"]
+                detail, whole = type(cell).__name__, cell._path.rstrip(".")
+                name, path = whole.removeprefix(path + ".") if path else whole, whole
+                last = None
+            number = self._calls.setdefault(frame, len(self._calls))
+            scopes.append(Scope(kind, name or detail, number, detail if name else ""))
+        return tuple(scopes)
+
+
+def _kind(frame: FrameType) -> str:
+    """What a frame is a call of; empty for what is no part of the user's program."""
+    code = frame.f_code
+    path, name = code.co_filename, code.co_name
+    if path.startswith(PACKAGE):
+        inside = path[len(PACKAGE) :].replace("\\", "/")
+        if inside == "nn/cell.py":
+            return CELL if name == "_run" else ""
+        public = inside.startswith("ops/functional/") and not name.startswith(("_", "<"))
+        return OP if public and hasattr(sys.modules["adjoint.ops"], name) else ""
+    return FUNCTION if is_users(path) and (name == "<lambda>" or not name.startswith("<")) else ""
