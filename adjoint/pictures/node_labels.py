@@ -115,7 +115,6 @@ def _source(fn: Any) -> str:
         return ""
 
 
-@cache
 def what_it_is(card: type) -> str:
     """The first sentence of a card's own documentation."""
     text = (vars(card).get("__doc__") or "").strip()
