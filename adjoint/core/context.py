@@ -81,6 +81,12 @@ class TangentPlace(DerivativePlace):
     __slots__ = ()
 
 
+def derivative_place(of: tuple[str, int]) -> tuple[str, int]:
+    """The place of the derivative of a step; a place that knows more (see `locating`) makes its own."""
+    own = getattr(of, "derivative_place", None)
+    return DerivativePlace(of) if own is None else own()
+
+
 @contextmanager
 def setting(variable: ContextVar, value: Any) -> Iterator[None]:
     """Set a context variable for the length of a `with` block."""

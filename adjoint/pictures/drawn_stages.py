@@ -35,7 +35,7 @@ class GraphPair:
 
 
 @dataclass(frozen=True)
-class Program:
+class DrawnProgram:
     """What is drawn: the stages, the names of inputs and results, and values of the inputs if there are any."""
 
     title: str
@@ -48,7 +48,7 @@ class Program:
     note: str = ""  # why there is no derivative, where one was wanted
 
 
-def program_of(fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool) -> Program:
+def program_of(fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool) -> DrawnProgram:
     """A function with arguments like these, or a graph."""
     if isinstance(fn, Graph):
         graph, names, values = fn, [p.op.name or f"x{i}" for i, p in enumerate(fn.params)], list(args) or None
@@ -59,7 +59,7 @@ def program_of(fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool) -
     results = ["result"] if len(graph.outputs) == 1 else [f"result {i}" for i in range(len(graph.outputs))]
     pull, note = _pulled(graph, wanted, active) if derivative else (None, "")
     stages = list(_stages(graph, pull, active, passes))
-    return Program(graph.name, stages, names, results, values, wanted, active, note)
+    return DrawnProgram(graph.name, stages, names, results, values, wanted, active, note)
 
 
 def _traced(fn: Any, args: tuple[Any, ...]) -> tuple[Graph, list[str], list[Any] | None]:

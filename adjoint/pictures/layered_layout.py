@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from adjoint.pictures.layers import Item, Level
+from adjoint.pictures.layers import BoxItem, Level
 
 
 @dataclass
@@ -28,17 +28,19 @@ class Reference:
 class Drawing:
     """Where everything is: the paths of connections by (source, target), each a list of points."""
 
-    root: Item
+    root: BoxItem
     paths: dict[tuple[int, int], list[tuple[float, float]]]
     references: list[Reference]
 
 
-def arrange(root: Item, edges: Sequence[tuple[int, int]], label_width: dict[int, float], flip: bool = False) -> Drawing:
+def arrange(
+    root: BoxItem, edges: Sequence[tuple[int, int]], label_width: dict[int, float], flip: bool = False
+) -> Drawing:
     """Place everything in a root whose id is negative; `flip` turns it upside down: sources stand at the bottom."""
     levels: dict[int, Level] = {}
-    around: dict[int, list[Item]] = {}  # the groups around each box, the outermost first
+    around: dict[int, list[BoxItem]] = {}  # the groups around each box, the outermost first
 
-    def visit(item: Item, path: list[Item]) -> None:
+    def visit(item: BoxItem, path: list[BoxItem]) -> None:
         around[item.id] = path
         if item.items:
             levels[item.id] = Level(item, flip)
@@ -49,7 +51,7 @@ def arrange(root: Item, edges: Sequence[tuple[int, int]], label_width: dict[int,
     for u, v in edges:
         _connect(levels, around, u, v)
 
-    def place(item: Item) -> None:
+    def place(item: BoxItem) -> None:
         for child in item.items:
             place(child)
         if item.items:
@@ -59,7 +61,7 @@ def arrange(root: Item, edges: Sequence[tuple[int, int]], label_width: dict[int,
     return _collected(root, levels, around, edges, flip)
 
 
-def _connect(levels: dict[int, Level], around: dict[int, list[Item]], u: int, v: int) -> None:
+def _connect(levels: dict[int, Level], around: dict[int, list[BoxItem]], u: int, v: int) -> None:
     """A connection in each group on its way: out of those around the source, into those around the target."""
     a, b = around[u], around[v]
     shared = 0
@@ -77,13 +79,17 @@ def _connect(levels: dict[int, Level], around: dict[int, list[Item]], u: int, v:
 
 
 def _collected(
-    root: Item, levels: dict[int, Level], around: dict[int, list[Item]], edges: Sequence[tuple[int, int]], flip: bool
+    root: BoxItem,
+    levels: dict[int, Level],
+    around: dict[int, list[BoxItem]],
+    edges: Sequence[tuple[int, int]],
+    flip: bool,
 ) -> Drawing:
     """Positions in the whole picture, and the paths of connections."""
     offsets: dict[int, tuple[float, float]] = {}
     references: list[Reference] = []
 
-    def spread(item: Item, x: float, y: float) -> None:
+    def spread(item: BoxItem, x: float, y: float) -> None:
         item.x, item.y = item.x + x, item.y + y
         if item.items:
             offsets[item.id] = item.x, item.y
@@ -105,14 +111,14 @@ def _collected(
     return Drawing(root, paths, references)
 
 
-def _all(item: Item) -> Iterable[Item]:
+def _all(item: BoxItem) -> Iterable[BoxItem]:
     yield item
     for child in item.items:
         yield from _all(child)
 
 
 def _path(
-    levels: dict[int, Level], around: dict[int, list[Item]], offsets: dict[int, tuple[float, float]], u: int, v: int
+    levels: dict[int, Level], around: dict[int, list[BoxItem]], offsets: dict[int, tuple[float, float]], u: int, v: int
 ) -> list[tuple[float, float]]:
     """The points of a connection, from the lower end of its source to the upper end of its target."""
     a, b = around[u], around[v]

@@ -37,13 +37,13 @@ def topological(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
 
 
 @dataclass
-class Item:
+class BoxItem:
     """A box, or an open group with what is in it. Positions are of the left upper corner, in the whole picture at last."""
 
     id: int
     width: float
     height: float
-    items: list[Item] = field(default_factory=list)
+    items: list[BoxItem] = field(default_factory=list)
     x: float = 0.0
     y: float = 0.0
     entries: dict[int, float] = field(default_factory=dict)  # where connections from each source come in, from the left
@@ -56,7 +56,7 @@ class _Spot:
 
     width: float
     height: float
-    item: Item | None = None
+    item: BoxItem | None = None
     source: int = -1
     kind: str = "item"
     layer: int = 0
@@ -79,7 +79,7 @@ class _Link:
 class Level:
     """What is directly inside one group."""
 
-    def __init__(self, group: Item, flip: bool) -> None:
+    def __init__(self, group: BoxItem, flip: bool) -> None:
         self.group, self.flip = group, flip
         self.spots = [_Spot(i.width, i.height, i, i.id) for i in group.items]
         self.at = {i.id: k for k, i in enumerate(group.items)}

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.graph.node import Graph
-from adjoint.pictures.drawn_stages import GraphPair, Program, program_of
+from adjoint.pictures.drawn_stages import DrawnProgram, GraphPair, program_of
 from adjoint.pictures.measured_values import Measurement, measure
 from adjoint.pictures.scene import Scene, derivative_scene, forward_scene, names_of
 from adjoint.pictures.scene_groups import tidied
@@ -32,7 +32,7 @@ class Picture:
     True
     """
 
-    program: Program = field(repr=False)
+    program: DrawnProgram = field(repr=False)
     runs: bool = True
 
     def __repr__(self) -> str:

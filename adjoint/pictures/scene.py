@@ -12,9 +12,9 @@ from adjoint.graph.control import Cond, Loop
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 from adjoint.pictures import node_labels
-from adjoint.pictures.drawn_stages import GraphPair, Program
+from adjoint.pictures.drawn_stages import DrawnProgram, GraphPair
 from adjoint.pictures.measured_values import Measured
-from adjoint.pictures.scopes import Scope, origin_of
+from adjoint.pictures.scopes import CallScope, origin_of
 
 STEP, CONTROL = "step", "control"
 
@@ -94,14 +94,14 @@ def _name(graph: Graph, found: Names) -> None:
                 _name(inner, found)
 
 
-def forward_scene(program: Program, stage: GraphPair, names: Names, measured: dict[Node, Measured]) -> Scene:
+def forward_scene(program: DrawnProgram, stage: GraphPair, names: Names, measured: dict[Node, Measured]) -> Scene:
     """The forward graph of a stage."""
     return _SceneBuilder(names, measured, base_of(program), weights_of(program)).whole(
         stage.forward, program.inputs, program.results
     )
 
 
-def derivative_scene(program: Program, stage: GraphPair, names: Names, measured: dict[Node, Measured]) -> Scene:
+def derivative_scene(program: DrawnProgram, stage: GraphPair, names: Names, measured: dict[Node, Measured]) -> Scene:
     """The derivative graph of a stage; what it takes from the forward graph are values there."""
     assert stage.derivative is not None
     inputs = list(program.inputs) + [f"∂/∂{program.results[i]}" for i in program.active]
@@ -111,13 +111,13 @@ def derivative_scene(program: Program, stage: GraphPair, names: Names, measured:
     return builder.whole(stage.derivative, inputs, results)
 
 
-def weights_of(program: Program) -> set[str]:
+def weights_of(program: DrawnProgram) -> set[str]:
     """The inputs that are Parameters."""
     params = program.stages[0].forward.params
     return {name for p, name in zip(params, program.inputs, strict=True) if p.op.name}
 
 
-def base_of(program: Program) -> tuple[Scope, ...]:
+def base_of(program: DrawnProgram) -> tuple[CallScope, ...]:
     """The calls that are around all steps: the program itself."""
     scopes = [origin_of(n).scope for n in program.stages[0].forward.calls]
     base = scopes[0] if scopes else ()
@@ -140,7 +140,7 @@ class _SceneBuilder:
         self,
         names: Names,
         measured: dict[Node, Measured],
-        base: tuple[Scope, ...],
+        base: tuple[CallScope, ...],
         weights: set[str],
         derivative: bool = False,
         seeds: set[Node] | None = None,
@@ -163,7 +163,7 @@ class _SceneBuilder:
         self,
         graph: Graph,
         parent: int,
-        base: tuple[Scope, ...],
+        base: tuple[CallScope, ...],
         inputs: list[str],
         results: list[str],
         outermost: bool = False,
@@ -195,7 +195,7 @@ class _SceneBuilder:
     def _from_forward(self, node: Node, outermost: bool) -> bool:
         return self.derivative and outermost and not origin_of(node).backward and node not in self.seeds
 
-    def _scoped(self, parent: int, scope: tuple[Scope, ...], base: tuple[Scope, ...]) -> int:
+    def _scoped(self, parent: int, scope: tuple[CallScope, ...], base: tuple[CallScope, ...]) -> int:
         """The group of a step, made where it is new."""
         group = parent
         for one in scope[_common(scope, base) :]:

@@ -6,13 +6,14 @@ import sys
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
+from adjoint.core.context import DerivativePlace
 from adjoint.core.errors import PACKAGE, user_place
 from adjoint.frontend.files import is_users
 
 FUNCTION, CELL, OP = "function", "cell", "op"
 
 
-class Scope(NamedTuple):
+class CallScope(NamedTuple):
     """One call of a function or Cell; `number` tells the calls of one function apart."""
 
     kind: str
@@ -21,22 +22,30 @@ class Scope(NamedTuple):
     detail: str = ""
 
 
-class Origin(tuple):
+class Origin(tuple[str, int]):
     """File and line of a step, as every node has them, with the calls around it and the step it belongs to.
 
     `key` is the number of the step of the forward graph: a step of a derivative graph has that of the step whose rule made it.
     """
 
-    scope: tuple[Scope, ...]
+    scope: tuple[CallScope, ...]
     key: int
     backward: bool
 
     def __new__(
-        cls, place: tuple[str, int] | None, scope: tuple[Scope, ...] = (), key: int = -1, backward: bool = False
+        cls, place: tuple[str, int] | None, scope: tuple[CallScope, ...] = (), key: int = -1, backward: bool = False
     ) -> Origin:
         self = super().__new__(cls, place or ("", 0))
         self.scope, self.key, self.backward = scope, key, backward
         return self
+
+    def derivative_place(self) -> Origin:
+        """The origin of what a derivative rule makes for this step."""
+        return DerivativeOrigin(self, self.scope, self.key, True)
+
+
+class DerivativeOrigin(Origin, DerivativePlace):  # type: ignore[misc]
+    """The origin of a step that a derivative rule made."""
 
 
 def origin_of(node: Any) -> Origin:
@@ -67,9 +76,9 @@ class Locator:
             frame = frame.f_back  # type: ignore[assignment]
         return Origin(place, self._scopes(found[::-1]))
 
-    def _scopes(self, found: list[tuple[str, FrameType]]) -> tuple[Scope, ...]:
+    def _scopes(self, found: list[tuple[str, FrameType]]) -> tuple[CallScope, ...]:
         """The calls, the outermost first."""
-        scopes: list[Scope] = []
+        scopes: list[CallScope] = []
         last: FrameType | None = None
         path = ""  # of the Cell around
         for kind, frame in found:
@@ -93,7 +102,7 @@ class Locator:
                 name, path = whole.removeprefix(path + ".") if path else whole, whole
                 last = None
             number = self._calls.setdefault(frame, len(self._calls))
-            scopes.append(Scope(kind, name or detail, number, detail if name else ""))
+            scopes.append(CallScope(kind, name or detail, number, detail if name else ""))
         return tuple(scopes)
 
 

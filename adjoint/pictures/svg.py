@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 
 from adjoint.pictures.layered_layout import Drawing, Reference, arrange
-from adjoint.pictures.layers import HEADER, Item
+from adjoint.pictures.layers import HEADER, BoxItem
 from adjoint.pictures.node_labels import formula
 from adjoint.pictures.scene import CONTROL, STEP, Scene
 from adjoint.pictures.scene_groups import opened
-from adjoint.pictures.visible import NARROW, View, lines_of, view_of
+from adjoint.pictures.visible import NARROW, SceneView, lines_of, view_of
 
 #: Colours by kind: fill, border, text; for light and dark pages.
 LIGHT = {
@@ -67,7 +67,7 @@ def svg_of(titled: list[tuple[str, Scene, bool]], everything: bool = False) -> s
     )
 
 
-def _drawn(scene: Scene, view: View, drawing: Drawing, back: bool) -> str:
+def _drawn(scene: Scene, view: SceneView, drawing: Drawing, back: bool) -> str:
     """Frames first, then connections, then boxes."""
     open_ = [i for i in view.items.values() if i.items]
     frames = [_rect("group", i.x, i.y, i.width, i.height, 9) for i in open_]
@@ -99,17 +99,17 @@ def _rect(kind: str, x: float, y: float, width: float, height: float, radius: fl
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="{radius:g}"/>'
 
 
-def _text(text: str, kind: str, box: Item | Reference, at: float) -> str:
+def _text(text: str, kind: str, box: BoxItem | Reference, at: float) -> str:
     return f'<text class="{kind}" x="{box.x + box.width / 2:.1f}" y="{box.y + box.height * at + 4:.1f}">{text}</text>'
 
 
-def _heading(scene: Scene, item: Item) -> str:
+def _heading(scene: Scene, item: BoxItem) -> str:
     """What is written on a frame: above the connections that cross it."""
     text = escape(" · ".join(part for part in lines_of(scene, item.id) if part))
     return f'<text class="h group-t" x="{item.x + 10:.1f}" y="{item.y + HEADER - 7:.1f}">{text}</text>'
 
 
-def _box(scene: Scene, item: Item, back: bool) -> str:
+def _box(scene: Scene, item: BoxItem, back: bool) -> str:
     """A box with its two lines; a closed group looks like a pile of them."""
     first, second = map(escape, lines_of(scene, item.id))
     if item.id >= len(scene.vertices) or scene.vertices[item.id].kind == CONTROL:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from adjoint.pictures.layers import Item
+from adjoint.pictures.layers import BoxItem
 from adjoint.pictures.scene import CONTROL, STEP, Scene
 from adjoint.pictures.scene_groups import children
 
@@ -14,12 +14,12 @@ TALL, LOW, CLOSED = 38.0, 22.0, 42.0
 
 
 @dataclass
-class View:
+class SceneView:
     """What is seen: the boxes inside a root, and which of them are connected. A group has the number after all boxes plus its own."""
 
-    root: Item
+    root: BoxItem
     edges: list[tuple[int, int]]
-    items: dict[int, Item]
+    items: dict[int, BoxItem]
 
 
 def lines_of(scene: Scene, item: int) -> tuple[str, str]:
@@ -47,12 +47,12 @@ def size_of(scene: Scene, item: int) -> tuple[float, float]:
     return max(width, 30.0), TALL - 4 if second else LOW
 
 
-def view_of(scene: Scene, opened: set[int]) -> View:
+def view_of(scene: Scene, opened: set[int]) -> SceneView:
     """What is seen with these groups open."""
     count = len(scene.vertices)
     inner, boxes = children(scene)
-    root = Item(-1, 0.0, 0.0)
-    items: dict[int, Item] = {}
+    root = BoxItem(-1, 0.0, 0.0)
+    items: dict[int, BoxItem] = {}
     stands_for: dict[int, int] = {}  # for each group that is not seen itself, what is seen in its place
     home = {0: root}
     controls = {g.vertex: i for i, g in enumerate(scene.groups) if g.vertex >= 0}
@@ -61,7 +61,7 @@ def view_of(scene: Scene, opened: set[int]) -> View:
         for i in sorted(
             [*boxes[g], *(count + i for i in inner[g] if scene.groups[i].vertex < 0)], key=_by_first(scene, boxes)
         ):
-            item = items[i] = Item(i, *size_of(scene, i))
+            item = items[i] = BoxItem(i, *size_of(scene, i))
             home[g].items.append(item)
             inside = controls.get(i, -1) if i < count else i - count
             if inside < 0:
@@ -76,7 +76,7 @@ def view_of(scene: Scene, opened: set[int]) -> View:
     edges = dict.fromkeys(
         (shown[u], shown[v]) for v, vertex in enumerate(scene.vertices) for u in vertex.inputs if shown[u] != shown[v]
     )
-    return View(root, list(edges), items)
+    return SceneView(root, list(edges), items)
 
 
 def _by_first(scene: Scene, boxes: list[list[int]]) -> Callable[[int], tuple[int, int]]:

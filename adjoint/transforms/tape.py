@@ -270,7 +270,7 @@ def _origin(y: Any) -> Any:
     while isinstance(y, Value):
         y = y._value
     made_at = getattr(y, "place", None)
-    return None if made_at is None else context.DerivativePlace(made_at)
+    return None if made_at is None else context.derivative_place(made_at)
 
 
 def _filled(parts: list[Any], ys: Sequence[Any]) -> tuple[Any, ...]:

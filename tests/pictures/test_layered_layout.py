@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 
 from adjoint.pictures.layered_layout import arrange
-from adjoint.pictures.layers import Item, topological
+from adjoint.pictures.layers import BoxItem, topological
 
 
-def random_tree(seed: int) -> tuple[Item, list[tuple[int, int]]]:
+def random_tree(seed: int) -> tuple[BoxItem, list[tuple[int, int]]]:
     """Boxes in nested groups, and connections from lower to higher numbers."""
     rng = np.random.default_rng(seed)
-    root, count = Item(-1, 0.0, 0.0), itertools.count()
+    root, count = BoxItem(-1, 0.0, 0.0), itertools.count()
 
-    def fill(group: Item, depth: int) -> None:
+    def fill(group: BoxItem, depth: int) -> None:
         for _ in range(int(rng.integers(1, 7))):
-            item = Item(next(count), float(rng.integers(20, 120)), float(rng.integers(16, 60)))
+            item = BoxItem(next(count), float(rng.integers(20, 120)), float(rng.integers(16, 60)))
             group.items.append(item)
             if depth < 3 and rng.random() < 0.3:
                 fill(item, depth + 1)
@@ -32,7 +32,7 @@ def random_tree(seed: int) -> tuple[Item, list[tuple[int, int]]]:
     return root, pairs
 
 
-def walk(item: Item):
+def walk(item: BoxItem):
     yield item
     for child in item.items:
         yield from walk(child)
@@ -69,7 +69,7 @@ def test_the_same_each_time() -> None:
 
 
 def test_a_planar_graph_is_drawn_without_crossings() -> None:
-    root = Item(-1, 0.0, 0.0, [Item(i, 30.0, 20.0) for i in range(6)])
+    root = BoxItem(-1, 0.0, 0.0, [BoxItem(i, 30.0, 20.0) for i in range(6)])
     drawing = arrange(root, [(0, 4), (1, 3), (2, 3), (2, 5), (0, 5)], {})
     starts = {e: p[0][0] for e, p in drawing.paths.items()}
     ends = {e: p[-1][0] for e, p in drawing.paths.items()}
@@ -78,7 +78,7 @@ def test_a_planar_graph_is_drawn_without_crossings() -> None:
 
 
 def test_long_connections_end_in_a_reference() -> None:
-    root = Item(-1, 0.0, 0.0, [Item(i, 30.0, 20.0) for i in range(40)])
+    root = BoxItem(-1, 0.0, 0.0, [BoxItem(i, 30.0, 20.0) for i in range(40)])
     edges = [*itertools.pairwise(range(40)), (0, 39)]
     drawing = arrange(root, edges, {0: 25.0})
     assert [(r.source, r.width) for r in drawing.references] == [(0, 25.0)]
@@ -87,5 +87,5 @@ def test_long_connections_end_in_a_reference() -> None:
 
 def test_an_order_exists_also_where_groups_need_one_another() -> None:
     assert topological(4, [(2, 0), (0, 1), (1, 2), (2, 3)]) == [0, 1, 2, 3]
-    root = Item(-1, 0.0, 0.0, [Item(i, 30.0, 20.0) for i in range(3)])
+    root = BoxItem(-1, 0.0, 0.0, [BoxItem(i, 30.0, 20.0) for i in range(3)])
     assert len(arrange(root, [(0, 1), (1, 2), (2, 0)], {}).paths) == 3
