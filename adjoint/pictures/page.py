@@ -39,7 +39,7 @@ def page_of(picture: Picture) -> str:
             continue
         stages[-1]["failure"] = forward.failure or (back.failure if back is not None else "")
         scenes = [s for s in picture.scenes(number) if s is not None]
-        texts.append((number, _text([_scene(s, tables) for s in scenes])))
+        texts.append((number, _text([_scene(s, tables, at) for s, at in zip(scenes, opened(scenes), strict=True)])))
     summary = {
         "title": picture.program.title, "note": picture.program.note, "stages": stages, "kinds": KINDS, **tables.written(),
     }  # fmt: skip
@@ -89,12 +89,12 @@ class Tables:
         return {name: list(known) for name, known in self._known.items()}
 
 
-def _scene(scene: Scene, tables: Tables) -> dict[str, Any]:
+def _scene(scene: Scene, tables: Tables, at_first: set[int]) -> dict[str, Any]:
     """The boxes and groups of a scene, in lists without names: a large graph has thousands."""
     vertices = [_vertex(v, tables) for v in scene.vertices]
     groups = [[g.parent, g.kind, g.label, g.detail, g.vertex, g.pair] for g in scene.groups]
     measured = [_measured(v.measured) if v.measured is not None else 0 for v in scene.vertices]
-    return {"vertices": vertices, "groups": groups, "measured": measured, "opened": sorted(opened(scene))}
+    return {"vertices": vertices, "groups": groups, "measured": measured, "opened": sorted(at_first)}
 
 
 def _vertex(v: Vertex, tables: Tables) -> list[Any]:

@@ -125,14 +125,27 @@ def _in_order(scene: Scene, g: int, items: Sequence[int], inner: list[list[int]]
     return [items[k] for k in sorted(order, key=lambda k: (*key[k], k))]
 
 
-def opened(scene: Scene) -> set[int]:
-    """The groups that are open at first: all of one depth after another, as long as few boxes show."""
+def levels(scene: Scene) -> list[list[int]]:
+    """The groups by depth, without the whole."""
+    inner, _ = children(scene)
+    found = [inner[0]]
+    while found[-1]:
+        found.append([i for g in found[-1] for i in inner[g]])
+    return found[:-1]
+
+
+def opened_depth(scene: Scene) -> int:
+    """How many levels of groups are open at first: as many as few boxes show."""
     inner, boxes = children(scene)
-    shown, found, depth = len(boxes[0]) + len(inner[0]), {0}, inner[0]
-    while depth:
-        shown += sum(len(boxes[g]) + len(inner[g]) - 1 for g in depth)
+    shown = len(boxes[0]) + len(inner[0])
+    for depth, level in enumerate(levels(scene)):
+        shown += sum(len(boxes[g]) + len(inner[g]) - 1 for g in level)
         if shown > SHOWN:
-            break
-        found |= set(depth)
-        depth = [i for g in depth for i in inner[g]]
-    return found
+            return depth
+    return MANY
+
+
+def opened(scenes: Sequence[Scene]) -> list[set[int]]:
+    """The groups of each scene that are open at first: as deep in all of them."""
+    depth = min(map(opened_depth, scenes))
+    return [{0, *(g for level in levels(scene)[:depth] for g in level)} for scene in scenes]

@@ -59,8 +59,9 @@ class Locator:
 
     def __init__(self, root: FrameType) -> None:
         self._root = root  # what stands around the trace
-        self._calls: dict[FrameType, int] = {}  # held, so that no later call is taken for one of these
         self._kinds: dict[CodeType, str] = {}
+        self._calls: dict[Any, int] = {}
+        self._count = 0
 
     def __call__(self) -> Origin:
         """The origin of the step that is being made."""
@@ -80,6 +81,7 @@ class Locator:
         """The calls, the outermost first."""
         scopes: list[CallScope] = []
         last: FrameType | None = None
+        outer: FrameType | None = None  # the call around
         path = ""  # of the Cell around
         for kind, frame in found:
             code, around = frame.f_code, scopes[-1].kind if scopes else ""
@@ -101,9 +103,33 @@ class Locator:
                 detail, whole = type(cell).__name__, cell._path.rstrip(".")
                 name, path = whole.removeprefix(path + ".") if path else whole, whole
                 last = None
-            number = self._calls.setdefault(frame, len(self._calls))
+            number, outer = self._number(frame, outer), frame
             scopes.append(CallScope(kind, name or detail, number, detail if name else ""))
         return tuple(scopes)
+
+    def _number(self, frame: FrameType, around: FrameType | None) -> int:
+        """The number of a call: its frame bears it, and is not held, since a trace asks what is still there when a call has ended.
+
+        Under a debugger, which has its own use for that place, calls from one place of the caller count as one.
+        """
+        mark = frame.f_trace
+        if isinstance(mark, _CallNumber) and mark.of is self:
+            return mark.number
+        self._count += 1
+        if mark is None and sys.gettrace() is None:
+            frame.f_trace = _CallNumber(self, self._count)
+            return self._count
+        return self._calls.setdefault((frame.f_code, around and (around.f_code, around.f_lasti)), self._count)
+
+
+class _CallNumber:
+    """A number that a frame bears."""
+
+    def __init__(self, of: Locator, number: int) -> None:
+        self.of, self.number = of, number
+
+    def __call__(self, *_: Any) -> None:
+        """Nothing is traced."""
 
 
 def _kind(frame: FrameType) -> str:

@@ -47,8 +47,9 @@ STYLE = (
 def svg_of(titled: list[tuple[str, Scene, bool]], everything: bool = False) -> str:
     """Scenes side by side; those marked run from the bottom to the top. All groups are open if `everything` is wanted."""
     parts, x, high = [], 0.0, 0.0
-    for title, scene, back in titled:
-        view = view_of(scene, set(range(len(scene.groups))) if everything else opened(scene))
+    scenes = [scene for _, scene, _ in titled]
+    for (title, scene, back), at_first in zip(titled, opened(scenes), strict=True):
+        view = view_of(scene, set(range(len(scene.groups))) if everything else at_first)
         widths = {i: len(lines_of(scene, i)[0]) * NARROW + 14 for i in view.items}
         drawing = arrange(view.root, view.edges, widths, back)
         width = max(drawing.root.width, len(title) * 9.0 + 28)
@@ -116,9 +117,9 @@ def _box(scene: Scene, item: BoxItem, back: bool) -> str:
         kind = "back" if back else "step"
         behind = _rect(kind, item.x + 4, item.y + 4, item.width - 2, item.height - 4, 8)
         front = _rect(kind, item.x, item.y, item.width - 2, item.height - 4, 8)
-        return (
-            f"<g>{behind}{front}{_text(first, f'b {kind}-t', item, 0.36)}{_text(second, f'n {kind}-t', item, 0.68)}</g>"
-        )
+        lines = [_text(first, f"b {kind}-t", item, 0.3 if second else 0.45)]
+        lines += [_text(second, f"n {kind}-t", item, 0.64)] if second else []
+        return f"<g>{behind}{front}{''.join(lines)}</g>"
     vertex = scene.vertices[item.id]
     kind = ("back" if back else "step") if vertex.kind == STEP else vertex.kind
     title = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import xml.etree.ElementTree as ET
 
 import numpy as np
@@ -136,6 +137,36 @@ def test_drawing_leaves_no_trace(capsys: pytest.CaptureFixture[str]) -> None:
     ad.draw(noisy, x).svg()
     assert capsys.readouterr().out == "" and x.tolist() == [1.0, 2.0]
     np.testing.assert_array_equal(ops.rand((2,)).numpy(), wanted)
+
+
+def test_what_a_function_makes_for_itself_is_let_go() -> None:
+    def written(x):
+        y = x * 1.0
+        y[0] = 5.0
+        return ops.sum(y * x)
+
+    picture = ad.draw(written, ad.Tensor([1.0, 2.0]))
+    assert "= 9" in texts(picture.svg("forward"))
+
+
+def test_calls_are_told_apart_under_a_debugger_too() -> None:
+    def calls():
+        picture = ad.draw(twice, np.ones((2, 3)), np.ones((3, 3)), passes=False, values=False)
+        return [g.label for g in picture.scenes()[0].groups[1:]]
+
+    def in_a_loop(x, w):
+        for _ in [1, 2, 3]:
+            x = part(x, w)
+        return x
+
+    assert calls() == ["part", "part"]
+    before = sys.gettrace()
+    sys.settrace(lambda *_: lambda *_: None)
+    try:
+        assert calls() == ["part", "part"]
+    finally:
+        sys.settrace(before)
+    assert len(ad.draw(in_a_loop, np.ones((2, 3)), np.ones((3, 3)), passes=False).scenes()[0].groups) == 4
 
 
 def test_after_a_pass_the_graphs_are_those_that_the_passes_give() -> None:

@@ -207,8 +207,9 @@ def test_the_page_places_boxes_where_the_svg_has_them(page: Page, fn) -> None:
     """Two implementations of one layout: each is the other's oracle."""
     picture = ad.draw(fn, *([2.0, 5.0] if fn is example else [2.0]))
     page.open(picture)
-    for number, scene in enumerate(picture.scenes()):
-        view = view_of(scene, opened(scene))
+    scenes = picture.scenes()
+    for number, (scene, at_first) in enumerate(zip(scenes, opened(scenes), strict=True)):
+        view = view_of(scene, at_first)
         arrange(view.root, view.edges, {i: len(lines_of(scene, i)[0]) * NARROW + 14 for i in view.items}, number == 1)
         found = page.run(
             "return [...window.adjoint.panes[arguments[0]].view.items].map(([i, b]) => [i, b.x, b.y, b.width, b.height])",
