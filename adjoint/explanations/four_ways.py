@@ -195,6 +195,8 @@ class _Point:
         self.moved = MovedInputs("compare", f, self.args, tuple(range(len(self.args))))
         if [y.size for y in self.moved.here] != [1] or self.moved.kinds == ["c"]:
             raise ArgumentError(f"compare: {self.name} must return one real number{called_at()}")
+        if not np.isfinite(self.moved.here[0]).all():
+            raise ArgumentError(f"compare: {self.name} is {self.moved.here[0].item()} at this point{called_at()}")
         if not self.args or not sum(x.size for x in self.moved.leaves):
             raise ArgumentError(f"compare: {self.name} has no input to differentiate by{called_at()}")
         self.positions = tuple(range(len(self.args)))
@@ -245,7 +247,7 @@ class _Point:
             run = _evaluated(symbols, slopes)
             numbers = [float(v) for x in self.moved.leaves for v in x.flat]
             found = _flat(run(*numbers))
-        except (ImportError, NoClosedFormError, TypeError) as error:
+        except (ImportError, NoClosedFormError, TypeError, ArithmeticError, ValueError) as error:
             return Way("symbolic", "symbolic", None, note=_first_line(error))
         preparation = time.perf_counter() - begun
         at = dict(zip(symbols, [s.Float(v, DIGITS) for v in numbers], strict=True))

@@ -66,7 +66,7 @@ class ErrorCurve:
     def draw(self, path: str | os.PathLike[str] | None = None) -> Any:
         """The picture, as a figure of matplotlib; with a path it is written there, as PNG, SVG or what the name ends with."""
         made, axes = drawing.figure(height=4.5)
-        floor = np.finfo(float).eps * max(abs(self.exact), 1e-300) / 4
+        floor = np.finfo(float).eps * max(abs(self.exact), 1e-4) / 4
         for colour, (method, errors) in zip(drawing.COLOURS, self.errors.items(), strict=False):
             step, error = self.best(method)
             label = f"{method}: least error {error:.0e} at h = {step:.0e}".replace("0e+00", "0")

@@ -16,6 +16,7 @@ from adjoint.core import tree
 from adjoint.core.errors import AdjointError, ArgumentError, boundary, called_at
 from adjoint.core.progress import tracked
 from adjoint.core.spec import is_inexact
+from adjoint.core.tensor import Tensor
 from adjoint.numeric.moved_inputs import OUTSIDE, MovedInputs, plain, wide
 from adjoint.numeric.quotients import quotient
 from adjoint.ops import imag, real
@@ -120,7 +121,7 @@ class _Check:
             )
         names = [name for name, _ in tree.paths(tuple(args), "argument ")]
         self.names = [names[i].replace("argument [", "argument ", 1).replace("]", "", 1) for i in self.places]
-        self.inputs = [self.leaves[i] for i in self.places]
+        self.inputs = [_as_tensor(self.leaves[i]) for i in self.places]
         self.rng = np.random.default_rng(0)
         self.comparisons, self.largest = 0, 0.0
         self.size = 0.0  # of the results
@@ -306,6 +307,11 @@ def _is_float(x: Any) -> bool:
         return True
     dtype = getattr(x, "dtype", None)
     return isinstance(dtype, np.dtype) and is_inexact(dtype) and dtype.kind != "c"
+
+
+def _as_tensor(x: Any) -> Any:
+    """An input as a function that is differentiated is given it."""
+    return x if isinstance(x, Tensor) else Tensor(np.asarray(x))
 
 
 def _is_complex(x: Any) -> bool:

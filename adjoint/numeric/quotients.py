@@ -59,6 +59,11 @@ def automatic_step(method: str, eps: float, order: int = 1) -> float:
 
 def quotient(program: MovedInputs, method: str, step: float | None, k: int | None = None, i: int = 0) -> Quotient:
     """The derivative of each result by element i of leaf k (along all elements of all leaves where k is None)."""
+    with np.errstate(all="ignore"):
+        return _quotient(program, method, step, k, i)
+
+
+def _quotient(program: MovedInputs, method: str, step: float | None, k: int | None, i: int) -> Quotient:
     h = step if step is not None else automatic_step(method, program.precision) * max(1.0, program.size(k, i))
     if method == "complex":
         return _complex_step(program, h, k, i)

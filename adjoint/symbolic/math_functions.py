@@ -52,6 +52,9 @@ def with_math(fn: Any) -> Any:
     >>> print(with_math(lambda x: math.cos(x))(Tensor(0.0)))
     1.0
     """
+    called = getattr(type(fn), "__call__", None)  # noqa: B004
+    if isinstance(called, FunctionType) and not isinstance(fn, FunctionType) and is_users(called.__code__.co_filename):
+        return _with_math(MethodType(called, fn), {})  # an object of the user's
     return _with_math(fn, {})
 
 

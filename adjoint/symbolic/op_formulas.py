@@ -22,6 +22,8 @@ MOVES = frozenset({
     "Reshape", "BroadcastTo", "Transpose", "Flip", "Concat", "Split", "Stack", "Unstack", "GetItem", "PutItem", "SetItem", "Sum",
     "Mean", "CumSum", "MatMul", "Einsum",
 })  # fmt: skip
+#: Ops that take truth values as what they are.
+LOGICAL = frozenset({"Where", "BitwiseAnd", "BitwiseOr", "BitwiseXor", "BitwiseNot"})
 #: Ops that hand on their first input.
 HANDED_ON = frozenset({"After"})
 

@@ -18,7 +18,7 @@ from adjoint.graph.control import Cond, Loop
 from adjoint.graph.node import Const, Graph, Node, Pick
 from adjoint.graph.walk import interpret
 from adjoint.symbolic.math_functions import with_math
-from adjoint.symbolic.op_formulas import HANDED_ON, MOVES, formulas, number, sympy
+from adjoint.symbolic.op_formulas import HANDED_ON, LOGICAL, MOVES, formulas, number, sympy
 
 NUMBERS = (bool, int, float)
 
@@ -181,6 +181,8 @@ def _step(node: Node, inputs: list[Any], name: str) -> Any:
     formula = formulas().get(kind)
     if formula is None:
         raise _refused(node, name)
+    if kind not in LOGICAL:  # True counts as 1
+        inputs = [_counted(x) if n.dtype.kind == "b" else x for n, x in zip(node.inputs, inputs, strict=True)]
     rows = np.broadcast_arrays(*inputs)
     return _filled(rows[0].shape, [formula(op, *parts) for parts in zip(*(r.flat for r in rows), strict=True)])
 
@@ -217,10 +219,16 @@ def _cast(node: Node, x: np.ndarray, name: str) -> np.ndarray:
     if after == "b" and before != "b":
         return _filled(x.shape, [s.Ne(e, 0) for e in x.flat])
     if before == "b" and after != "b":
-        return _filled(x.shape, [s.Piecewise((1, e), (0, True)) for e in x.flat])
+        return _counted(x)
     if before == "f" and after in "iu":
         raise _refused(node, name)
     return x
+
+
+def _counted(x: np.ndarray) -> np.ndarray:
+    """Truth values as numbers."""
+    s = sympy()
+    return _filled(x.shape, [s.Piecewise((1, e), (0, True)) for e in x.flat])
 
 
 def _peak(op: Any, x: np.ndarray, kind: str) -> np.ndarray:

@@ -46,6 +46,8 @@ def wrong_by(factor, forward=False):
         (lambda x: ops.fft(x), (np.array([1.0, 2.0, 3.0, 5.0]),)),
         (lambda x, i: ops.sum(x[i] * x[:3]), (np.arange(1.0, 5.0), np.array([0, 1, 1]))),
         (lambda x: ops.softmax(x).sum(), (np.array([1.0, 2.0, 3.0]),)),  # its derivative is rounding
+        (lambda x: x.exp().sum() / (1 + x.ndim), (np.array([0.3, 0.4]),)),  # methods of Tensors
+        (lambda x: x.sin() * x.ndim + x, (0.3,)),
         (lambda x: 1e-20 * ops.sin(x), (3.0,)),
         (lambda x: (x * 1e10) ** 2, (3.0,)),
         (lambda x: ops.log(x), (np.array([1e-9, 2.0]),)),

@@ -102,7 +102,8 @@ def test_formulas_swell_and_graphs_do_not(tmp_path):
     assert [r[1:] for r in _cells(symbolic.swell(recursion, 3))] == [r[1:] for r in _cells(found)[:3]]
     found.draw(tmp_path / "swell.png")
     assert (tmp_path / "swell.png").stat().st_size > 5000
-    assert "<table>" in found._repr_html_() and "<svg" in found._repr_html_()
+    page = found._repr_html_()
+    assert "<table>" in page and "<svg" in page
     assert found.markdown().splitlines()[1] == "| --- | ---: | ---: | ---: | ---: | ---: |"
 
 

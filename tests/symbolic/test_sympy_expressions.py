@@ -36,7 +36,7 @@ class Model:
     rate = 0.3
 
     def __call__(self, x):
-        return self.rate * np.cosh(x)
+        return self.rate * math.cosh(x)
 
     def method(self, x):
         return self.rate + math.log(x, 2)
@@ -93,6 +93,7 @@ def test_arrays_containers_and_chosen_inputs():
     assert symbolic.to_sympy(recursion, t).free_symbols == {t}
     assert symbolic.to_sympy(lambda x: x + 0.1, sympy.Rational(1, 3)) == sympy.Rational(13, 30)
     assert symbolic.to_sympy(lambda x: 3) == 3
+    assert symbolic.to_sympy(lambda x: (x > 2) * x).subs(X, 3) == 3
     assert symbolic.to_sympy(partial(lambda a, x: a * math.sin(x), 3)) == 3 * sympy.sin(X)
     assert symbolic.to_sympy(lambda x: np.exp(1j * x).real) == sympy.cos(X)
     assert len(symbolic.to_sympy(lambda m: m.sum(), sympy.MatrixSymbol("A", 2, 2)).free_symbols) == 1
