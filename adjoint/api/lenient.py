@@ -18,7 +18,6 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.reads import recorder
-from adjoint.graph.numbers import NeedsNumberError
 
 ARRAYS = (Value, np.ndarray, np.generic)
 
@@ -32,8 +31,6 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     From now on it is not traced again. In a graph around it, it is the whole that is refused.
     """
     if not context.lenient.get() or recorder.get() is not None or getattr(error, "is_final", False):
-        raise error
-    if getattr(compiled, "fullgraph", False) and isinstance(error, NeedsNumberError):
         raise error
     forget_refusal()
     result = as_python_runs(compiled._target(), args, kwargs)

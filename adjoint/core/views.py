@@ -202,9 +202,12 @@ def note_array(x: Any, array: np.ndarray) -> None:
     guard(x, _Shown(array))
 
 
-def keep(x: Any, shown: bool = False) -> None:
-    """Before a write to x: note what x holds for the caller, who is to see this write and later ones only if it is `shown`."""
-    if (found := kept.get()) is not None and id(x) not in found:
+def keep(x: Any, shown: bool = False, again: bool = False) -> None:
+    """Before a write to x: note what x holds for the caller, who is to see this write and later ones only if it is `shown`.
+
+    What was noted before stays, unless x was shown until now and is to be noted `again`.
+    """
+    if (found := kept.get()) is not None and (id(x) not in found or (again and found[id(x)][1] is x)):
         found[id(x)] = (x, x if shown else snapshot(x))
 
 

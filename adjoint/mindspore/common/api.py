@@ -11,6 +11,7 @@ from typing import Any
 from adjoint.api.jit import BoundJitted, Jitted
 from adjoint.core import context as _engine
 from adjoint.frontend.files import read_too
+from adjoint.mindspore.common.graph_context import whole
 from adjoint.mindspore.common.jit_config import JitConfig as JitConfig
 from adjoint.mindspore.context import is_lax
 from adjoint.nn import Cell as _Cell
@@ -20,15 +21,15 @@ for _part in ("nn", "ops.operations.control_ops"):  # loops and branches on grap
 
 
 class _Lenient:
-    """What cannot become a graph runs op by op, unless a JitConfig is strict; the level that `set_context` sets is for Cells."""
+    """What cannot become a graph runs op by op; the levels of syntax that may be set are for Cells."""
 
-    strict = False
-    fullgraph = False  # what needs numbers of a Tensor is refused
+    fullgraph = False  # arrays made of Tensors are refused
 
     def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         with (
-            _engine.setting(_engine.lenient, not self.strict),
+            _engine.setting(_engine.lenient, True),
             _engine.setting(_engine.static_mode, False),
+            _engine.setting(whole, self.fullgraph),
         ):
             return super()._call(args, kwargs)  # type: ignore[misc]
 
@@ -38,7 +39,7 @@ class Compiled(_Lenient, Jitted):
 
     def _bound(self, instance: Any, reference: Any) -> Any:
         made = BoundCompiled(self, instance, reference)
-        made.strict, made.fullgraph = self.strict, self.fullgraph
+        made.fullgraph = self.fullgraph
         return made
 
 
@@ -88,24 +89,23 @@ def jit(
     if jit_config is not None and not isinstance(jit_config, JitConfig):
         raise TypeError(f"jit: jit_config must be a JitConfig, not {jit_config!r}")
     function = fn if function is None else function
-    strict = jit_config is not None and jit_config.jit_config_dict["jit_syntax_level"] == "STRICT"
-    return (lambda f: _compiled(f, strict, fullgraph)) if function is None else _compiled(function, strict, fullgraph)
+    return (lambda f: _compiled(f, fullgraph)) if function is None else _compiled(function, fullgraph)
 
 
-def _compiled(function: Any, strict: bool, whole: bool = False) -> Any:
+def _compiled(function: Any, fullgraph: bool) -> Any:
     if isinstance(function, type) and issubclass(function, _Cell):
-        function.construct = _compiled(function.construct, strict, whole)  # type: ignore[method-assign]
+        function.construct = _compiled(function.construct, fullgraph)  # type: ignore[method-assign]
         return function
     if isinstance(function, MethodType) and isinstance(function.__func__, FunctionType):
-        return _made(function.__func__, strict, whole).__get__(function.__self__)
+        return _made(function.__func__, fullgraph).__get__(function.__self__)
     if not isinstance(function, (FunctionType, _Cell)):
         return function
-    return _made(function, strict, whole)
+    return _made(function, fullgraph)
 
 
-def _made(function: Any, strict: bool, whole: bool) -> Compiled:
+def _made(function: Any, fullgraph: bool) -> Compiled:
     made = Compiled(function, (), (), (), (), None)
-    made.strict, made.fullgraph = strict, whole
+    made.fullgraph = fullgraph
     made.__wrapped_by_jit__ = True  # type: ignore[attr-defined]
     return made
 

@@ -6,17 +6,20 @@ does not see `x[i] = v`. What compared with a Tensor is no number gives one answ
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from adjoint.api.lenient import final
 from adjoint.core import context, views
 from adjoint.core.errors import ShapeError, called_at
 from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.language import language
 from adjoint.core.spec import NUMBERS, number_of
 from adjoint.core.tensor import Tensor
+from adjoint.mindspore.common.graph_context import in_graph, whole
 from adjoint.mindspore.common.mutable import MutableFloat, MutableInt
 from adjoint.mindspore.ops.promotion import promoted
 from adjoint.ops import cast
@@ -57,11 +60,6 @@ def _promoting(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def in_graph() -> bool:
-    """Whether a function is run as a graph, or in place of one."""
-    return context.tracer.get() is not None or (context.lenient.get() and not context.static_mode.get())
-
-
 def _updates(x: Any) -> bool:
     """Whether `x += v` writes into x: a Tensor, also one without axes, in a graph."""
     return in_graph() and number_of(x) is None
@@ -83,9 +81,25 @@ def _raised(self: Any, other: Any) -> Any:
     new = self**other
     if self._trace.shapeless or not _updates(self):
         return new
-    views.keep(self)
+    views.keep(self, again=True)
     views.write(views.part(self), new)
     return self
+
+
+def _arrays(name: str) -> Any:
+    """A method that makes arrays or lists of Tensors, which is refused in a graph that must be whole."""
+    method = getattr(Tensor, name)
+
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        inside = sys._getframe(1).f_globals.get("__name__", "").startswith("adjoint.core")  # float(x) and x.item()
+        if whole.get() and context.tracer.get() is not None and not inside:
+            raise final(
+                AttributeError(f"a Tensor has no attribute '{name}' where jit(fullgraph=True) compiles{called_at()}")
+            )
+        return method(self, *args, **kwargs)
+
+    call.__doc__ = method.__doc__
+    return call
 
 
 _set_item = InPlaceOperators.__setitem__
@@ -111,4 +125,5 @@ def changes() -> list[tuple[Any, str, Any]]:
         (Tensor, "_updated", _updated),
         (Tensor, "__ipow__", _raised),
         (Tensor, "__setitem__", _stored),
+        *((Tensor, name, _arrays(name)) for name in ("asnumpy", "tolist")),
     ]

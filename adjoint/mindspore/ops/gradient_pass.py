@@ -16,8 +16,8 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, has_derivative, number_of, shape_of
 from adjoint.core.tensor import Tensor
+from adjoint.mindspore.common.graph_context import in_graph
 from adjoint.mindspore.common.mutable import is_mutable
-from adjoint.mindspore.common.operators import in_graph
 from adjoint.ops.language import cast
 from adjoint.transforms.backward import waiting_hooks
 

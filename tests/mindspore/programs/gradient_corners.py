@@ -238,6 +238,38 @@ def case_fullgraph():
     return f(tensor(1.5)), grad(f)(tensor(-1.5))
 
 
+def case_fullgraph_with_a_number():
+    @jit(fullgraph=True)
+    def f(x):
+        return x * float(x.sum()) * x[0].item()
+
+    return f(tensor(1.5, 2.0))
+
+
+def case_fullgraph_with_an_array():
+    @jit(fullgraph=True)
+    def f(x):
+        return Tensor(x.asnumpy()) * 2
+
+    return f(tensor(1.5))
+
+
+def case_fullgraph_with_a_list():
+    @jit(fullgraph=True)
+    def f(x):
+        return x * x.tolist()[0]
+
+    return f(tensor(1.5))
+
+
+def case_strict_jit_with_an_array():
+    @jit(jit_config=ms.JitConfig(jit_syntax_level="STRICT"))
+    def f(x):
+        return Tensor(np.sin(x.asnumpy())) * 2
+
+    return f(tensor(1.5))
+
+
 def case_jvp_of_no_function():
     return jvp(1, tensor(1.0), tensor(1.0))
 

@@ -69,6 +69,12 @@ def added_then_stored(x):
     return x * x
 
 
+def added_then_raised(x):
+    x += 1
+    x **= 2
+    return x * 2
+
+
 def by_method(x):
     x.add_(2.0)
     return x * x
@@ -125,6 +131,7 @@ case_remainder_in_jit = in_jit(remainder, 12, 13, 17)
 case_reshaped_in_jit = in_jit(reshaped_apart, 2, 3, -7)
 case_index_in_jit = in_jit(stored_by_index, 2, 3, -7)
 case_added_then_index_in_jit = in_jit(added_then_stored, 2, 3, -7)
+case_added_then_raised_in_jit = in_jit(added_then_raised, 2, 3, -7)
 case_method_in_jit = in_jit(by_method, 2, 3, -7)
 case_called_twice_in_jit = in_jit(called_twice, 2, 3, -7)
 case_added_in_cell = in_cell(added, 2, 3)

@@ -1,0 +1,15 @@
+"""Whether code runs as a graph, and whether it must be one as a whole."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+
+from adjoint.core import context
+
+#: Whether a function must be a graph as a whole: no arrays are made of Tensors in it.
+whole: ContextVar[bool] = ContextVar("whole", default=False)
+
+
+def in_graph() -> bool:
+    """Whether a function is run as a graph, or in place of one."""
+    return context.tracer.get() is not None or (context.lenient.get() and not context.static_mode.get())
