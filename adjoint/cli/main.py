@@ -21,6 +21,7 @@ examples:
   adjoint explain model.py:loss --at 2,5
   adjoint explain model.py:loss --at 2,5 --html trace.html
   adjoint check package.model:loss --at "[1,2,3],0.5"
+  adjoint compare model.py:loss --at 2,5
   adjoint doctor
 
 exit codes:

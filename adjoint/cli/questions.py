@@ -1,4 +1,4 @@
-"""The commands about a function of the user's: explain, check."""
+"""The commands about a function of the user's: explain, check, compare."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from adjoint.cli.terminal import styled
 from adjoint.cli.user_errors import told, words_of
 from adjoint.core.errors import AdjointError
 from adjoint.explanations.explain import explain
+from adjoint.explanations.four_ways import compare
 from adjoint.numeric.grad_check import GradientMismatchError, check_grads
 
 
@@ -45,6 +46,19 @@ def add_to(command: Callable[..., Any], target: str, at: str) -> None:
     checked.add_argument("--at", required=True, metavar="VALUES", help=at)
     checked.add_argument("--order", type=int, default=2, help="up to which derivative (default %(default)s)")
 
+    compared = command(
+        "compare",
+        run_compare,
+        "the derivative by differences, formulas and automatic differentiation, with errors and times",
+        "adjoint compare model.py:loss --at 2,5 --manual model.py:loss_by_hand",
+    )
+    compared.add_argument("target", metavar="MODULE:FUNCTION", help=target)
+    compared.add_argument("--at", required=True, metavar="VALUES", help=at)
+    compared.add_argument(
+        "--manual", metavar="MODULE:FUNCTION", help="the derivative by hand, to compare with the others"
+    )
+    compared.add_argument("--plot", metavar="FILE", help="draw errors, operations and times, as PNG or SVG")
+
 
 def asked(options: Any, run: Callable[..., Any]) -> Any:
     """Ask something about the function that was named, at the values that were given."""
@@ -72,7 +86,7 @@ def run_explain(options: Any) -> int:
     if options.rows < 1:
         raise CommandFailure("--rows must be above zero")
     if options.html:
-        _writable(options.html)
+        _writable("--html", options.html)
     found = asked(
         options, lambda f, args, kwargs: explain(f, *args, mode=options.mode, max_rows=options.rows, **kwargs)
     )
@@ -85,13 +99,13 @@ def run_explain(options: Any) -> int:
     return FINE
 
 
-def _writable(path: str) -> None:
+def _writable(option: str, path: str) -> None:
     """Refuse a file that cannot be written, before anything is computed."""
     folder = Path(path).resolve().parent
     if not folder.is_dir():
-        raise CommandFailure(f"--html {path}: there is no folder {folder}", USAGE)
+        raise CommandFailure(f"{option} {path}: there is no folder {folder}", USAGE)
     if Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise CommandFailure(f"--html {path}: cannot be written", USAGE)
+        raise CommandFailure(f"{option} {path}: cannot be written", USAGE)
 
 
 def run_check(options: Any) -> int:
@@ -107,4 +121,23 @@ def run_check(options: Any) -> int:
     except GradientMismatchError as error:
         print(f"{styled('wrong:', 'red')} {words_of(error)}")
         return WRONG
+    return FINE
+
+
+def run_compare(options: Any) -> int:
+    """Print the ways side by side."""
+    if options.plot:
+        _writable("--plot", options.plot)
+    manual = found_function(options.manual) if options.manual else None
+
+    found = asked(options, lambda fn, args, kwargs: compare(_with(fn, kwargs), *args, manual=manual))
+    print(found)
+    if options.plot:
+        try:
+            found.draw(options.plot)
+        except ImportError as error:
+            raise CommandFailure(words_of(error), MISSING) from error
+        except (AdjointError, OSError, ValueError) as error:
+            raise CommandFailure(f"--plot {options.plot}: {words_of(error)}", USAGE) from error
+        print(f"drawn in {options.plot}")
     return FINE

@@ -33,6 +33,10 @@ def f(x1, x2):
     return ops.log(x1) + x1 * x2 - ops.sin(x2)
 
 
+def slopes(x1, x2):
+    return 1 / x1 + x2, x1 - ops.cos(x2)
+
+
 def power(x, n=3):
     y = x
     for _ in range(n - 1):
@@ -133,6 +137,19 @@ def test_check(ask: Ask) -> None:
     assert "6" in out
 
 
+def test_compare(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = ask("compare", "model:f", "--at", "2,5", "--manual", "model:slopes", "--plot", "ways.svg")
+    assert code == 0
+    for part in ("manual", "central difference", "symbolic", "reverse mode", "5.5, 1.716337"):
+        assert part in out
+    assert "<svg" in (tmp_path / "ways.svg").read_text()
+    code, _, err = ask("compare", "model:f", "--at", "2,5", "--plot", "ways.nothing")
+    assert (code, "nothing" in err) == (2, True)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    code, _, err = ask("compare", "model:f", "--at", "2,5", "--plot", "ways.svg")
+    assert (code, "matplotlib" in err) == (4, True)
+
+
 @pytest.mark.parametrize(
     ("words", "code", "part"),
     [
@@ -165,6 +182,9 @@ def test_check(ask: Ask) -> None:
         ("explain model:f", 2, "--at"),
         ("check model:f --at 2,5 --order 0", 2, "--order must be above zero"),
         ("check model:f --at 2,5 --order two", 2, "invalid int value"),
+        ("compare model:f --at 2,5 --manual model:slope", 2, "did you mean slopes?"),
+        ("compare model:f --at 2,5 --plot nowhere/a.png", 2, "there is no folder"),
+        ("compare model:fails --at 2", 3, "list index out of range"),
         ("frobnicate", 2, "invalid choice"),
         ("bench --seconds 0", 2, "--seconds must be above 0"),
     ],
@@ -190,7 +210,7 @@ def test_help(ask: Ask) -> None:
     assert code == 0
     for part in ("examples:", "exit codes:", "explain", "check", "doctor", "demo", "bench"):
         assert part in out
-    for name in ("demo", "explain", "check", "bench", "doctor"):
+    for name in ("demo", "explain", "check", "compare", "bench", "doctor"):
         code, out, _ = ask(name, "--help")
         assert (code, "example:" in out) == (0, True)
     assert ask("--version") == (0, f"adjoint {ad.__version__}\n", "")
