@@ -330,6 +330,11 @@ def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any =
     return to_dtype(found, dtype)
 
 
+def index_add(x: Any, dim: Any, index: Any, source: Any, *, alpha: Any = 1) -> Any:
+    """Slices added along an axis."""
+    return ops.index_add(x, index, source if alpha == 1 else source * alpha, dim)
+
+
 #: Methods that take the place of the engine's.
 METHODS: dict[str, Callable[..., Any]] = {
     "max": _extreme(True), "min": _extreme(False), "sum": _sum, "mean": _mean, "prod": _prod,
@@ -342,7 +347,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "broadcast_to": _expand, "squeeze": _squeeze, "nonzero": _nonzero, "logsumexp": _logsumexp, "norm": ops.norm,
     "remainder": _remainder, "trace": _trace, "unbind": ops.unbind, "clamp": ops.clamp, "clip": ops.clip, "svd": ops.svd,
     "maximum": ops.maximum, "minimum": ops.minimum, "flip": ops.flip, "roll": ops.roll, "masked_fill": ops.masked_fill,
-    "unique": ops.unique, "bincount": ops.bincount,
+    "unique": ops.unique, "bincount": ops.bincount, "index_add": index_add,
 }  # fmt: skip
 
 #: Methods that the engine has not.

@@ -13,6 +13,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore import ops
 from adjoint.mindspore.ops.random_functions import cauchy
+from adjoint.mindspore.tensor_arguments import index_add as _index_add
 
 
 def stored(change: Callable[..., Any]) -> Callable[..., Any]:
@@ -93,7 +94,7 @@ STORES: dict[str, Callable[..., Any]] = {
 
 #: Further methods.
 METHODS: dict[str, Callable[..., Any]] = {
-    **STORES, "cauchy": _cauchy, "log_normal": _log_normal, "bitwise_not": lambda x: ops.bitwise_not(x),
+    **STORES, "index_add_": stored(_index_add), "cauchy": _cauchy, "log_normal": _log_normal, "bitwise_not": lambda x: ops.bitwise_not(x),
     "scatter_sub": lambda x, indices, updates: ops.tensor_scatter_sub(x, indices, updates),
     "clone": lambda x: x.copy(), "to_": lambda x, device=None, non_blocking=False: x, "hooks": lambda x: [], "data_sync": lambda x, wait=True: None,
     "wait_pipeline": lambda x: None, "offload_file_path": lambda x: "", "is_init": lambda x: False,

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint import ops as engine
+from adjoint.core.parameter import Parameter
 from adjoint.mindspore import ops
 from adjoint.mindspore.absent import Absent as _Absent
 from adjoint.mindspore.absent import fallback as _fallback
@@ -136,7 +137,11 @@ def batch_norm(
         count = input.size // input.shape[1]
         mean, var = engine.mean(input, axes), engine.var(input, axes)
         for held, new in ((running_mean, mean), (running_var, var * count / (count - 1))):
-            held.set_data(engine.stop_gradient((1 - momentum) * held + momentum * new))
+            value = engine.stop_gradient((1 - momentum) * held + momentum * new)
+            if isinstance(held, Parameter):
+                held.set_data(value)
+            else:
+                held[...] = value
     return engine.batch_norm(input, None, None, weight, bias, True, eps=eps)
 
 

@@ -11,6 +11,7 @@ from adjoint.mindspore.ops.operations.linalg_ops import *
 from adjoint.mindspore.ops.operations.math_ops import *
 from adjoint.mindspore.ops.operations.nn_ops import *
 from adjoint.mindspore.ops.operations.optimizer_ops import *
+from adjoint.mindspore.ops.operations.other_ops import *
 from adjoint.mindspore.ops.operations.random_ops import *
 from adjoint.mindspore.ops.operations.reduce_ops import *
 from adjoint.mindspore.ops.operations.sparse_ops import *
