@@ -206,6 +206,7 @@ def test_the_wheel_holds_the_library_and_nothing_else() -> None:
     assert {f for f in files if not f.endswith(".py")} == {
         "adjoint/py.typed", "adjoint/data/digits.npz", "adjoint/data/digits.txt",
         "adjoint/mindspore/names.json", "adjoint/mindspore/modules.txt",
+        *(f"adjoint/pictures/assets/{name}" for name in ("page.html", "page.css", "page.js", "view.js", "layout.js")),
     }  # fmt: skip
     assert not [f for f in files if re.search(r"corpus|alice|\btest_|conftest", f)]
 

@@ -9,6 +9,10 @@ from dataclasses import dataclass, field
 GAP, LAYER, PAD, HEADER, LONG, SWEEPS, FEW = 14.0, 30.0, 14.0, 22.0, 12, 8, 200
 
 
+#: How much two places that are connected draw each other to one line: what runs straight on, more than what comes from afar.
+PULL = {("bend", "bend"): 4.0, ("item", "item"): 2.0, ("item", "reference"): 0.05, ("reference", "item"): 0.05}
+
+
 def topological(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
     """The numbers below `count`, each after those with an edge to it; the lowest first, also where a circle must be broken."""
     after: list[list[int]] = [[] for _ in range(count)]
@@ -281,7 +285,7 @@ class Level:
             return s.x, 0.1
         total = weight = 0.0
         for n, shift in near[k]:
-            w = 1.0 + 3.0 * (s.kind == "bend") * (self.spots[n].kind == "bend")
+            w = PULL.get((s.kind, self.spots[n].kind), 0.5)
             total += w * (self.spots[n].x + shift)
             weight += w
         return total / weight, weight

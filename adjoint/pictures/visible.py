@@ -41,7 +41,7 @@ def size_of(scene: Scene, item: int) -> tuple[float, float]:
     first, second = lines_of(scene, item)
     width = max(len(first) * WIDE, len(second) * NARROW) + 20
     if item >= len(scene.vertices) or scene.vertices[item].kind == CONTROL:
-        return max(width + 26, 84.0), CLOSED
+        return max(width + 36, 84.0), CLOSED
     if scene.vertices[item].kind == STEP:
         return max(width, 44.0), TALL if second else LOW + 4
     return max(width, 30.0), TALL - 4 if second else LOW

@@ -2,6 +2,9 @@
 "use strict";
 const GAP = 14, LAYER = 30, PAD = 14, HEADER = 22, LONG = 12, SWEEPS = 8, FEW = 200;
 
+// How much two places that are connected draw each other to one line: what runs straight on, more than what comes from afar.
+const PULL = {"bend bend": 4, "item item": 2, "item reference": 0.05, "reference item": 0.05};
+
 // Insert a number into a sorted list; equal ones before it.
 function insort(list, value) {
   let low = 0, high = list.length;
@@ -249,7 +252,7 @@ class Level {
     if (!near[k].length) return [s.x, 0.1];
     let total = 0, weight = 0;
     for (const [n, shift] of near[k]) {
-      const w = s.kind === "bend" && this.spots[n].kind === "bend" ? 4 : 1;
+      const w = PULL[`${s.kind} ${this.spots[n].kind}`] || 0.5;
       total += w * (this.spots[n].x + shift);
       weight += w;
     }

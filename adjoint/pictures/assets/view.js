@@ -28,7 +28,7 @@ function linesOf(scene, i) {
 
 function sizeOf(scene, i) {
   const [first, second] = linesOf(scene, i), width = Math.max(first.length * WIDE, second.length * NARROW) + 20;
-  if (i >= scene.count || scene.vertices[i].kind === "control") return [Math.max(width + 26, 84), CLOSED];
+  if (i >= scene.count || scene.vertices[i].kind === "control") return [Math.max(width + 36, 84), CLOSED];
   if (scene.vertices[i].kind === "step") return [Math.max(width, 44), second ? TALL : LOW + 4];
   return [Math.max(width, 30), second ? TALL - 4 : LOW];
 }
