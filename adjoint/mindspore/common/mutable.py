@@ -29,6 +29,38 @@ class MutableDict(dict):
     """A dict whose values are inputs."""
 
 
+class FixedTuple(tuple):
+    """A tuple that a network in GRAPH mode was called with: nothing is differentiated by its items."""
+
+
+class FixedList(list):
+    """A list of this kind."""
+
+
+class FixedDict(dict):
+    """A dict of this kind."""
+
+
+_FIXED: dict[type, Any] = {tuple: FixedTuple, list: FixedList, dict: FixedDict}
+
+
+def fixed(x: Any) -> Any:
+    """An argument of a network in GRAPH mode: containers that are not `mutable` are part of the program.
+
+    >>> type(fixed((1, [2]))).__name__
+    'FixedTuple'
+    """
+    made = _FIXED.get(type(x))
+    if made is None:
+        return x
+    return made({k: fixed(v) for k, v in x.items()} if type(x) is dict else map(fixed, x))
+
+
+def is_fixed(x: Any) -> bool:
+    """Whether `fixed` made it."""
+    return isinstance(x, tuple(_FIXED.values()))
+
+
 _MADE: dict[type, Any] = {
     int: MutableInt,
     float: MutableFloat,

@@ -17,7 +17,7 @@ from adjoint.core.parameter import Parameter
 from adjoint.core.spec import dtype_of, has_derivative, number_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore.common.graph_context import in_graph
-from adjoint.mindspore.common.mutable import is_mutable
+from adjoint.mindspore.common.mutable import is_fixed, is_mutable
 from adjoint.ops.language import cast
 from adjoint.transforms.backward import waiting_hooks
 
@@ -119,8 +119,8 @@ def has_gradient(x: Any) -> bool:
         return True
     if not is_static():
         return False
-    if is_mutable(x):
-        return True
+    if is_mutable(x) or is_fixed(x):
+        return is_mutable(x)
     return context.reader.get() is not None and any(isinstance(leaf, Value) for leaf in tree.leaves(x))
 
 
