@@ -10,7 +10,7 @@ from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.symbolic.op_formulas import sympy
 from adjoint.symbolic.sympy_expressions import Expression, NoClosedFormError, expression
 
-Source = Callable[..., Any] | Any  # a function, or an expression of SymPy's
+Source = Any  # a function, or an expression of SymPy's
 
 
 @boundary
