@@ -25,21 +25,22 @@ class Frame:
         self.node, self.op, self.outer = node, op, outer
         self.count = -1  # of the runs of a loop's body
         self.leaving: Any = None  # what a watcher hands from the graph inside to the step around it
-        self._flags = np.asarray(op.parts(inputs)[1][0]) if isinstance(op, Loop) and op.guarded else None
-        self._length = None
+        self._length: int | None = None  # where it is known before
+        self._taken: list[int] | None = None  # the iterations that take place, of a loop of which some do not
         if isinstance(op, Loop) and op.test is None:
-            self._length = op.iterations(op.parts(inputs)[1])
+            stacked = op.parts(inputs)[1]
+            self._length = op.iterations(stacked)
+            if op.guarded:
+                self._taken = np.flatnonzero(np.asarray(stacked[0])).tolist()
 
     @property
     def iteration(self) -> int:
         """The iteration that runs, in the order of the slices."""
-        order = list(range(self._length)) if self._length is not None else None
-        if order is None:
-            return self.count
-        order = order[::-1] if self.op.backwards else order
-        if self._flags is not None:
-            order = [k for k in order if self._flags[k]]
-        return order[self.count] if 0 <= self.count < len(order) else self.count
+        if self._taken is not None:
+            k = len(self._taken) - 1 - self.count if self.op.backwards else self.count
+            return self._taken[k] if 0 <= k < len(self._taken) else self.count
+        backwards = self._length is not None and self.op.backwards
+        return self._length - 1 - self.count if backwards and self._length is not None else self.count
 
     def begins(self, steps: Steps) -> None:
         """A graph of this step begins to run."""
