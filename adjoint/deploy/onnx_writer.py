@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.errors import AdjointError, NotExportableError, called_at, shown_place
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control, Loop
+from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 #: The dtypes that ONNX models of ours hold.
@@ -115,13 +116,19 @@ class Writer:
         assert not isinstance(node.op, Param), f"{node.op} is no input of this graph"
         for spec in (*(node.spec if isinstance(node.spec, tuple) else (node.spec,)), *(i.spec for i in node.inputs)):
             check(node, spec)
-        rule = self.rules.get(type(node.op))
+        op = in_place_or_not(node.op)
+        rule = self.rules.get(type(op))
         if rule is None:
-            name = type(node.op).__name__
+            name = type(op).__name__
             raise NotExportableError(
                 f"export: {name} has no form in ONNX: {self.refused.get(name, OTHER)}{_where(node)}"
             )
         return rule(CardCall(self, node, [found[i] for i in node.inputs]))
+
+
+def in_place_or_not(op: Any) -> Any:
+    """An op without the note, of compiled functions inside, that it may overwrite its first input."""
+    return op.op if isinstance(op, InPlace) else op
 
 
 def effects_of(node: Node) -> list[str]:
@@ -157,7 +164,7 @@ class CardCall:
 
     def __init__(self, writer: Writer, node: Node, names: list[Any]) -> None:
         self.writer, self.node, self.names = writer, node, names
-        self.op: Any = node.op
+        self.op: Any = in_place_or_not(node.op)
         self.spec: Any = node.spec
         self.specs: list[Spec] = [i.spec for i in node.inputs]
         self.add, self.constant = writer.add, writer.constant

@@ -117,6 +117,7 @@ PROGRAMS: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "mlp": (ad.value_and_grad(mlp), (WEIGHTS, drawn(11, 13), drawn(11, 3))),
     "loop_gradient": (ad.grad(lambda x, w: ops.sum(recurrence(x, w)[0] ** 2), (0, 1)), (drawn(60, 5), drawn(5, 5))),
     "newton_gradient": (ad.grad(lambda a, x: newton(a, x)[0], (0, 1)), (np.float32(2.0), np.float32(1.0))),
+    "jitted": (ad.jit(ad.value_and_grad(lambda x: ops.mean(ops.exp(x * 2) + x))), (drawn(6, 5),)),
     "double": (lambda x: ops.softmax(x @ x, 0) + ops.log1p(ops.exp(x)), (drawn(4, 4, dtype=np.float64),)),
     "integers": (
         integers,
