@@ -35,6 +35,7 @@ REFUSED: dict[str, str] = {
     "Fft": _COMPLEX,
     "Fold": _DERIVATIVE,
     "Gammainc": _SPECIAL,
+    "Gammaincc": _SPECIAL,
     "Inv": _LINEAR_ALGEBRA,
     "Irfft": _COMPLEX,
     "LeftShift": "ONNX shifts unsigned integers only",

@@ -39,7 +39,7 @@ def narrow(x: np.ndarray) -> np.ndarray:
 
 
 def test_every_card_has_a_form_or_a_reason() -> None:
-    assert set(FORMS) | set(REFUSED) == set(REGISTRY)
+    assert set(FORMS) | set(REFUSED) == set(REGISTRY), "a card needs a form or a reason in deploy/onnx_table.py"
     assert not set(FORMS) & set(REFUSED)
     assert len(FORMS) >= LEAST
     assert all(len(reason) > 10 for reason in REFUSED.values())
