@@ -97,3 +97,14 @@ def test_what_is_made_is_single_precision() -> None:
     )
     assert {x.dtype.name for x in made} == {"float32"}
     assert mint.randint(0, 5, (3,)).dtype.name == "int64"
+
+
+def test_a_transposed_convolution_is_the_transpose_of_the_convolution() -> None:
+    from adjoint.mindspore import Tensor, mint
+
+    draw = np.random.default_rng(3)
+    net = mint.nn.ConvTranspose2d(2, 4, 3, stride=2, padding=1, output_padding=1, groups=2, bias=False)
+    x = Tensor(draw.normal(size=(1, 2, 3, 4)).astype(np.float32))
+    z = Tensor(draw.normal(size=(1, 4, 6, 8)).astype(np.float32))
+    there = mint.nn.functional.conv2d(z, net.weight, None, 2, 1, 1, 2)
+    np.testing.assert_allclose(float((there * x).sum()), float((z * net(x)).sum()), rtol=1e-4)

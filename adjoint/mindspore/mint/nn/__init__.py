@@ -170,6 +170,34 @@ class Conv3d(_Conv):
     _axes = 3
 
 
+class ConvTranspose2d(Cell):
+    """The transpose of a convolution along two axes.
+
+    >>> ConvTranspose2d(2, 3, 2, stride=2)(Tensor(np.ones((1, 2, 3, 3), np.float32))).shape
+    (1, 3, 6, 6)
+    """
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, groups: int = 1, bias: bool = True, dilation: Any = 1, padding_mode: str = "zeros",
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if padding_mode != "zeros":
+            raise ValueError(f"mint.nn.ConvTranspose2d: padding_mode must be 'zeros', not {padding_mode!r}")
+        self.settings = (stride, padding, output_padding, groups, dilation)
+        sizes = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
+        shape = (in_channels, out_channels // groups, *sizes)
+        self.weight = Parameter(_made(HeUniform(np.sqrt(5)), shape, dtype), name="weight")
+        self.bias: Any = None
+        if bias:
+            bound = 1 / np.sqrt(int(np.prod(shape[1:])))
+            self.bias = Parameter(_made(Uniform(bound), (out_channels,), dtype), name="bias")
+
+    def construct(self, input: Any) -> Any:
+        return functional.conv_transpose2d(input, self.weight, self.bias, *self.settings)
+
+
 class _BatchNorm(Cell):
     def __init__(
         self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = True,
