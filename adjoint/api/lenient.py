@@ -40,10 +40,6 @@ def instead(compiled: Any, error: Exception, args: tuple[Any, ...], kwargs: dict
     return result
 
 
-class MissingKeyError(KeyError, ValueError):
-    """A key that a dict in a compiled function has not: a ValueError too, as MindSpore's graphs raise."""
-
-
 def op_by_op(compiled: Any, error: Exception) -> Any:
     """The function as Python runs it, from now on, with a word on why."""
     compiled._unreadable = True
@@ -60,10 +56,7 @@ def as_python_runs(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     before = {key: x._value for key, x in mine.items()}
     with context.setting(views.kept, {}):
         named = {name: mine.get(id(x), x) for name, x in kwargs.items()}
-        try:
-            result = target(*(mine.get(id(x), x) for x in args), **named)
-        except KeyError as error:
-            raise MissingKeyError(*error.args) from error
+        result = target(*(mine.get(id(x), x) for x in args), **named)
         after = {key: views.outside(x) for key, x in mine.items()}
     for key, x in given.items():
         if after[key]._value is not before[key]:

@@ -11,7 +11,7 @@ from typing import Any
 from adjoint.api.jit import BoundJitted, Jitted
 from adjoint.core import context as _engine
 from adjoint.frontend.files import read_too
-from adjoint.mindspore.common.graph_context import whole
+from adjoint.mindspore.common.graph_context import missing_keys, whole
 from adjoint.mindspore.common.jit_config import JitConfig as JitConfig
 from adjoint.mindspore.context import is_lax
 from adjoint.nn import Cell as _Cell
@@ -30,6 +30,7 @@ class _Lenient:
             _engine.setting(_engine.lenient, True),
             _engine.setting(_engine.static_mode, False),
             _engine.setting(whole, self.fullgraph),
+            missing_keys(),
         ):
             return super()._call(args, kwargs)  # type: ignore[misc]
 

@@ -13,6 +13,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.parameter import Parameter, ParameterTuple
 from adjoint.mindspore.checks import check_set_inputs
+from adjoint.mindspore.common.graph_context import missing_keys
 from adjoint.mindspore.common.mutable import fixed
 from adjoint.mindspore.nn.cell_state import CellState
 from adjoint.mindspore.nn.custom_bprop import call_with_bprop
@@ -151,6 +152,8 @@ class Cell(CellState, EngineCell, metaclass=_Kind):  # type: ignore[misc]
             if self.__dict__.get("_dynamic_shape_inputs"):
                 check_set_inputs(self._dynamic_shape_inputs, inputs)
             inputs, kwargs = tuple(map(fixed, inputs)), {name: fixed(x) for name, x in kwargs.items()}
+            with missing_keys():
+                return super().__call__(*inputs, **kwargs)
         return super().__call__(*inputs, **kwargs)
 
     def _run(self, *inputs: Any, **kwargs: Any) -> Any:

@@ -228,6 +228,14 @@ def case_missing_key_in_jit():
     return f(tensor(1.0))
 
 
+def case_missing_key_in_a_cell():
+    class Net(nn.Cell):
+        def construct(self, x):
+            return {"a": x}["b"]
+
+    return Net()(tensor(1.0))
+
+
 def case_fullgraph():
     @jit(fullgraph=True)
     def f(x):
