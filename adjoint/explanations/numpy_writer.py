@@ -31,6 +31,7 @@ class Statements:
 
     def __init__(self, writer: SourceText, graph: Graph, params: Sequence[ast.expr], inner: bool = False) -> None:
         self.writer, self.graph, self.inner = writer, graph, inner
+        writer.plain = not needs_numpy(graph) if writer.plain is None else writer.plain  # the outermost graph decides
         self.lines: list[str] = []
         self.found: dict[Node, ast.expr] = dict(zip(graph.params, params, strict=True))
         self.uses = uses(graph)
@@ -261,7 +262,7 @@ class Statements:
         spec = body.specs[k]
         if isinstance(i.op, Const):
             value = i.op.value if isinstance(i.op.value, np.ndarray) else np.asarray(i.op.value, spec.dtype)[()]
-            plain = spec.dtype == np.float64 and not np.ndim(value) and not needs_numpy(body)
+            plain = spec.dtype == np.float64 and not np.ndim(value) and self.writer.plain
             return number_tree(float(value), True) if plain else self.writer.constant(value, False)
         same = i.spec.dtype == spec.dtype
         return self.found[i] if same else _as_dtype(self.found[i], i.spec, spec.dtype)

@@ -50,6 +50,7 @@ class SourceText:
         self.names = FreshNames()
         self.constants: dict[str, np.ndarray] = {}
         self.several_files = several_files
+        self.plain: bool | None = None  # whether Python's own numbers do where a single float64 is meant
         self._told: set[tuple[str, int]] = set()
 
     def constant(self, value: Any, weak: bool) -> ast.expr:

@@ -97,9 +97,9 @@ def _reduction(name: str) -> Writer:
     return lambda op, specs, y: f"np.{name}(_0{_axes(op, specs)})"
 
 
-def _mean(op: Any, specs: Sequence[Spec], _y: Any) -> str:
+def _mean(op: Any, specs: Sequence[Spec], y: Any) -> str:
     count = prod(specs[0].shape[a] for a in op.axes)
-    return f"np.mean(_0{_axes(op, specs)})" if count else f"np.sum(_0{_axes(op, specs)}) / np.float64(0)"
+    return f"np.mean(_0{_axes(op, specs)})" if count else f"np.sum(_0{_axes(op, specs)}) / {dtype_name(y.dtype)}(0)"
 
 
 def _cast(op: Any, specs: Sequence[Spec], _y: Any) -> str:

@@ -176,6 +176,17 @@ def test_containers_of_arguments_and_results():
     assert grads[0] == {"w": 9.0} and grads[1][1][1].tolist() == [3, 3, 3]
 
 
+def test_numbers_are_numpys_where_pythons_would_fail():
+    def summed(xs):
+        s = 1.0
+        for _ in range(30):
+            s = s * 0.5
+        return (ops.sum(xs) + s)[None] / s
+
+    agrees(ad.grad(summed), np.ones(3))
+    agrees(lambda x: ops.mean(x, axis=1), np.zeros((3, 0), np.float32))
+
+
 def test_names_of_variables_and_keywords_do_not_clash():
     def awkward(np_, lambda_, len, t1):
         np = np_ * lambda_
