@@ -13,7 +13,7 @@ from adjoint.api.compiled import Entry, taken_over
 from adjoint.api.jit import Jitted, jit
 from adjoint.core import context
 from adjoint.core.dispatch import BACKWARD, Value
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import Spec
 from adjoint.explanations.spelling import NoSpellingError
@@ -58,13 +58,7 @@ class NamedProgram:
 
 def named_program(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> NamedProgram:
     """The graph of a function for such arguments, after all passes."""
-    if isinstance(fn, Jitted):
-        jitted = jit(fn._target(), static_argnames=sorted(fn._static), passes_off=OFF)
-    else:
-        jitted = jit(fn, passes_off=OFF)
-    begin = context.new_level()
-    with Watching(lambda name, value: _note(name, value, begin)):
-        made, entry, _ = jitted._prepared(args, kwargs)
+    jitted, made, entry = _watched(fn, args, kwargs)
     outside = [_array(x) for x in taken_over(entry, recorder.get())]
     if any(x is None for x in outside):
         raise ArgumentError(
@@ -77,6 +71,28 @@ def named_program(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[st
         )
     graph, left_out = _results(entry)
     return NamedProgram(graph, made, jitted._signature, entry.parameters, outside, entry.rebuild, left_out)
+
+
+def _watched(fn: Callable[..., Any], args: Any, kwargs: Any) -> tuple[Jitted, CallArguments, Entry]:
+    """The function traced while its variables are watched.
+
+    Who watches variables holds what they hold: where that makes a store look shared, and refused, they are not watched.
+    """
+    begin = context.new_level()
+    jitted = _fresh(fn)
+    try:
+        with Watching(lambda name, value: _note(name, value, begin)):
+            made, entry, _ = jitted._prepared(args, kwargs)
+    except AdjointError:
+        jitted = _fresh(fn)
+        made, entry, _ = jitted._prepared(args, kwargs)
+    return jitted, made, entry
+
+
+def _fresh(fn: Callable[..., Any]) -> Jitted:
+    if isinstance(fn, Jitted):
+        return jit(fn._target(), static_argnames=sorted(fn._static), passes_off=OFF)  # type: ignore[no-any-return]
+    return jit(fn, passes_off=OFF)  # type: ignore[no-any-return]
 
 
 def _array(x: Any) -> np.ndarray | None:
