@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from adjoint.explanations.notation import shown_value
 from adjoint.explanations.rule_formulas import name
 from adjoint.explanations.steps_taken import Recorder, TableValue, TrackedParameters, number, pull, push, reached
 from adjoint.explanations.variables import Watching
+from adjoint.frontend.errors import ControlFlowError
 
 COLUMNS = {
     "reverse": ("primal", "where", "adjoints"),
@@ -77,14 +79,22 @@ def explain(
         raise ArgumentError(f"explain: mode must be 'reverse', 'forward' or 'both', not {mode!r}{called_at()}")
     if not isinstance(max_rows, int) or max_rows < 1:
         raise ArgumentError(f"explain: max_rows must be a positive integer, not {max_rows!r}{called_at()}")
-    run = _RecordedCall(fn, args, kwargs)
+    try:
+        run = _RecordedCall(fn, args, kwargs)
+    except (
+        ControlFlowError
+    ):  # who watches variables holds what they hold, and a store in a compiled part may look shared
+        run = _RecordedCall(fn, args, kwargs, watched=False)
     return _Table(run, mode, wrt, tangents, max_rows).explanation()
 
 
 class _RecordedCall:
     """The function, run once on a tape that notes its steps."""
 
-    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def __init__(
+        self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], watched: bool = True
+    ) -> None:
+        watching = Watching(self._seen) if watched else nullcontext()
         self.fn, self.recorder, self.called = fn, Recorder(), user_place()
         self.inputs: dict[str, TableValue] = {}
         self.positions: dict[str, int] = {}
@@ -96,7 +106,7 @@ class _RecordedCall:
             tracked.append(self._tracked(leaf, symbol, path))
         bound = TrackedParameters(context.bindings.get(), self.recorder, lambda p: p.requires_grad)
         try:
-            with context.setting(context.bindings, bound), Watching(self.recorder.note):
+            with context.setting(context.bindings, bound), watching:
                 given, named = rebuild(tracked)
                 self.out = whole(context.readable(fn)(*given, **named))
         finally:
@@ -104,6 +114,9 @@ class _RecordedCall:
         for p, entry in bound.entries.items():
             self.inputs[self._free(p.name)] = entry
         self._number()
+
+    def _seen(self, name: str, value: Any) -> None:
+        self.recorder.note(name, value)
 
     def _tracked(self, leaf: Any, symbol: str, path: str) -> Any:
         """A Tensor of the tape for a number that has derivatives; anything else as it is."""
