@@ -9,7 +9,7 @@ FAILED = 3  # the user's module or function raised an error
 MISSING = 4  # an optional package is not installed
 
 
-class CommandFailure(Exception):
+class CommandFailure(BaseException):
     """A command that ends here, with a sentence and an exit code; it never leaves the command line."""
 
     def __init__(self, message: str, code: int = USAGE) -> None:

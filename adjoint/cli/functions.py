@@ -143,7 +143,7 @@ def _value(node: ast.expr, text: str) -> Any:
         if isinstance(node, ast.BinOp):
             left, right = _value(node.left, text), _value(node.right, text)
             if isinstance(node.op, ast.Pow) and abs(right) > 1000:
-                raise ValueError("too large")
+                raise CommandFailure(f"--at {text!r}: {ast.unparse(node)!r} is too large a number")
             return OPERATORS[type(node.op)](left, right)
     except (KeyError, TypeError, ValueError, ArithmeticError):
         pass

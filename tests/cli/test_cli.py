@@ -159,7 +159,7 @@ def test_compare(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("explain model:f --at 2,abc", 2, "'abc' is no number"),
         ("explain model:f --at 2,__import__('os')", 2, "is no number"),
         ("explain model:f --at 2,,", 2, "cannot be read"),
-        ("explain model:f --at 2,9**9**9", 2, "is no number"),
+        ("explain model:f --at 2,9**9**9", 2, "too large a number"),
         ("explain model:f --at 1/0,2", 2, "'1 / 0' is no number"),
         ("explain model:norm --at [1,[2,3]]", 2, "is no array"),
         ("explain model:ff --at 2", 2, "there is no 'ff' in model"),
