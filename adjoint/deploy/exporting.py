@@ -90,8 +90,12 @@ def export(
             raise ArgumentError(f"export: cpu= is for machine code, an ONNX model runs on any{called_at()}")
         from adjoint.deploy import onnx_files
 
-        batch = (dynamic_batch,) if isinstance(dynamic_batch, str) else tuple(dynamic_batch)
-        program, opset = onnx_files.write(fn, args, path, name, parameters, outputs, batch, opset)
+        batch = (dynamic_batch,) if isinstance(dynamic_batch, str) else dynamic_batch
+        if not isinstance(batch, (tuple, list)) or not all(isinstance(x, str) for x in batch):
+            raise ArgumentTypeError(
+                f"export: dynamic_batch must be the name of an argument, or a list of names, not {dynamic_batch!r}{called_at()}"
+            )
+        program, opset = onnx_files.write(fn, args, path, name, parameters, outputs, tuple(batch), opset)
         return Exported(path, kind, name, listed(program.inputs), listed(program.outputs), opset=opset)
     if given := [key for key, value in only_onnx.items() if value not in (None, ())]:
         raise ArgumentError(f"export: {given[0]}= is for ONNX models, machine code has fixed sizes{called_at()}")

@@ -7,21 +7,28 @@ shape of an input. Anything else that differs is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from adjoint.api.arguments import Signature
+from adjoint.backends import interpreter
 from adjoint.core import context, tree
 from adjoint.core.errors import ArgumentError, NotExportableError, ShapeError, called_at
 from adjoint.deploy.onnx_writer import Writer, element_type, int64, library
 from adjoint.deploy.traced_program import INPUTS, TracedProgram, array, trace
 from adjoint.frontend import loops
 from adjoint.graph.node import constants_apart
+from adjoint.graph.ruled import without_rules
 
 PROBES = (37, 46, 83)
+OTHERS = (1, 2, 3, 5, 9, 17, 150)  # sizes at which the model is tried: the function may branch on its size
 AXIS = "batch"
+
+Sized = list[tuple[int, TracedProgram]]
 
 
 @dataclass(frozen=True)
@@ -39,8 +46,9 @@ def traced_at_sizes(
     name: str,
     outputs: Sequence[str] | None,
     batch: tuple[str, ...],
-) -> tuple[list[tuple[int, TracedProgram]], list[str]]:
-    """The program at several batch sizes, the last of them that of the arguments; and the inputs with a batch, by name."""
+) -> tuple[Sized, Sized, list[str]]:
+    """The program at several batch sizes, the last of them that of the arguments; at others, small ones among them; and the
+    inputs with a batch, by name."""
     signature = Signature(getattr(fn, "_fn", fn))
     if missing := set(batch) - set(signature.names):
         raise ArgumentError(
@@ -53,14 +61,20 @@ def traced_at_sizes(
     if len(found) != 1 or () in found:
         raise ShapeError(f"export: the arguments with a batch must share the size of their first axis{called_at()}")
     ((size,),) = found
-    programs = []
-    for n in (*PROBES, size) if size not in PROBES else PROBES:
-        sized = [tree.map(lambda x, n=n: resized(x, n), x) if k in mine else x for k, x in enumerate(args)]
+
+    def traced(n: int) -> TracedProgram:
+        sized = [tree.map(lambda x: resized(x, n), x) if k in mine else x for k, x in enumerate(args)]
         with context.setting(loops.few, 0), context.setting(constants_apart, True):
-            programs.append((n, trace(fn, sized, name, INPUTS, outputs, optimised=False)))
+            return trace(fn, sized, name, INPUTS, outputs, optimised=False)
+
+    programs = [(n, traced(n)) for n in (PROBES if size in PROBES else (*PROBES, size))]
+    others = []
+    for n in OTHERS:
+        with suppress(Exception):  # a size that the function refuses: the model is not for it
+            others.append((n, traced(n)))
     labels = programs[0][1].inputs
     batched = [x.name for x in labels if x.label.split("[")[0].split(".")[0] in batch]
-    return programs, batched
+    return programs, others, batched
 
 
 def resized(x: Any, n: int) -> np.ndarray:
@@ -111,6 +125,49 @@ def affine(values: Sequence[np.ndarray], sizes: Sequence[int]) -> tuple[np.ndarr
         f"export: an array or number in the program depends on the batch size in another way than a * n + b, so that no "
         f"model serves all sizes: leave dynamic_batch out{called_at()}"
     )
+
+
+def differs(sized: Sequence[tuple[int, Writer]], n: int, other: Writer) -> bool:
+    """Whether the program at a size is another one than the formulas say: other steps, or other numbers in them."""
+    first = sized[0][1]
+    if [*map(_text, first.nodes)] != [*map(_text, other.nodes)] or [*first.constants] != [*other.constants]:
+        return True
+    for name, value in first.constants.items():
+        values = [w.constants[name] for _, w in sized] + [other.constants[name]]
+        if all(v.shape == value.shape and v.tobytes() == value.tobytes() for v in values):
+            continue
+        try:
+            affine(values, [*(size for size, _ in sized), n])
+        except NotExportableError:
+            return True
+    return False
+
+
+def check_at(model: Any, program: TracedProgram, n: int) -> None:
+    """Refuse a model that does not compute what the program does at a size."""
+    rng = np.random.default_rng(0)
+    arrays = {x.name: program.weights.get(x.name, _drawn(rng, x.spec)) for x in program.inputs}
+    names = {x.name for x in model.graph.input}
+    try:
+        with np.errstate(all="ignore"):
+            want = interpreter.compile(without_rules(program.graph))(*arrays.values())
+            evaluator = import_module("onnx.reference").ReferenceEvaluator(model)
+            found = evaluator.run(None, {k: v for k, v in arrays.items() if k in names})
+        same = all(
+            a.shape == np.shape(b) and np.allclose(a, b, 1e-3, 1e-3, equal_nan=True)
+            for a, b in zip(found, want, strict=True)
+        )
+    except Exception:  # neither can it be tried
+        same = False
+    if not same:
+        raise NotExportableError(
+            f"export: the program is another one for a batch of {n}, so that no model serves all sizes: leave dynamic_batch "
+            f"out{called_at()}"
+        )
+
+
+def _drawn(rng: np.random.Generator, spec: Any) -> np.ndarray:
+    return rng.uniform(0.1, 0.9, spec.shape).astype(spec.dtype)
 
 
 def formulas(writer: Writer, source: str, computed: dict[str, tuple[np.ndarray, np.ndarray, np.dtype]]) -> list[Any]:

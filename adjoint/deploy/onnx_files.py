@@ -11,7 +11,7 @@ import adjoint
 from adjoint.core.errors import ArgumentError, NotExportableError, called_at
 from adjoint.deploy import onnx_table
 from adjoint.deploy.file_names import unique
-from adjoint.deploy.onnx_batch import any_batch, traced_at_sizes
+from adjoint.deploy.onnx_batch import any_batch, check_at, differs, traced_at_sizes
 from adjoint.deploy.onnx_writer import Writer, library
 from adjoint.deploy.traced_program import EMBEDDED, INPUTS, TracedProgram, check_parameters, trace
 from adjoint.graph.node import Graph
@@ -40,15 +40,21 @@ def write(
         raise ArgumentError(f"export: opset must be a number from {OPSET} to {NEWEST}, got {opset!r}{called_at()}")
     check_parameters(parameters)
     inside = parameters == EMBEDDED
+    unsure: list[tuple[int, TracedProgram]] = []
     if batch:
-        programs, batched = traced_at_sizes(fn, args, name, outputs, batch)
-        made = any_batch([(size, written(program, inside, one_size=False)) for size, program in programs], batched)
+        programs, others, batched = traced_at_sizes(fn, args, name, outputs, batch)
+        models = [(size, written(program, inside, one_size=False)) for size, program in programs]
+        sized = [(size, writer) for size, (writer, _, _) in models]
+        unsure = [(n, p) for n, p in others if differs(sized, n, written(p, inside, one_size=False)[0])]
+        made = any_batch(models, batched)
         program, writer, inputs, results = programs[-1][1], made.writer, made.inputs, made.outputs
     else:
         program = trace(fn, args, name, INPUTS, outputs, optimised=False)
         writer, inputs, results = written(program, inside)
     model = assembled(name, writer, inputs, results, version)
     check_model(model)
+    for size, other in unsure:
+        check_at(model, other, size)
     path.write_bytes(model.SerializeToString())
     if inside:
         program = replace(program, inputs=program.inputs[: len(inputs)])

@@ -228,13 +228,37 @@ def test_what_no_model_serves_is_refused(tmp_path: Path) -> None:
     wrong = [
         ({"opset": 12}, "opset must be a number from 18"),
         ({"dynamic_batch": "y"}, "dynamic_batch names"),
+        ({"dynamic_batch": 0}, "dynamic_batch must be the name of an argument"),
         ({"cpu": "native"}, "cpu= is for machine code"),
         ({"parameters": "none"}, "parameters must be"),
     ]
     for options, words in wrong:
-        with pytest.raises(ad.ArgumentError, match=words):
+        with pytest.raises((ad.ArgumentError, ad.ArgumentTypeError), match=words):
             ad.export(lambda x: x * 2, drawn(4), path=path, **options)
     assert not path.exists()
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 8, 16, 36, 100])
+def test_a_function_that_branches_on_its_size_is_no_model_for_all_sizes(most: int, tmp_path: Path) -> None:
+    for fn in (
+        lambda x: x if len(x) > most else -x,
+        lambda x: x * (1.5 if len(x) > most else 2.5),
+        lambda x: ops.sum(x[: most + 1], 0) / len(x[: most + 1]),
+    ):
+        with pytest.raises(ad.NotExportableError, match="leave dynamic_batch out"):
+            ad.export(fn, drawn(5, 3), path=tmp_path / "f.onnx", dynamic_batch="x")
+
+
+def test_steps_that_fall_together_at_a_small_size_are_still_one_program(tmp_path: Path) -> None:
+    for fn in (
+        lambda x: ops.sum((x - ops.mean(x, 0)) ** 2, 0) / (len(x) - 1),  # two constants are the same at 3
+        lambda x: x[:3] * 2,
+        lambda x: x[-1] - x[0],
+    ):
+        made = ad.export(fn, drawn(5, 3), path=tmp_path / "f.onnx", dynamic_batch="x")
+        for n in (2, 3, 4, 40, 200):
+            x = drawn(n, 3)
+            close(run(made.path, {"x": x}), fn(ad.Tensor(x)), 2e-5)
 
 
 def test_without_onnx_a_sentence_names_the_extra() -> None:
