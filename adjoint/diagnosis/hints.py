@@ -86,7 +86,17 @@ _BY_OP: dict[str, Any] = {
 }  # fmt: skip
 
 
+#: For complex numbers, which have no order.
+_POLES = {
+    **dict.fromkeys(("Log", "Log2", "Log10"), "log(0) is infinite: add a small number"),
+    "Div": "division by zero",
+    "Pow": "0 to a negative power is infinite",
+}
+
+
 def _general(name: str, kind: str, values: list[Any] | None) -> str:
+    if name in _POLES and values and any(v == 0 for v in values):
+        return _POLES[name]
     if kind == "inf" and (values is None or all(np.isfinite(v) for v in values)):
         return "a number larger than the dtype can hold: smaller steps or numbers, or a wider dtype"
     if name in ("Inv", "Solve", "TriangularSolve", "Cholesky", "Det", "SLogDet"):

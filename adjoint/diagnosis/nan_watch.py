@@ -199,7 +199,11 @@ class debug_nan:
     adjoint.diagnosis.non_finite.NonFiniteError: infinity in the backward pass, in the derivative of Sqrt(): element [1] of shape (2,)...
     """
 
-    def __init__(self, *, inf: bool = True) -> None:
+    def __init__(self, *args: Any, inf: bool = True) -> None:
+        if args:
+            raise ArgumentTypeError(
+                f"debug_nan takes no function: write `with ad.debug_nan():` around the call{called_at()}"
+            )
         if not isinstance(inf, (bool, np.bool_)):
             raise ArgumentTypeError(
                 f"debug_nan: inf is True or False, not {inf!r}; use it as `with ad.debug_nan():`{called_at()}"

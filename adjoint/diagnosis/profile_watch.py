@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint import backends
 from adjoint.core import context, watching
-from adjoint.core.errors import ArgumentTypeError, called_at, user_place
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at, user_place
 from adjoint.diagnosis import graph_steps
 from adjoint.diagnosis.bottoms import bottom
 from adjoint.diagnosis.line_watch import LineWatcher, Place, has_lines_of_its_own, rule, wanted
@@ -197,6 +197,10 @@ class profile:
             )
         if self._running is not None:
             raise ArgumentTypeError(f"profile: this one is running already{called_at()}")
+        if isinstance(watching.watcher(), ProfileWatcher):
+            raise ArgumentError(
+                f"profile inside profile: the outer one would not see what runs in the inner{called_at()}"
+            )
         watcher = ProfileWatcher(self._native)
         report = ProfileReport(watcher.events)
         self._running = watcher, watching.begin(watcher), report

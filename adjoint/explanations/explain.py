@@ -53,7 +53,7 @@ def explain(
         mode: "reverse" for adjoints, "forward" for tangents, "both" for both.
         wrt: the inputs to differentiate by, as positions or names; all of them if it is not given. Forward mode, which takes one
             run for each direction, then goes along the first.
-        tangents: forward mode's direction, one entry for each of `wrt`; ones if it is not given.
+        tangents: forward mode's direction, one entry for each of `wrt` or a dictionary by their names; ones if it is not given.
         max_rows: steps to show, and inputs; of more the first and the last ones are shown.
         kwargs: further arguments of the function.
 
@@ -77,6 +77,8 @@ def explain(
     check_function("explain", fn)
     if mode not in COLUMNS:
         raise ArgumentError(f"explain: mode must be 'reverse', 'forward' or 'both', not {mode!r}{called_at()}")
+    if mode == "reverse" and tangents is not None:
+        raise ArgumentError(f"explain: reverse mode takes no tangents: add mode='forward' or mode='both'{called_at()}")
     if not isinstance(max_rows, int) or max_rows < 1:
         raise ArgumentError(f"explain: max_rows must be a positive integer, not {max_rows!r}{called_at()}")
     try:
@@ -162,6 +164,7 @@ class _Table:
         self.outputs = run.outputs()
         self.equations = Equations()
         self.wrt = self._chosen(wrt)
+        self.result = self._result_name()
         self.ends = [run.recorder.held.get(y._extra) if self._mine(y) else None for y in self.outputs]
         self.adjoints: dict[TableValue, Any] = {}
         self.pulled: dict[Any, Any] = {}
@@ -197,6 +200,11 @@ class _Table:
             found += [s for s in mine if s not in found]
         return found
 
+    def _result_name(self) -> str:
+        """What results are called: y, or a letter that no input has, alone or with a number."""
+        taken = {s.partition("[")[0].partition(".")[0].rstrip("0123456789_") for s in self.run.inputs}
+        return next((c for c in "yzwuf" if c not in taken), "result")
+
     def _is(self, symbol: str, w: int | str) -> bool:
         if isinstance(w, int):
             return self.run.positions.get(symbol) == w
@@ -206,13 +214,32 @@ class _Table:
         entries = [self.run.inputs[s] for s in symbols]
         if tangents is None:
             return {x: np.ones_like(number(x.value))[()] for x in entries}
-        given = [tangents] if len(entries) == 1 and not isinstance(tangents, (tuple, list)) else tree.leaves(tangents)
+        if isinstance(tangents, dict):
+            tangents = self._by_name(symbols, tangents)
+        elif len(entries) == 1 and not isinstance(tangents, (tuple, list)):
+            tangents = [tangents]
+        given = list(tree.paths(tangents))
         if len(given) != len(entries):
             raise ArgumentError(
                 f"explain: {len(given)} tangents for {len(entries)} inputs: {', '.join(symbols)}{called_at()}"
             )
+        for (path, _), s in zip(given, symbols, strict=True):
+            inside = path.partition("]")[2]
+            if not s.endswith(inside):
+                raise ArgumentError(
+                    f"explain: the tangents have {inside} where the inputs have {s}: give them in this order{called_at()}"
+                )
         pairs = zip(entries, given, symbols, strict=True)
-        return {x: check_cotangent(f"explain: the tangent of {s}", t, x.value) for x, t, s in pairs}
+        return {x: check_cotangent(f"explain: the tangent of {s}", t, x.value) for x, (_, t), s in pairs}
+
+    def _by_name(self, symbols: list[str], tangents: dict[Any, Any]) -> list[Any]:
+        """Tangents that are given by the names of inputs, in the order of the inputs."""
+        if set(tangents) != set(symbols):
+            raise ArgumentError(
+                f"explain: a dictionary of tangents has the names of the inputs, {', '.join(symbols)}, "
+                f"and not {', '.join(map(str, tangents))}{called_at()}"
+            )
+        return [tangents[s] for s in symbols]
 
     # ------------------------------------------------------------ rows
 
@@ -271,7 +298,7 @@ class _Table:
         return row
 
     def _output(self, k: int) -> Row:
-        symbol = "y" if len(self.outputs) == 1 else f"y{k + 1}"
+        symbol = self.result if len(self.outputs) == 1 else f"{self.result}{k + 1}"
         y, entry = self.outputs[k], self.ends[k]
         sides = () if entry is None else (name("V", entry.index),)
         row = Row(Equation(Symbol(symbol), sides, number(y)), kind="output")

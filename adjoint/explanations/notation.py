@@ -46,7 +46,7 @@ _BINARY: dict[type, tuple[str, int]] = {
     ast.BitAnd: ("&", _COMPARED), ast.BitOr: ("|", _COMPARED), ast.BitXor: ("^", _COMPARED),
     ast.LShift: ("<<", _COMPARED), ast.RShift: (">>", _COMPARED),
 }  # fmt: skip
-_RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
+_RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "==", ast.NotEq: "≠"}
 
 
 class Notation:
@@ -114,7 +114,7 @@ class Notation:
             case ast.Constant(value):
                 return self.text(shown_number(value) if isinstance(value, (int, float)) else str(value)), _ATOM
             case ast.UnaryOp(ast.USub(), operand):
-                return self.minus + self._within(operand, _SIGN), _SIGN
+                return self.minus + self._within(operand, _POWER), _SIGN
             case ast.UnaryOp(ast.Invert(), operand):
                 return self.text("not ") + self._within(operand, _SIGN), _SIGN
             case ast.BinOp(a, operator, b):
@@ -231,7 +231,7 @@ class Latex(Notation):
     """LaTeX."""
 
     times, chains = r" \times ", True
-    relations = {ast.Lt: "<", ast.LtE: r"\leq", ast.Gt: ">", ast.GtE: r"\geq", ast.Eq: "=", ast.NotEq: r"\neq"}
+    relations = {ast.Lt: "<", ast.LtE: r"\leq", ast.Gt: ">", ast.GtE: r"\geq", ast.Eq: "==", ast.NotEq: r"\neq"}
 
     def name(self, kind: str, index: int) -> str:
         return {"V": "v", "G": r"\bar{v}", "T": r"\dot{v}"}[kind] + f"_{{{index}}}"

@@ -113,6 +113,8 @@ def summary(net: Any, *inputs: Any, **kwargs: Any) -> NetworkSummary:
     ---------------------------------------------------
     50 parameters: 50 trainable, 0 not; 200 B of memory
     """
+    if isinstance(net, type) and hasattr(net, "cells_and_names"):
+        raise ArgumentTypeError(f"summary: {net.__name__} is a class; give one of its Cells{called_at()}")
     if not hasattr(net, "cells_and_names"):
         raise ArgumentTypeError(f"summary: a Cell is needed, not {type(net).__name__}{called_at()}")
     seen: dict[int, tuple[str, int]] = {}

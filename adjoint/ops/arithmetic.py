@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 
 from adjoint.core import absent
 from adjoint.core.absent import ZERO
-from adjoint.core.spec import dtype_of, is_inexact
+from adjoint.core.spec import NUMBERS, dtype_of, is_inexact
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import conj, match, push, spread
 from adjoint.ops.card import register
@@ -146,7 +147,8 @@ class MaskedMul(Elementwise):
             size: Any = np.vdot(z, z) if isinstance(z, np.ndarray) else z
             if size - size == 0:
                 return z
-        return xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
+        masked = xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
+        return masked.item() if type(z) in NUMBERS else masked
 
     def emit(self, b, x, y):
         none = b.bitwise_or(b.compare("eq", x, 0), b.compare("eq", y, 0))
@@ -201,8 +203,8 @@ class Div(Elementwise):
         return ZERO if rest is ZERO else spread(masked_mul(rest, 1.0 / y[0]), z[0])
 
     def vjp(self, g, z, x, y):
-        if isinstance(y, (int, float)) and y:  # a constant divisor needs no care at 0
-            return lambda: match(g / y, x), lambda: match(-g * (z / y), y)
+        if isinstance(y, (int, float)) and y and math.isfinite(y):  # a constant divisor needs no care at 0
+            return lambda: match(g / y, x), lambda: self._pull(g, div(-z, y), y)
         return super().vjp(g, z, x, y)
 
 

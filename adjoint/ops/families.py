@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -95,7 +96,9 @@ class Elementwise(Op):
 
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
         p = conj(p() if callable(p) else p)
-        masked = self.singular and type(p) not in (int, float)  # np.float64 is a float, but may be infinite
+        number = type(p) in (int, float) and math.isfinite(p)  # a constant, or the value of a float that is an input
+        constant = number and (p != 0 or type(x) not in (int, float))
+        masked = self.singular and not constant
         return match(F.masked_mul(g, p) if masked else g * p, x)
 
     def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:

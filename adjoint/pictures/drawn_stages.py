@@ -48,12 +48,14 @@ class DrawnProgram:
     note: str = ""  # why there is no derivative, where one was wanted
 
 
-def program_of(fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool) -> DrawnProgram:
+def program_of(
+    fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool, kwargs: dict[str, Any] | None = None
+) -> DrawnProgram:
     """A function with arguments like these, or a graph."""
     if isinstance(fn, Graph):
         graph, names, values = fn, [p.op.name or f"x{i}" for i, p in enumerate(fn.params)], list(args) or None
     else:
-        graph, names, values = _traced(fn, args)
+        graph, names, values = _traced(fn, args, kwargs or {})
     graph = stamped(graph, _numbered(count()))
     wanted, active = float_positions([p.spec for p in graph.params]), float_positions(graph.specs)
     results = ["result"] if len(graph.outputs) == 1 else [f"result {i}" for i in range(len(graph.outputs))]
@@ -62,7 +64,7 @@ def program_of(fn: Any, args: tuple[Any, ...], derivative: bool, passes: bool) -
     return DrawnProgram(graph.name, stages, names, results, values, wanted, active, note)
 
 
-def _traced(fn: Any, args: tuple[Any, ...]) -> tuple[Graph, list[str], list[Any] | None]:
+def _traced(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Graph, list[str], list[Any] | None]:
     """The graph of a function with the origins of its steps, the names of its inputs, and their values."""
     from adjoint.api.jit import Jitted, jit
     from adjoint.passes import PASSES
@@ -70,7 +72,7 @@ def _traced(fn: Any, args: tuple[Any, ...]) -> tuple[Graph, list[str], list[Any]
     inner = fn._fn if type(fn) is Jitted else fn  # anew, so that it is known where the steps come from
     jitted = jit(inner, passes_off=[name for name, _ in PASSES])
     with context.setting(context.locating, Locator(sys._getframe())):
-        made, entry, size = jitted._prepared(args, {})
+        made, entry, size = jitted._prepared(args, kwargs)
     graph, changed = entry.at(size), len(entry.written) + len(entry.stored)
     if entry.draws is not None and entry.draws.count is None:
         graph = replace(graph, outputs=graph.outputs[:-1])  # the counter after it

@@ -101,7 +101,8 @@ class Picture:
             titled.append(("its derivative", right, True))
         if not titled:
             raise ArgumentError(
-                f"svg: {self.program.title} has no derivative: no input or no result is a float{called_at()}"
+                f"svg: {self.program.title} has no derivative here: no input or no result is a float, "
+                f"or it was drawn with derivative=False{called_at()}"
             )
         return svg_of(titled, everything)
 
@@ -121,8 +122,7 @@ class Picture:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the picture to a file whose name ends with .svg or .html."""
-        target = Path(path)
-        _check_suffix(target)
+        target = _check_suffix(path)
         target.write_text(self.svg() if target.suffix.lower() == ".svg" else self.html(), encoding="utf-8")
 
     def _repr_html_(self) -> str:
@@ -137,9 +137,13 @@ def bytes_of(spec: Any) -> int:
     return int(np.prod([max(n, 0) for n in spec.shape], dtype=np.int64)) * spec.dtype.itemsize
 
 
-def _check_suffix(path: Path) -> None:
+def _check_suffix(given: str | os.PathLike[str]) -> Path:
+    if not isinstance(given, (str, os.PathLike)):
+        raise ArgumentTypeError(f"draw: path is the name of a file, not {given!r}{called_at()}")
+    path = Path(given)
     if path.suffix.lower() not in (".svg", ".html", ".htm"):
         raise ArgumentError(f"draw: the file {path.name!r} must end with .svg or .html{called_at()}")
+    return path
 
 
 @boundary
@@ -150,13 +154,14 @@ def draw(
     derivative: bool = True,
     values: bool = True,
     passes: bool = True,
+    **kwargs: Any,
 ) -> Picture:
     """The graph of a function for such arguments, and the graph of its derivative, as a picture.
 
     `path` names a file to write, ending with .svg or .html. A page shows both graphs side by side, with what belongs together,
     and details of every step: its formula, derivative rule, shape, values, time and the line that it comes from. Unless `values` is
     false the graphs are run for these arguments when the picture is made, without the program's prints; `derivative=False` leaves out the derivative, `passes=False`
-    what each pass does.
+    what each pass does. Further keywords are arguments of the function.
     A graph (see `ad.graph`) is drawn too; its values are shown if arguments are given.
 
     >>> import adjoint as ad
@@ -164,12 +169,14 @@ def draw(
     Picture(<lambda>: 5 steps, 9 of its derivative)
     """
     if path is not None:
-        _check_suffix(Path(path))
+        _check_suffix(path)
     if not callable(fn) and not isinstance(fn, Graph):
         raise ArgumentTypeError(f"draw: a function, Cell or graph is needed, not {type(fn).__name__}{called_at()}")
     if isinstance(fn, Graph) and args and len(args) != len(fn.params):
         raise ArgumentError(f"draw: the graph has {len(fn.params)} inputs, {len(args)} were given{called_at()}")
-    picture = Picture(program_of(fn, args, derivative, passes), values)
+    if isinstance(fn, Graph) and kwargs:
+        raise ArgumentError(f"draw: a graph has no arguments by name: {', '.join(kwargs)}{called_at()}")
+    picture = Picture(program_of(fn, args, derivative, passes, kwargs), values)
     if path is not None:
         picture.save(path)
     return picture

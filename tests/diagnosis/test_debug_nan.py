@@ -331,3 +331,12 @@ def test_misuse() -> None:
         ad.debug_nan(inf=lambda x: x)  # type: ignore[arg-type]
     with pytest.raises(ad.ArgumentTypeError, match="no decorator"):
         ad.debug_nan()(lambda x: x)
+    with pytest.raises(ad.ArgumentTypeError, match="takes no function"):
+        ad.debug_nan(lambda x: x)
+
+
+def test_hints_for_complex_numbers() -> None:
+    zero = ad.Tensor(np.array([0j]))
+    for f, hint in ((ops.log, r"log\(0\) is infinite"), (lambda x: 1 / x, "division by zero")):
+        with pytest.raises(ad.NonFiniteError, match=hint), ad.debug_nan(), np.errstate(all="ignore"):
+            f(zero)

@@ -143,6 +143,8 @@ def test_misuse_and_errors() -> None:
         pass
     with pytest.raises(ad.ArgumentError, match="debug_nan inside profile"), ad.profile(), ad.debug_nan():
         pass
+    with pytest.raises(ad.ArgumentError, match="profile inside profile"), ad.profile():
+        ad.profile(loss)(X)
     with pytest.raises(ZeroDivisionError):
         ad.profile(lambda: 1 / 0)()
     assert not watching.active

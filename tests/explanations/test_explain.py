@@ -99,6 +99,38 @@ def test_refusals():
         ad.explain(f, 2.0, 5.0, mode="forward", wrt="x1", tangents=(1.0, 2.0))
     with pytest.raises(ad.ArgumentTypeError, match="must be a function"):
         ad.explain(3.0, 2.0)
+    with pytest.raises(ad.ArgumentError, match="reverse mode takes no tangents"):
+        ad.explain(f, 2.0, 5.0, tangents=(1.0, 2.0))
+    with pytest.raises(ad.ArgumentError, match="the names of the inputs, x1, x2, and not x2"):
+        ad.explain(f, 2.0, 5.0, mode="forward", tangents={"x2": 1.0})
+    with pytest.raises(ad.ArgumentError, match=r"\['b'\] where the inputs have p\['a'\]"):
+        tangents = ({"b": 1.0, "a": 2.0},)
+        ad.explain(lambda p: p["a"] * p["b"], {"a": 3.0, "b": 4.0}, mode="forward", tangents=tangents)
+
+
+def test_tangents_by_name_are_those_of_the_inputs():
+    table = ad.explain(lambda x, y: x * y, 2.0, 5.0, mode="forward", tangents={"y": 7.0, "x": 3.0})
+    assert table.tangent == 3.0 * 5.0 + 7.0 * 2.0
+    tangents = ({"a": 3.0, "b": 7.0},)
+    table = ad.explain(lambda p: p["a"] * p["b"], {"a": 2.0, "b": 5.0}, mode="forward", tangents=tangents)
+    assert table.tangent == 29.0
+
+
+@pytest.mark.parametrize(
+    ("program", "last"),
+    [
+        (lambda x, y: x * y, "z = v₁ = 10"),
+        (lambda x, year: x * year, "y = v₁ = 10"),
+        (lambda y1, z: y1 * z, "w = v₁ = 10"),
+    ],
+)
+def test_the_result_has_a_name_of_its_own(program, last):
+    assert str(ad.explain(program, 2.0, 5.0)).splitlines()[-1].startswith(last)
+
+
+def test_signs_and_comparisons_can_be_read():
+    table = str(ad.explain(lambda x: -x if x == -1.5 else x, ad.Tensor(-1.5)))
+    assert "v₁ = v₀ == -1.5 = -1.5 == -1.5 = True" in table and "v₂ = -v₀ = -(-1.5) = 1.5" in table
 
 
 def halved(x, n):

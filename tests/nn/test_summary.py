@@ -132,3 +132,8 @@ def test_tensors_in_notebooks() -> None:
         transform(lambda x: (shown.append(x._repr_html_()), ops.sum(x))[1])(ad.Tensor([1.0]))
     ad.vmap(lambda x: (shown.append(x._repr_html_()), x)[1])(ad.Tensor([[1.0]]))
     assert ["value=?" in s for s in shown] == [True, False, True]
+
+
+def test_a_class_is_no_network() -> None:
+    with pytest.raises(ad.ArgumentTypeError, match="Dense is a class"):
+        nn.summary(nn.Dense)

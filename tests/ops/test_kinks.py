@@ -263,6 +263,27 @@ def test_a_cast_to_whole_numbers_ends_the_gradient() -> None:
     close(ad.grad(lambda x: x * x.astype(ad.int32))(tensor([2.7])), [2])
 
 
+@pytest.mark.parametrize("x", [0.0, -0.0, 1.0, -1.0], ids=str)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: where(x > 5, ops.log(x), 0.0),
+        lambda x: where(x > 5, x / x, 0.0),
+        lambda x: ops.log(x) * x,
+        lambda x: x**0.5 * x + x**-1.5 * 0.0,
+        lambda x: ops.asin(x) * x,
+        lambda x: ops.sqrt(x * x),
+        lambda x: ad.grad(lambda z: where(z > 5, ops.rsqrt(z), z))(x) * 1.0,
+    ],
+    ids=["log", "quotient", "x log x", "powers", "asin", "norm", "second order"],
+)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_a_python_float_has_the_gradient_of_an_array(f: Callable[..., Any], x: float) -> None:
+    """Zero times infinity is zero for both of them."""
+    for derivative in (ad.grad(f), ad.grad(ad.grad(f))):
+        np.testing.assert_equal(np.asarray(derivative(x)), np.asarray(derivative(np.array([x]))[0]))
+
+
 def test_an_input_that_is_not_used() -> None:
     used, unused = ad.grad(lambda x, y: x * 2, (0, 1))(tensor([1.0, 2.0]), tensor([[3.0]], "float32"))
     close(used, [2, 2])

@@ -191,7 +191,18 @@ def test_without_a_derivative_the_picture_says_why() -> None:
         picture.svg("derivative")
 
 
+def test_arguments_by_name() -> None:
+    picture = ad.draw(lambda x, *, k, n: x * k * n, 2.0, k=3.0, n=4)
+    assert {"x", "k", "24"} <= set(" ".join(texts(picture.svg())).split())
+
+
 def test_wrong_arguments_are_named(tmp_path) -> None:
+    with pytest.raises(ad.ArgumentTypeError, match="path is the name of a file, not 3"):
+        ad.draw(example, 2.0, 5.0, path=3)
+    with pytest.raises(ad.ArgumentError, match="drawn with derivative=False"):
+        ad.draw(example, 2.0, 5.0, derivative=False).svg("derivative")
+    with pytest.raises(ad.ArgumentError, match="no arguments by name: x"):
+        ad.draw(ad.jit(example).graph(2.0, 5.0), x=2.0)
     with pytest.raises(ad.ArgumentError, match=r"graph\.png.*must end with \.svg or \.html"):
         ad.draw(example, 2.0, 5.0, path=tmp_path / "graph.png")
     with pytest.raises(ad.ArgumentTypeError, match="a function, Cell or graph is needed, not int"):
