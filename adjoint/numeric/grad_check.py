@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.api.forward import jvp
 from adjoint.api.grad import vjp
-from adjoint.api.inputs import name_of
+from adjoint.api.inputs import check_function, name_of
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError, ArgumentError, boundary, called_at
 from adjoint.core.progress import tracked
@@ -72,10 +72,14 @@ def check_grads(
     >>> print(ad.check_grads(lambda x, y: ad.ops.sin(x) * y, 1.0, 2.0, order=1))
     <lambda>: 4 derivatives agree with differences to 3e-12 (reverse mode; forward mode)
     """
-    modes, executions = (modes,) if isinstance(modes, str) else tuple(modes), _executions(execution)
+    check_function("check_grads", f)
+    modes, executions = _listed(modes), _executions(execution)
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        if value is not None and (isinstance(value, bool) or not (isinstance(value, (int, float)) and value >= 0)):
+            raise ArgumentError(f"check_grads: {name} must be a number, zero or above, not {value!r}{called_at()}")
     if isinstance(order, bool) or not isinstance(order, int) or order < 1:
         raise ArgumentError(f"check_grads: order must be an integer above zero, not {order!r}{called_at()}")
-    if not modes or not set(modes) <= set(MODES):
+    if not modes or not all(isinstance(x, str) and x in MODES for x in modes):
         raise ArgumentError(f'check_grads: modes must be some of "rev" and "fwd", not {modes!r}{called_at()}')
     work = _Check(f, args, rtol, atol)
     for kind in executions:
@@ -85,9 +89,13 @@ def check_grads(
     return GradCheck(name_of(f), work.comparisons, work.largest, tuple(work.done))
 
 
+def _listed(names: Any) -> tuple[Any, ...]:
+    return tuple(names) if isinstance(names, (tuple, list, set, frozenset)) else (names,)
+
+
 def _executions(execution: Any) -> tuple[str, ...]:
-    kinds = (execution,) if isinstance(execution, str) else tuple(execution)
-    if not kinds or not set(kinds) <= set(EXECUTIONS):
+    kinds = _listed(execution)
+    if not kinds or not all(isinstance(x, str) and x in EXECUTIONS for x in kinds):
         raise ArgumentError(
             f'check_grads: execution must be "dynamic", "static" or both, not {execution!r}{called_at()}'
         )

@@ -21,6 +21,8 @@ ORDERS = {"forward": 1, "backward": 1, "central": 2}
 LEVELS = 8  # halvings of the step in Richardson's table
 TRIES = 12  # steps that are tried until truncation and rounding are in balance
 SHRINK = 1 / 16  # how much nearer to look when a step leaves the domain of the function
+LOOKS = 6  # how often a quotient is compared with one of a much smaller step, where that may differ
+NEARER = 2.0**-10  # that smaller step
 SLACK = 1e-3  # how far the complex step may be from differences before the function is taken not to be analytic
 
 
@@ -66,7 +68,7 @@ def quotient(program: MovedInputs, method: str, step: float | None, k: int | Non
 def _quotient(program: MovedInputs, method: str, step: float | None, k: int | None, i: int) -> Quotient:
     h = step if step is not None else automatic_step(method, program.precision) * max(1.0, program.size(k, i))
     if method == "complex":
-        return _complex_step(program, h, k, i)
+        return _complex_step(program, step, k, i)
     if method == "richardson":
         return _richardson(program, h, step is None, k, i)
     if step is not None:
@@ -75,6 +77,33 @@ def _quotient(program: MovedInputs, method: str, step: float | None, k: int | No
 
 
 def _balanced(program: MovedInputs, method: str, h: float, k: int | None, i: int) -> Quotient:
+    """The quotient for a step where truncation is no larger than rounding, and none where the function is another one nearby."""
+    found = _settled(program, method, h, k, i)
+    for _ in range(LOOKS):
+        nearer = found.step * NEARER
+        if k is None or not _far(program, found.step, k, i) or nearer < _smallest(program, k, i):
+            break
+        near = _difference(program, method, nearer, k, i, strict=False)
+        if near is None or _agree(program, found.values, near, nearer, k, i):
+            break
+        found = _settled(program, method, nearer, k, i)
+    return found
+
+
+def _far(program: MovedInputs, h: float, k: int, i: int) -> bool:
+    """Whether a step may lead across something: it is not small beside the input (a pole at zero), or not small at all (waves)."""
+    return 0 < program.size(k, i) < 1e3 * h or h > 1e-2
+
+
+def _agree(program: MovedInputs, found: Arrays, near: Arrays, h: float, k: int, i: int) -> bool:
+    """Whether quotients agree, as far as rounding lets the one with the smaller step h tell."""
+    return not any(
+        np.any(np.abs(a - b) > 1e-2 * np.maximum(np.abs(a), np.abs(b)) + 20 * n / h)
+        for a, b, n in zip(found, near, program.noise(found, k, i), strict=True)
+    )
+
+
+def _settled(program: MovedInputs, method: str, h: float, k: int | None, i: int) -> Quotient:
     """The quotient for a step where truncation is no larger than rounding: a smaller one than usual where the function bends."""
     smallest, power = _smallest(program, k, i), ORDERS[method]
     best: tuple[float, Quotient] | None = None
@@ -134,13 +163,26 @@ def _difference(
 
 def _richardson(program: MovedInputs, h: float, shrink: bool, k: int | None, i: int) -> Quotient:
     """Central differences at h, h/2, h/4, ... extrapolated to h = 0; of the table the entry that seems best."""
-    if (
-        shrink
-    ):  # a start as far away as the function is smooth: where central differences need a small step, a small one
-        usual = automatic_step("central", program.precision) * max(1.0, program.size(k, i))
-        h *= min(1.0, _balanced(program, "central", usual, k, i).step / usual)
-        while h > _smallest(program, k, i) and _difference(program, "central", h, k, i, strict=False) is None:
-            h *= SHRINK
+    if not shrink:
+        return _extrapolated(program, h, k, i)
+    # A start as far away as the function is smooth: where central differences need a small step, a small one.
+    usual = automatic_step("central", program.precision) * max(1.0, program.size(k, i))
+    rough = _balanced(program, "central", usual, k, i)
+    h *= min(1.0, rough.step / usual)
+    while h > _smallest(program, k, i) and _difference(program, "central", h, k, i, strict=False) is None:
+        h *= SHRINK
+    found = _extrapolated(program, h, k, i)
+    if k is None or not _far(program, usual, k, i):
+        return found
+    for _ in range(LOOKS):
+        if found.step < rough.step or _agree(program, found.values, rough.values, rough.step, k, i):
+            break
+        found = _extrapolated(program, found.step * SHRINK, k, i)
+    return found
+
+
+def _extrapolated(program: MovedInputs, h: float, k: int | None, i: int) -> Quotient:
+    """Richardson's table for a first step."""
     rows: list[list[Arrays]] = []
     best = [np.full(y.shape, np.nan, y.dtype) for y in program.here]
     spread = [np.full(y.shape, np.inf) for y in program.here]
@@ -164,11 +206,14 @@ def _richardson(program: MovedInputs, h: float, shrink: bool, k: int | None, i: 
     return Quotient(best, spread, h)
 
 
-def _complex_step(program: MovedInputs, h: float, k: int | None, i: int) -> Quotient:
+def _complex_step(program: MovedInputs, step: float | None, k: int | None, i: int) -> Quotient:
     """Im f(x + ih) / h: no difference, so no rounding. The function must be analytic, which differences confirm."""
     if any(kind == "c" for kind in program.kinds):
         raise ArgumentError(f"{program.what}: the complex step needs a function with real results{called_at()}")
-    tiny = automatic_step("complex", program.precision)
+    tiny, size = automatic_step("complex", program.precision), program.size(k, i)
+    if k is not None and 0 < size < 1 and program.precision < 1e-10:
+        tiny = max(tiny * size, 1e-290)
+    h = step if step is not None else tiny * max(1.0, size)
     slopes = _imaginary(program, tiny, k, i)
     _check_analytic(program, slopes, quotient(program, "central", None, k, i))
     return Quotient(slopes if h == tiny else _imaginary(program, h, k, i), None, h)

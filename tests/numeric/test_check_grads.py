@@ -140,3 +140,19 @@ def test_tolerances_can_be_given():
     with pytest.raises(ad.GradientMismatchError):
         ad.check_grads(lambda x: 1e-9 * cube(x), 2.0, order=1, modes="rev")
     assert ad.check_grads(lambda x: 1e-9 * cube(x), 2.0, order=1, modes="rev", atol=1e-6).comparisons == 1
+
+
+def test_arguments_that_make_no_sense_are_named():
+    wrong = [
+        ({"rtol": "a"}, "rtol must be a number"),
+        ({"rtol": -1}, "rtol must be a number"),
+        ({"atol": float("nan")}, "atol must be a number"),
+        ({"modes": 5}, "modes must be some of"),
+        ({"modes": [["rev"]]}, "modes must be some of"),
+        ({"execution": None}, "execution must be"),
+    ]
+    for options, words in wrong:
+        with pytest.raises(ad.ArgumentError, match=words):
+            ad.check_grads(lambda x: x * x, 2.0, **options)
+    with pytest.raises(ad.ArgumentTypeError, match="must be a function or a Cell, not int"):
+        ad.check_grads(5, 2.0)

@@ -200,3 +200,23 @@ def test_long_work_says_how_far_it_is(capsys):
     assert "counting  5/5" in capsys.readouterr().err
     assert list(tracked(range(5), "counting", 5)) == [0, 1, 2, 3, 4]
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("method", ["forward", "central", "richardson", "complex"])
+@pytest.mark.parametrize(
+    ("f", "slope", "x"),
+    [(lambda x: 1 / x, lambda x: -1 / x**2, x) for x in (1e-6, -3e-9, 1e-12, 1e-18)]
+    + [(np.sin, np.cos, x) for x in (1e-7, 1e8, 3e9)]
+    + [(lambda x: np.log(x * x), lambda x: 2 / x, x) for x in (1e-9, -1e-14, 1e-20)],
+)
+def test_a_step_that_leads_across_a_pole_or_waves_is_not_taken(f, slope, x, method):
+    found = numeric.estimate(f, x, method)
+    assert abs(found.value - slope(x)) < 1e-2 * abs(slope(x))
+    assert np.isclose(numeric.gradient(lambda v: f(v).sum(), np.array([x]), method=method)[0], slope(x), rtol=1e-2)
+
+
+def test_check_grads_at_points_beside_a_pole():
+    for x in (1e-6, 2e-9):
+        ad.check_grads(lambda v: 1 / v, x, order=1)
+        with pytest.raises(ad.GradientMismatchError):
+            ad.check_grads(lambda v: ad.stop_gradient(v) / v**2, x, order=1)
