@@ -22,38 +22,39 @@ from adjoint.numeric.grad_check import GradientMismatchError, check_grads
 
 def add_to(command: Callable[..., Any], target: str, at: str) -> None:
     """The parsers of these commands."""
-    shown = command(
+
+    def about_a_function(*words: Any) -> Any:
+        parser = command(*words)
+        parser.add_argument("target", metavar="MODULE:FUNCTION", help=target)
+        parser.add_argument("--at", required=True, metavar="VALUES", help=at)
+        return parser
+
+    shown = about_a_function(
         "explain",
         run_explain,
         "show the steps of a function and of its derivative",
         "adjoint explain model.py:loss --at 2,5",
     )
-    shown.add_argument("target", metavar="MODULE:FUNCTION", help=target)
-    shown.add_argument("--at", required=True, metavar="VALUES", help=at)
     shown.add_argument(
         "--mode", choices=["reverse", "forward", "both"], default="reverse", help="adjoints, tangents or both"
     )
     shown.add_argument("--format", choices=["text", "markdown", "html", "latex"], default="text", help="what to print")
     shown.add_argument("--rows", type=int, default=60, help="how many steps to show (default %(default)s)")
     shown.add_argument("--html", metavar="FILE", help="write a page to this file")
-    checked = command(
+    checked = about_a_function(
         "check",
         run_check,
         "compare the derivatives of a function with differences",
         'adjoint check model.py:loss --at "[1,2],3"',
     )
-    checked.add_argument("target", metavar="MODULE:FUNCTION", help=target)
-    checked.add_argument("--at", required=True, metavar="VALUES", help=at)
     checked.add_argument("--order", type=int, default=2, help="up to which derivative (default %(default)s)")
 
-    compared = command(
+    compared = about_a_function(
         "compare",
         run_compare,
         "the derivative by differences, formulas and automatic differentiation, with errors and times",
         "adjoint compare model.py:loss --at 2,5 --manual model.py:loss_by_hand",
     )
-    compared.add_argument("target", metavar="MODULE:FUNCTION", help=target)
-    compared.add_argument("--at", required=True, metavar="VALUES", help=at)
     compared.add_argument(
         "--manual", metavar="MODULE:FUNCTION", help="the derivative by hand, to compare with the others"
     )

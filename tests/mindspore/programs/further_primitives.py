@@ -4,14 +4,7 @@ import mindspore as ms
 from mindspore import Tensor, nn, ops
 from mindspore.ops import operations as P
 
-
-class Net(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        return self.op(*inputs)
+from mindspore_programs import Run as Net
 
 
 def case_formats():

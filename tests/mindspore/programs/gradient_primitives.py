@@ -6,19 +6,12 @@ from mindspore import Tensor, nn, ops
 from mindspore.ops import operations as P
 from mindspore.ops.operations import _grad_ops as G
 
+from mindspore_programs import Run as Net
+
 
 def numbers(*shape, seed=0.0):
     count = int(np.prod(shape))
     return Tensor((1.9 * np.sin(1.3 * np.arange(count) + seed)).reshape(shape).astype(np.float32))
-
-
-class Net(nn.Cell):
-    def __init__(self, op):
-        super().__init__()
-        self.op = op
-
-    def construct(self, *inputs):
-        return self.op(*inputs)
 
 
 def case_slices_of_gradients():

@@ -128,6 +128,14 @@ class Linear(Cell):
         return functional.linear(input, self.weight, self.bias)
 
 
+def _weight_and_bias(shape: tuple[int, ...], outputs: int | None, dtype: Any) -> tuple[Any, Any]:
+    """The first values of a layer's Parameters; no bias without a number of outputs."""
+    weight = Parameter(_made(HeUniform(np.sqrt(5)), shape, dtype), name="weight")
+    if outputs is None:
+        return weight, None
+    return weight, Parameter(_made(Uniform(1 / np.sqrt(int(np.prod(shape[1:])))), (outputs,), dtype), name="bias")
+
+
 class _Conv(Cell):
     _axes = 2
 
@@ -143,11 +151,7 @@ class _Conv(Cell):
         self.stride, self.padding, self.dilation, self.groups = stride, padding, dilation, groups
         sizes = (kernel_size,) * self._axes if isinstance(kernel_size, int) else tuple(kernel_size)
         shape = (out_channels, in_channels // groups, *sizes)
-        self.weight = Parameter(_made(HeUniform(np.sqrt(5)), shape, dtype), name="weight")
-        self.bias: Any = None
-        if bias:
-            bound = 1 / np.sqrt(int(np.prod(shape[1:])))
-            self.bias = Parameter(_made(Uniform(bound), (out_channels,), dtype), name="bias")
+        self.weight, self.bias = _weight_and_bias(shape, out_channels if bias else None, dtype)
 
     def construct(self, input: Any) -> Any:
         fn = getattr(functional, f"conv{self._axes}d")
@@ -188,11 +192,7 @@ class ConvTranspose2d(Cell):
         self.settings = (stride, padding, output_padding, groups, dilation)
         sizes = (kernel_size,) * 2 if isinstance(kernel_size, int) else tuple(kernel_size)
         shape = (in_channels, out_channels // groups, *sizes)
-        self.weight = Parameter(_made(HeUniform(np.sqrt(5)), shape, dtype), name="weight")
-        self.bias: Any = None
-        if bias:
-            bound = 1 / np.sqrt(int(np.prod(shape[1:])))
-            self.bias = Parameter(_made(Uniform(bound), (out_channels,), dtype), name="bias")
+        self.weight, self.bias = _weight_and_bias(shape, out_channels if bias else None, dtype)
 
     def construct(self, input: Any) -> Any:
         return functional.conv_transpose2d(input, self.weight, self.bias, *self.settings)
