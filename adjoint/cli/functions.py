@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.api.inputs import name_of
 from adjoint.cli.exits import FAILED, CommandFailure
 from adjoint.cli.user_errors import told
+from adjoint.core.parsing import parsed
 
 NAMES = {"pi": math.pi, "e": math.e, "inf": math.inf, "nan": math.nan, "True": True, "False": False}
 OPERATORS: dict[type, Callable[..., Any]] = {
@@ -98,7 +99,7 @@ def _from_file(path: Path) -> ModuleType:
 def found_arguments(fn: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
     """The arguments that `--at` gives: numbers, lists of numbers, and `name=value`; whole numbers become floats unless an int is wanted."""
     try:
-        call = ast.parse(f"f({text})", mode="eval").body
+        call = parsed(f"f({text})", mode="eval").body
     except (SyntaxError, ValueError):
         call = None
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id != "f":

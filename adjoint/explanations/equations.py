@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import parsing
 from adjoint.core.absent import ZERO
 from adjoint.core.parsing import line_of
 from adjoint.explanations.notation import Notation, shown_value
@@ -169,4 +170,4 @@ def _with_numbers(tree: ast.expr, step: StepTaken) -> ast.expr | None:
         return None
     known = [(x, number(v).item()) for x, v in zip(step.operands, step.inputs, strict=True) if x is not None]
     values = {name("V", x.index).id: literal(v) for x, v in known}
-    return _Numbers(values).visit(ast.parse(ast.unparse(tree), mode="eval").body) if values else None  # type: ignore[no-any-return]
+    return _Numbers(values).visit(parsing.parsed(ast.unparse(tree), mode="eval").body) if values else None  # type: ignore[no-any-return]

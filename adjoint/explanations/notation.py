@@ -97,7 +97,8 @@ class Notation:
     def formula(self, tree: ast.expr) -> str:
         """A formula as text.
 
-        >>> Notation().formula(ast.parse("G_1 * np.cos(V_0) / (V_2 + 1.0)", mode="eval").body)
+        >>> from adjoint.core.parsing import parsed
+        >>> Notation().formula(parsed("G_1 * np.cos(V_0) / (V_2 + 1.0)", mode="eval").body)
         'v̄₁ × cos v₀ / (v₂ + 1)'
         """
         return self._at(tree)[0]

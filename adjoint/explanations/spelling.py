@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import parsing
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import Spec
 from adjoint.ops.card import Op
@@ -51,7 +52,7 @@ def spelled(op: Op, specs: Sequence[Spec], result: Any) -> ast.expr:
 @lru_cache(maxsize=4096)
 def parsed(text: str) -> ast.expr:
     """The tree of an expression; not to be changed."""
-    return ast.parse(text, mode="eval").body
+    return parsing.parsed(text, mode="eval").body
 
 
 class _Filling(ast.NodeTransformer):
@@ -68,7 +69,7 @@ class _Filling(ast.NodeTransformer):
 
 def filled(tree: ast.expr, inputs: Sequence[ast.expr]) -> ast.expr:
     """An expression with others in the place of its inputs."""
-    return _Filling(inputs).visit(ast.parse(ast.unparse(tree), mode="eval").body)  # type: ignore[no-any-return]
+    return _Filling(inputs).visit(parsing.parsed(ast.unparse(tree), mode="eval").body)  # type: ignore[no-any-return]
 
 
 def dtype_name(dtype: np.dtype) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import check_function, name_of
-from adjoint.core import tree
+from adjoint.core import parsing, tree
 from adjoint.core.errors import boundary
 from adjoint.core.spec import Spec
 from adjoint.explanations import numpy_kernels
@@ -173,7 +173,7 @@ class _SourceFile:
     def _owned(self, k: int, result: ast.expr) -> ast.expr:
         """A result that can be written to."""
         shared = k in shared_memory(self.program.graph)
-        return ast.Call(ast.parse("np.array", mode="eval").body, [result], []) if shared else result
+        return ast.Call(parsing.parsed("np.array", mode="eval").body, [result], []) if shared else result
 
     def _returned(self, results: list[ast.expr]) -> list[str]:
         marks = [_ResultMark(ast.unparse(r)) for r in results]
@@ -248,7 +248,7 @@ def _static(value: Any) -> str:
     """The default of an argument that is part of the program."""
     text = repr(value)
     try:
-        ast.parse(text, mode="eval")
+        parsing.parsed(text, mode="eval")
     except SyntaxError:
         return "None"
     return text if len(text) <= 40 and not tree.children(value) else "None"

@@ -53,7 +53,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 object_layout       what compiled code knows of CPython's and NumPy's objects
 
 `compiler` leads a graph through the rooms, and leaves to the interpreter what has no code; `memory_plan` says beforehand what memory
-the code will take; `standalone` makes an object file of it for C programs. All rooms ask `node_facts` what a
+the code will take; `standalone` makes an object file of it for C programs, `unit_times` a build that times its units. All rooms ask `node_facts` what a
 node is, `dtypes` what compiled code can hold, and `kernel_registry` which ops have a kernel. Imports go one way: `kernels` write
 with what `emit` has, `emit` reads what `plan` made, `plan` knows the ops that `rewrite` adds, and `runtime` knows none of them.
 A test holds this.

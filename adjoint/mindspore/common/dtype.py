@@ -82,8 +82,8 @@ def dtype_to_pytype(type_: Any) -> Any:
 def pytype_to_dtype(obj: Any) -> Any:
     """The dtype of numbers of a Python or NumPy type.
 
-    >>> pytype_to_dtype(float)
-    mindspore.float64
+    >>> pytype_to_dtype(np.int8), pytype_to_dtype(builtins.float)
+    (mindspore.int8, mindspore.float64)
     """
     if obj is str:
         return string

@@ -12,7 +12,7 @@ NATIVE = Path(__file__).parents[3] / "adjoint" / "backends" / "native"
 #: The rooms of the native backend; each imports only from itself and from those before it.
 ROOMS = (
     "dtypes", "runtime", "node_facts", "kernel_registry", "rewrite", "plan", "emit", "kernels", "memory_plan", "compiler",
-    "standalone",
+    "standalone", "unit_times",
 )  # fmt: skip
 
 
