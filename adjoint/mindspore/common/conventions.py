@@ -85,9 +85,9 @@ def switch_off() -> None:
     'float64'
     """
     for owner, name, old in _before:
-        if old is None:
-            delattr(owner, name)
-        else:
+        if old is not None:
             setattr(owner, name, old)
+        elif name in vars(owner):
+            delattr(owner, name)
     _before.clear()
     context.cutting.set(False)
