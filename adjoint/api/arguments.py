@@ -75,6 +75,9 @@ class CallArguments:
         return tuple(getattr(views.layout(x), "strides", None) for x in self.numbers)
 
 
+_Kind = inspect.Parameter
+
+
 class Signature:
     """How a function takes its arguments, and which of them are special."""
 
@@ -84,6 +87,10 @@ class Signature:
         with contextlib.suppress(TypeError, ValueError):  # a builtin has none
             self.parameters = inspect.signature(fn.construct if hasattr(fn, "construct") else fn)
         self.names = list(self.parameters.parameters) if self.parameters else []
+        kinds = [p.kind for p in self.parameters.parameters.values()] if self.parameters else []
+        self.kinds = dict(zip(self.names, kinds, strict=True))
+        self.open_at = sum(kind in (_Kind.POSITIONAL_ONLY, _Kind.POSITIONAL_OR_KEYWORD) for kind in kinds)
+        self.rest = next((name for name, kind in self.kinds.items() if kind is _Kind.VAR_POSITIONAL), "")
         for what, names in named.items():
             if missing := set(names) - set(self.names):
                 raise ArgumentError(
@@ -109,9 +116,21 @@ class Signature:
 
     def belongs(self, path: str, names: frozenset[str]) -> bool:
         """Whether a path leads into one of the named arguments."""
-        return any(
-            path.startswith(f"[0][{self.names.index(name)}]") or path.startswith(f"[1][{name!r}]") for name in names
-        )
+        return any(self._leads(path, name) for name in names)
+
+    def _leads(self, path: str, name: str) -> bool:
+        """Whether a path leads into one argument; `*args` and `**kwargs` have what no other takes."""
+        kind, given = self.kinds[name], path[4:].partition("]")[0]
+        if path.startswith("[0]"):
+            k = int(given)
+            return k >= self.open_at if kind is _Kind.VAR_POSITIONAL else self.names.index(name) == k < self.open_at
+        return given.strip("'\"") not in self.names if kind is _Kind.VAR_KEYWORD else given == repr(name)
+
+    def positional(self, k: int) -> str:
+        """What the function calls a positional argument; those behind `*args` have their number there."""
+        if k < self.open_at:
+            return self.names[k]
+        return f"{self.rest}[{k - self.open_at}]" if self.rest else f"argument {k}"
 
     def batch_size(self, made: CallArguments, batched: list[bool]) -> int:
         """The size of the first axis that the batched arguments have in common."""
@@ -134,8 +153,7 @@ class Signature:
             name, _, tail = rest[2:].partition("']")
             return f"`{name}{tail}`"
         index, _, tail = rest[1:].partition("]")
-        name = self.names[int(index)] if int(index) < len(self.names) else f"argument {index}"
-        return f"`{name}{tail}`"
+        return f"`{self.positional(int(index))}{tail}`"
 
     def reason(self, call: CallArguments, key: Key, last: Key | None) -> str:
         """Why the graph made last does not fit a call."""

@@ -143,8 +143,7 @@ class _SourceFile:
         return signature, [*found, *map(ast.Name, keywords)]
 
     def _argument_name(self, k: int) -> str:
-        names = self.program.signature.names
-        return names[k] if k < len(names) else f"arg{k}"
+        return re.sub(r"\W", "", self.program.signature.positional(k).replace("argument", "arg"))
 
     def _unpacked(self, name: str, path: str, k: int) -> ast.expr:
         """A variable for a part of an argument: the user's, or one with the name of the part."""

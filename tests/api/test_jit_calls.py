@@ -357,3 +357,21 @@ def test_when_other_threads_run_meanwhile() -> None:
         return x
 
     assert not is_brief(native(halved).graph(100.0))
+
+
+def test_static_names_beside_open_arguments() -> None:
+    """What stands behind `*rest` is no argument of another name, and `**named` has what no other takes."""
+    traced: list[int] = []
+
+    def f(x: Any, *rest: Any, k: Any, **named: Any) -> Any:
+        traced.append(1)
+        return x * rest[0] * rest[1] * k * named["a"]
+
+    def graphs(name: str) -> int:
+        traced.clear()
+        compiled = ad.jit(f, static_argnames=name)
+        for rest, k, a in ((3.0, 4.0, 5.0), (6.0, 4.0, 5.0), (6.0, 7.0, 5.0), (6.0, 7.0, 8.0)):
+            assert compiled(ad.Tensor([1.0]), 2.0, rest, k=k, a=a).item() == 2.0 * rest * k * a
+        return len(traced)
+
+    assert graphs("rest") == graphs("k") == graphs("named") == 2

@@ -128,6 +128,18 @@ def test_the_result_has_a_name_of_its_own(program, last):
     assert str(ad.explain(program, 2.0, 5.0)).splitlines()[-1].startswith(last)
 
 
+def test_open_arguments_have_names_of_their_own():
+    def program(x, *rest, k):
+        return x * rest[0] * rest[1] * k
+
+    gradients = ad.explain(program, 2.0, 3.0, 5.0, k=7.0).gradients
+    assert {s: g.item() for s, g in gradients.items()} == {"x": 105.0, "rest[0]": 70.0, "rest[1]": 42.0, "k": 30.0}
+    assert list(ad.explain(program, 2.0, 3.0, 5.0, k=7.0, wrt="rest").gradients) == ["rest[0]", "rest[1]"]
+    written = ad.source(ad.grad(program, 2), 2.0, 3.0, 5.0, k=7.0)
+    assert written(2.0, 3.0, 5.0, k=7.0) == 42.0
+    assert ad.draw(program, 2.0, 3.0, 5.0, k=7.0).program.inputs == ["x", "rest[0]", "rest[1]", "k"]
+
+
 def test_signs_and_comparisons_can_be_read():
     table = str(ad.explain(lambda x: -x if x == -1.5 else x, ad.Tensor(-1.5)))
     assert "v₁ = v₀ == -1.5 = -1.5 == -1.5 = True" in table and "v₂ = -v₀ = -(-1.5) = 1.5" in table
