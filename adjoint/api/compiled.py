@@ -40,7 +40,7 @@ def executable(graph: Graph, backend: str) -> Any:
 
 @kept
 def _executable(graph: Graph, backend: str) -> Any:
-    return backends.load(backend).compile(_ready(graph))
+    return backends.compiled(backend, _ready(graph))
 
 
 def memory_of(graph: Graph, backend: str, donated: tuple[int, ...]) -> Any:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from adjoint.core import context
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 
 MODULES: dict[str, Any] = {
     "native": "adjoint.backends.native.compiler",
@@ -29,6 +29,8 @@ def register(name: str, backend: Any) -> None:
     >>> print(ad.jit(ad.ops.exp, backend="numpy")(0.0))
     1.0
     """
+    if not isinstance(name, str) or not name:
+        raise ArgumentTypeError(f"register: the name of a backend must be a text, not {name!r}{called_at()}")
     if name in OWN:
         raise ArgumentError(f"register: the backend {name!r} is built in; choose another name{called_at()}")
     if not callable(getattr(backend, "compile", None)):
@@ -40,6 +42,39 @@ def load(name: str) -> Any:
     """The backend's module, loaded when it is first used."""
     found = MODULES[name]
     return import_module(found) if isinstance(found, str) else found
+
+
+def compiled(name: str, graph: Any) -> Any:
+    """The graph as a backend runs it; what one that is not ours gives is looked at."""
+    run = load(name).compile(graph)
+    return run if name in OWN else CheckedRun(name, run, graph)
+
+
+class CheckedRun:
+    """What a backend of the user's made of a graph: results that are not those of the graph are an error, not wrong numbers later."""
+
+    def __init__(self, name: str, run: Any, graph: Any) -> None:
+        if not callable(run):
+            raise ArgumentError(f"the backend {name!r}: `compile(graph)` returned {run!r}, which cannot be called")
+        self.name, self.run = name, run
+        self.specs = [node.spec for node in graph.outputs]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["run"], name)  # `explain` and `giving_up`, where there are such
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        found = self.run(*arrays)
+        if not isinstance(found, (list, tuple)) or len(found) != len(self.specs):
+            what = f"{len(found)} results" if isinstance(found, (list, tuple)) else f"a {type(found).__name__}"
+            raise ArgumentError(f"the backend {self.name!r} returned {what}, not a list of {len(self.specs)}")
+        for k, (value, spec) in enumerate(zip(found, self.specs, strict=True)):
+            if isinstance(value, (bool, int, float, complex)) and spec.shape == ():
+                continue
+            shape, dtype = getattr(value, "shape", None), getattr(value, "dtype", None)
+            if shape != spec.shape or (shape and dtype != spec.dtype):
+                seen = f"a {type(value).__name__}" if shape is None else f"{dtype}{list(shape)}"
+                raise ArgumentError(f"the backend {self.name!r}: result {k} is {seen}, the graph says {spec}")
+        return list(found)
 
 
 def ability(owner: Any, method: str, name: str, what: str) -> Any:

@@ -104,7 +104,7 @@ def _joined(given: list[str]) -> list[str]:
     """`--at -1,2` as `--at=-1,2`: a number below zero is no option."""
     found: list[str] = []
     for text in given:
-        negative = text[:1] == "-" and text[1:2] in "0123456789.[pe("
+        negative = text[:1] == "-" and (text[1:2] in "0123456789.[pe(" or text[1:4] in ("inf", "nan"))
         if found and found[-1] == "--at" and negative and len(text) > 1:
             found[-1] = f"--at={text}"
         else:

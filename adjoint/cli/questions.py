@@ -9,6 +9,8 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from adjoint.api.inputs import name_of
 from adjoint.cli.exits import FAILED, FINE, MISSING, USAGE, WRONG, CommandFailure
 from adjoint.cli.functions import found_arguments, found_function
@@ -38,7 +40,7 @@ def add_to(command: Callable[..., Any], target: str, at: str) -> None:
     shown.add_argument(
         "--mode", choices=["reverse", "forward", "both"], default="reverse", help="adjoints, tangents or both"
     )
-    shown.add_argument("--format", choices=["text", "markdown", "html", "latex"], default="text", help="what to print")
+    shown.add_argument("--format", choices=["text", "markdown", "html", "latex"], help="what to print (default text)")
     shown.add_argument("--rows", type=int, default=60, help="how many steps to show (default %(default)s)")
     shown.add_argument("--html", metavar="FILE", help="write a page to this file")
     checked = about_a_function(
@@ -66,7 +68,8 @@ def asked(options: Any, run: Callable[..., Any]) -> Any:
     fn = found_function(options.target)
     args, kwargs = found_arguments(fn, options.at)
     try:
-        return run(fn, args, kwargs)
+        with np.errstate(all="ignore"):  # what is infinite or no number is shown as such
+            return run(fn, args, kwargs)
     except (CommandFailure, GradientMismatchError):
         raise
     except ImportError as error:
@@ -87,6 +90,8 @@ def run_explain(options: Any) -> int:
     if options.rows < 1:
         raise CommandFailure("--rows must be above zero")
     if options.html:
+        if options.format:
+            raise CommandFailure("--html writes a page, --format says what to print: give one of them")
         _writable("--html", options.html)
     found = asked(
         options, lambda f, args, kwargs: explain(f, *args, mode=options.mode, max_rows=options.rows, **kwargs)
@@ -96,7 +101,7 @@ def run_explain(options: Any) -> int:
         Path(options.html).write_text(page, encoding="utf-8")
         print(f"written to {options.html}")
         return FINE
-    print(getattr(found, options.format)())
+    print(getattr(found, options.format or "text")())
     return FINE
 
 

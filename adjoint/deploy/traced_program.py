@@ -5,12 +5,10 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from inspect import Parameter
 from typing import Any
 
 import numpy as np
 
-from adjoint.api.arguments import Signature
 from adjoint.api.compiled import Entry
 from adjoint.api.inputs import name_of
 from adjoint.api.jit import Jitted, jit
@@ -61,7 +59,7 @@ def trace(
     made, entry, size = jitted._prepared(tuple(args), {})
     _check(fn, entry)
     graph = entry.at(size)
-    labels = [label(jitted._signature, path) for path in made.paths()]
+    labels = [jitted._signature.called(path) for path in made.paths()]
     weights = [p.name for p in entry.parameters]
     names = unique([identifier(label) for label in (*labels, *weights)], [name])
     given, count = len(labels), len(labels) + len(weights)
@@ -74,7 +72,7 @@ def trace(
         Argument(*x) for x in zip(names[:kept], [p.spec for p in graph.params], (*labels, *weights), strict=False)
     ]
     fixed = [
-        f"{label(jitted._signature, path)} = {textwrap.shorten(repr(value), 80)}"
+        f"{jitted._signature.called(path)} = {textwrap.shorten(repr(value), 80)}"
         for path, value in zip(made.paths(numeric=False), made.statics, strict=True)
     ]
     results = named_results(
@@ -85,17 +83,6 @@ def trace(
         return TracedProgram(graph, inputs, specs, fixed, weights, {})
     held = {x.name: array(resolve(p)) for x, p in zip(inputs[given:], entry.parameters, strict=True)}
     return TracedProgram(graph, inputs, specs, fixed, [], held)
-
-
-def label(signature: Signature, path: str) -> str:
-    """What the program calls an argument; those behind `*args` by their number."""
-    kinds = [p.kind for p in signature.parameters.parameters.values()] if signature.parameters else []
-    open_at = kinds.index(Parameter.VAR_POSITIONAL) if Parameter.VAR_POSITIONAL in kinds else len(kinds)
-    number, _, rest = path.removeprefix("[0][").partition("]")
-    if path.startswith("[0]") and int(number) >= open_at:
-        name = signature.names[open_at] if open_at < len(kinds) else "argument"
-        return f"{name}[{int(number) - open_at}]{rest}"
-    return signature.describe(path).strip("`")
 
 
 def check_parameters(parameters: str) -> None:

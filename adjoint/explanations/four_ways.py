@@ -205,7 +205,13 @@ class _Point:
         self.exact: np.ndarray | None = None
 
     def manual(self, rule: Callable[..., Any]) -> Way:
-        found = _flat(rule(*self.args))
+        given = rule(*self.args)
+        for x in tree.leaves(given):
+            if isinstance(x, (str, bytes)) or np.asarray(getattr(x, "_value", x)).dtype.kind not in "biufV":
+                raise ArgumentError(
+                    f"compare: manual returned a {type(x).__name__}, which is no real number: {x!r}{called_at()}"
+                )
+        found = _flat(given)
         size = sum(x.size for x in self.moved.leaves)
         if found.size != size:
             raise ArgumentError(

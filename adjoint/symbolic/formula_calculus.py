@@ -150,8 +150,24 @@ def stationary_points(f: Source, between: tuple[Any, Any] | None = None) -> list
         raise ArgumentError(f"stationary_points: {found.name} is constant: every point is stationary{called_at()}")
     if len(symbols) > 1 and between is not None:
         raise ArgumentError(f"stationary_points: `between` is for functions of one input{called_at()}")
+    if between is not None:
+        between = _ends(between)
     points = _on_a_line(value, symbols[0], between) if len(symbols) == 1 else _in_space(value, symbols)
     return [_described(value, point) for point in points]
+
+
+def _ends(between: Any) -> tuple[Any, Any]:
+    """The ends of an interval, the lower one first."""
+    s = sympy()
+    try:
+        low, high = (s.sympify(x) for x in between)
+        if low < high:
+            return low, high
+    except (TypeError, ValueError, s.SympifyError):
+        pass
+    raise ArgumentError(
+        f"stationary_points: `between` must be two numbers (a, b) with a < b, not {between!r}{called_at()}"
+    )
 
 
 def _on_a_line(value: Any, x: Any, between: tuple[Any, Any] | None) -> list[dict[Any, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import keyword
 import linecache
+import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any
@@ -53,12 +54,14 @@ def from_sympy(expr: Any, symbols: Sequence[Any] | None = None, name: str = "f")
     <BLANKLINE>
     """
     s = sympy()
-    if not name.isidentifier() or keyword.iskeyword(name):
+    if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name == "ops":
         raise ArgumentError(f"from_sympy: {name!r} cannot be the name of a function{called_at()}")
     several = isinstance(expr, (tuple, list))
     found = [expression(e).value for e in (expr if several else [expr])]
     free = set().union(*(e.free_symbols for e in found)) if found else set()
     given = sorted(free, key=str) if symbols is None else [s.sympify(x) for x in _listed(symbols)]
+    if twice := sorted({str(x) for x in given if given.count(x) > 1}):
+        raise ArgumentError(f"from_sympy: `symbols` names {', '.join(twice)} twice{called_at()}")
     missing = sorted(str(x) for x in free - set(given))
     if missing:
         alike = {str(x) for x in given} & set(missing)
@@ -137,7 +140,7 @@ class _Writer:
 
     def _number(self, e: Any) -> tuple[str, int]:
         s = sympy()
-        if e.is_Integer:
+        if e.is_Integer and abs(int(e)) < 2**53:
             return str(int(e)), 3 if e >= 0 else 0
         if e.is_Rational and abs(e.p) < 2**53 and e.q < 2**53:
             return f"{e.p} / {e.q}", 1 if e >= 0 else 0
@@ -145,7 +148,10 @@ class _Writer:
             return f"float('{float(e)}')", 3
         if not e.is_real:
             raise NoClosedFormError(f"from_sympy: {e} is no real number{called_at()}")
-        return repr(float(e)), 3 if e >= 0 else 0
+        value = float(e)
+        if math.isinf(value):
+            raise NoClosedFormError(f"from_sympy: a number above 1e308 is too large for a float{called_at()}")
+        return repr(value), 3 if e >= 0 else 0
 
     def _sum(self, e: Any) -> str:
         text = ""

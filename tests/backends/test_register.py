@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,29 @@ def test_what_is_no_backend() -> None:
         backends.register("native", interpreter)
     with pytest.raises(ad.ArgumentError, match=r"has no function `compile\(graph\)`"):
         backends.register("mine", object())
+    for name in (5, "", None):
+        with pytest.raises(ad.ArgumentTypeError, match="the name of a backend must be a text"):
+            backends.register(name, interpreter)
     with pytest.raises(ad.ArgumentError, match="there is no backend 'mine'"):
         ad.jit(newton, backend="mine")
+
+
+def test_results_that_are_not_those_of_the_graph_are_refused() -> None:
+    wrong = {
+        "`compile\\(graph\\)` returned None": lambda run: None,
+        "returned a NoneType, not a list of 1": lambda run: lambda *xs: None,
+        "returned 0 results, not a list of 1": lambda run: lambda *xs: [],
+        "returned 2 results, not a list of 1": lambda run: lambda *xs: run(*xs) * 2,
+        r"result 0 is float64\[7\], the graph says float64\[3\]": lambda run: lambda *xs: [np.ones(7)],
+        r"result 0 is float32\[3\], the graph says float64\[3\]": lambda run: lambda *xs: [np.ones(3, np.float32)],
+        "result 0 is a list": lambda run: lambda *xs: [[1.0, 2.0, 3.0]],
+    }
+    for words, change in wrong.items():
+        made = SimpleNamespace(compile=lambda graph, change=change: change(interpreter.compile(graph)))
+        backends.register("wrong", made)
+        with pytest.raises(ad.ArgumentError, match=words):
+            ad.jit(lambda x: x * 2.0, backend="wrong")(np.ones(3))
+    del backends.MODULES["wrong"]
 
 
 def test_the_check_passes_and_can_fail(bare: Bare) -> None:

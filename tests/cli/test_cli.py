@@ -177,6 +177,7 @@ def test_compare(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         ("check model:leaves --at 2", 3, "sys.exit(5)"),
         ("check model:needs --at 2", 4, "a_package_that_nobody_has"),
         ("explain model:f --at 2,5 --html nowhere/page.html", 2, "there is no folder"),
+        ("explain model:f --at 2,5 --html page.html --format latex", 2, "give one of them"),
         ("explain model:f --at 2,5 --rows 0", 2, "--rows must be above zero"),
         ("explain model:f --at 2,5 --mode sideways", 2, "invalid choice"),
         ("explain model:f", 2, "--at"),
@@ -195,6 +196,13 @@ def test_what_is_wrong_is_said_in_a_sentence(ask: Ask, words: str, code: int, pa
     assert part in err
     assert err.startswith("adjoint: ")
     assert "Traceback" not in err
+
+
+def test_values_that_are_not_finite(ask: Ask) -> None:
+    for at, shown in (("-inf,5", "x1 = -∞"), ("-nan,5", "x1 = NaN"), ("0,0", "ln 0 = -∞"), ("-pi,1", "x1 = -3.142")):
+        code, out, err = ask("explain", "model:f", "--at", at)
+        assert (code, err) == (0, "")
+        assert shown in out
 
 
 def test_the_traceback_on_demand(ask: Ask) -> None:

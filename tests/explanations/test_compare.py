@@ -99,3 +99,9 @@ def test_without_sympy_the_others_are_compared(monkeypatch):
 def test_refusals(call, words):
     with pytest.raises(ad.AdjointError, match=words):
         call()
+
+
+def test_a_manual_derivative_that_is_no_number_is_refused():
+    for given in ("a", 1j, ("a",)):
+        with pytest.raises(ad.ArgumentError, match="compare: manual returned a"):
+            ad.compare(lambda x: x**2, 1.0, manual=lambda x, given=given: given)

@@ -289,3 +289,12 @@ def test_numbers_of_the_corpus(name):
         np.testing.assert_allclose(got, expected.asnumpy(), rtol=1e-10, atol=1e-12)
     for form in (str(table), table.markdown(), table.html(), table.latex()):
         assert form
+
+
+def test_arguments_behind_a_star_have_their_numbers():
+    def f(a, *rest, k=2.0):
+        return a * rest[0] + rest[1] * k
+
+    assert "f(a, rest[0], rest[1], k) at a = 1, rest[0] = 5, rest[1] = 6, k = 3" in str(
+        ad.explain(f, 1.0, 5.0, 6.0, k=3.0)
+    )

@@ -141,3 +141,22 @@ def _until_ten(x):
 def test_refusals(call):
     with pytest.raises(ad.AdjointError, match="swell: "):
         call()
+
+
+@pytest.mark.parametrize("between", [5, (1, 2, 3), (3, 1), (1, 1), ("a", 2), (None, 1), (1j, 2)])
+def test_ends_that_are_no_interval_are_refused(between):
+    with pytest.raises(ad.ArgumentError, match="`between` must be two numbers"):
+        symbolic.stationary_points(lambda x: x**2, between=between)
+
+
+def test_formulas_that_cannot_be_functions_are_refused():
+    x, y = sympy.symbols("x y")
+    with pytest.raises(ad.ArgumentError, match="names x twice"):
+        symbolic.from_sympy(x - y, [x, x, y])
+    for name in ("ops", "a b", "def", 5):
+        with pytest.raises(ad.ArgumentError, match="cannot be the name of a function"):
+            symbolic.from_sympy(sympy.sin(x), name=name)
+    for large in (10**400, -(10**400), sympy.Float("1e400"), sympy.Rational(10**400, 7)):
+        with pytest.raises(ad.NoClosedFormError, match="too large for a float"):
+            symbolic.from_sympy(large * x)
+    assert symbolic.from_sympy(10**30 * x)(2.0) == 2e30
