@@ -38,3 +38,9 @@ def names_used(code: CodeType) -> Iterable[str]:
 def globals_read(code: CodeType) -> Iterable[str]:
     """The names of globals and builtins."""
     return (i.argval for i in dis.get_instructions(code) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+
+
+@_with_inner
+def modules_imported(code: CodeType) -> Iterable[str]:
+    """The names of the modules that the code imports itself."""
+    return (i.argval for i in dis.get_instructions(code) if i.opname == "IMPORT_NAME")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.frontend.code_names import names_and_texts
+from adjoint.frontend.code_names import modules_imported, names_and_texts
 from adjoint.frontend.facets import ABSENT, Facet
 from adjoint.frontend.files import is_users
 from adjoint.frontend.kinds import ATTRIBUTES, CLASS, GLOBALS, facets, is_closed
@@ -28,6 +28,8 @@ _PLAIN = {
     TracebackType, np.dtype, np.float64, np.float32, np.int64, np.int32, np.bool_,
 }  # fmt: skip
 _OURS = ("_ad", "_ad_sites")
+#: By these, code reaches modules whose names it has as texts.
+_LOOKS_UP_MODULES = {"import_module", "__import__", "modules", "eval", "exec"}
 _CACHED = type(functools.lru_cache(len))
 #: Arrays of more bytes than this are locked instead of copied.
 LARGE = 1 << 26
@@ -148,10 +150,11 @@ class Heap:
     def _globals(self, variables: dict[str, Any], code: CodeType) -> None:
         """The globals that the code names, and of modules the attributes that it names."""
         names = names_and_texts(code)
+        modules = names if names & _LOOKS_UP_MODULES else modules_imported(code)
         self._variables("", variables)
         for n in names:
             x = variables.get(n, ABSENT)
-            x = sys.modules.get(n, ABSENT) if x is ABSENT else x
+            x = sys.modules.get(n, ABSENT) if x is ABSENT and n in modules else x
             if isinstance(x, ModuleType):
                 self._module(x, names)
             elif x is not ABSENT:
