@@ -23,6 +23,7 @@ TRIES = 12  # steps that are tried until truncation and rounding are in balance
 SHRINK = 1 / 16  # how much nearer to look when a step leaves the domain of the function
 LOOKS = 6  # how often a quotient is compared with one of a much smaller step, where that may differ
 NEARER = 2.0**-10  # that smaller step
+UNLIKE = 0.3  # how far quotients are apart, in parts of them, that rounding alone does not explain
 SLACK = 1e-3  # how far the complex step may be from differences before the function is taken not to be analytic
 
 
@@ -78,7 +79,7 @@ def _quotient(program: MovedInputs, method: str, step: float | None, k: int | No
 
 def _balanced(program: MovedInputs, method: str, h: float, k: int | None, i: int) -> Quotient:
     """The quotient for a step where truncation is no larger than rounding, and none where the function is another one nearby."""
-    found = _settled(program, method, h, k, i)
+    first = found = _settled(program, method, h, k, i)
     for _ in range(LOOKS):
         nearer = found.step * NEARER
         if k is None or not _far(program, found.step, k, i) or nearer < _smallest(program, k, i):
@@ -87,7 +88,15 @@ def _balanced(program: MovedInputs, method: str, h: float, k: int | None, i: int
         if near is None or _agree(program, found.values, near, nearer, k, i):
             break
         found = _settled(program, method, nearer, k, i)
-    return found
+    return found if found is first or _steady(program, method, found, k, i) else first
+
+
+def _steady(program: MovedInputs, method: str, found: Quotient, k: int | None, i: int) -> bool:
+    """Whether twice the step gives much the same: what rounding has left does not."""
+    wider = _difference(program, method, 2 * found.step, k, i, strict=False)
+    return wider is not None and all(
+        np.all(np.abs(a - b) <= 0.1 * np.abs(a)) and np.all(a != 0) for a, b in zip(found.values, wider, strict=True)
+    )
 
 
 def _far(program: MovedInputs, h: float, k: int, i: int) -> bool:
@@ -98,7 +107,7 @@ def _far(program: MovedInputs, h: float, k: int, i: int) -> bool:
 def _agree(program: MovedInputs, found: Arrays, near: Arrays, h: float, k: int, i: int) -> bool:
     """Whether quotients agree, as far as rounding lets the one with the smaller step h tell."""
     return not any(
-        np.any(np.abs(a - b) > 1e-2 * np.maximum(np.abs(a), np.abs(b)) + 20 * n / h)
+        np.any(np.abs(a - b) > UNLIKE * np.maximum(np.abs(a), np.abs(b)) + 20 * n / h)
         for a, b, n in zip(found, near, program.noise(found, k, i), strict=True)
     )
 
@@ -113,7 +122,8 @@ def _settled(program: MovedInputs, method: str, h: float, k: int | None, i: int)
             h *= SHRINK
         else:
             truncation, rounding = _balance(program, (k, i), power, h, found, wider)
-            if best is None or truncation + rounding < best[0]:
+            lost = best is not None and not any(map(np.any, found)) and any(map(np.any, best[1].values))
+            if best is None or (truncation + rounding < best[0] and not lost):  # zeros are what rounding has left
                 best = truncation + rounding, Quotient(found, None, h)
             if not truncation > 10 * rounding:
                 break

@@ -220,3 +220,10 @@ def test_check_grads_at_points_beside_a_pole():
         ad.check_grads(lambda v: 1 / v, x, order=1)
         with pytest.raises(ad.GradientMismatchError):
             ad.check_grads(lambda v: ad.stop_gradient(v) / v**2, x, order=1)
+
+
+@pytest.mark.parametrize("large", [1e3, 1e6, 1e7])
+@pytest.mark.parametrize("x", [1e-3, -2e-5, 1e-9])
+def test_rounding_inside_of_a_function_is_no_pole(x, large):
+    found = numeric.derivative(lambda v: (large + v) - large, x)
+    assert abs(found - 1) < 1e-3 if large < 1e7 else abs(found - 1) < 0.1
