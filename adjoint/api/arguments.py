@@ -155,16 +155,6 @@ class Signature:
         index, _, tail = rest[1:].partition("]")
         return f"`{self.positional(int(index))}{tail}`"
 
-    def called(self, path: str) -> str:
-        """As `describe`; those behind `*args` by their number."""
-        kinds = [p.kind for p in self.parameters.parameters.values()] if self.parameters else []
-        number, _, tail = path.removeprefix("[0][").partition("]")
-        if path.startswith("[0]") and inspect.Parameter.VAR_POSITIONAL in kinds:
-            first = kinds.index(inspect.Parameter.VAR_POSITIONAL)
-            if int(number) >= first:
-                return f"{self.names[first]}[{int(number) - first}]{tail}"
-        return self.describe(path).strip("`")
-
     def reason(self, call: CallArguments, key: Key, last: Key | None) -> str:
         """Why the graph made last does not fit a call."""
         if last is None:

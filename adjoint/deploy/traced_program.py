@@ -59,7 +59,7 @@ def trace(
     made, entry, size = jitted._prepared(tuple(args), {})
     _check(fn, entry)
     graph = entry.at(size)
-    labels = [jitted._signature.called(path) for path in made.paths()]
+    labels = [jitted._signature.describe(path).strip("`") for path in made.paths()]
     weights = [p.name for p in entry.parameters]
     names = unique([identifier(label) for label in (*labels, *weights)], [name])
     given, count = len(labels), len(labels) + len(weights)
@@ -72,7 +72,7 @@ def trace(
         Argument(*x) for x in zip(names[:kept], [p.spec for p in graph.params], (*labels, *weights), strict=False)
     ]
     fixed = [
-        f"{jitted._signature.called(path)} = {textwrap.shorten(repr(value), 80)}"
+        f"{jitted._signature.describe(path).strip('`')} = {textwrap.shorten(repr(value), 80)}"
         for path, value in zip(made.paths(numeric=False), made.statics, strict=True)
     ]
     results = named_results(

@@ -104,7 +104,7 @@ class _RecordedCall:
         leaves, rebuild = tree.flatten((args, kwargs))
         tracked = []
         for (path, _), leaf in zip(tree.paths((args, kwargs)), leaves, strict=True):
-            symbol = signature.called(path).replace("argument ", "arg")
+            symbol = signature.describe(path).strip("`").replace("argument ", "arg")
             tracked.append(self._tracked(leaf, symbol, path))
         bound = TrackedParameters(context.bindings.get(), self.recorder, lambda p: p.requires_grad)
         try:
