@@ -13,6 +13,8 @@ from adjoint import ops
 from adjoint.backends.native.compiler import Program, canonical
 from adjoint.backends.native.plan.loop_expressions import _solved
 from adjoint.backends.native.plan.units import Kernel, Nest, Plan
+from adjoint.backends.native.rewrite.insert_slice import InsertSlice
+from adjoint.testing import fuzz_graphs
 
 LENGTHS = (2, 3, 7, 8, 9, 17, 100, 5000, 40_001)
 SHAPES = ((3, 4), (1, 5), (5, 1), (9, 17), (64, 130), (300, 200))
@@ -113,3 +115,10 @@ def test_long_chains_of_parts_do_not_take_for_ever() -> None:
 
     x = np.linspace(-1, 1, 9)
     np.testing.assert_allclose(ad.jit(ad.grad(f))(x), np.asarray(ad.grad(f)(ad.Tensor(x))), rtol=1e-6)
+
+
+def test_conditions_are_inserted() -> None:
+    """The interpreter may hand over a truth value of Python's own; a random graph with one in a loop."""
+    whole = InsertSlice((), ()).eval(np, False, True)
+    assert whole.dtype == bool and whole.shape == () and whole
+    assert fuzz_graphs.disagreement(99_111_465) is None

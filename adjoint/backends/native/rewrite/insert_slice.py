@@ -26,6 +26,7 @@ class InsertSlice(Structural):
         return Spec(self.shape, v.dtype)
 
     def eval(self, xp: Any, x: Any, v: Any) -> Any:
+        v = xp.asarray(v)  # a condition may be Python's own
         y = xp.array(xp.broadcast_to(xp.asarray(x, v.dtype), self.shape))
         y[tuple([slice(b, b + n) for b, n in zip(self.begin, v.shape, strict=True)])] = v
         return y
