@@ -1,6 +1,6 @@
 """`jit(f, memory=...)`: the program with the least recomputation whose peak is within a budget, or an error before anything runs.
 
-A strategy that saves nothing here is not followed: everything is kept then.
+A strategy that saves nothing here is not used: everything is kept then.
 """
 
 from __future__ import annotations

@@ -97,7 +97,7 @@ def _from_file(path: Path) -> ModuleType:
 
 
 def found_arguments(fn: Callable[..., Any], text: str) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments that `--at` gives: numbers, lists of numbers, and `name=value`; whole numbers become floats unless an int is wanted."""
+    """The arguments that `--at` gives: numbers, lists of numbers, and `name=value`; integers become floats unless an int is wanted."""
     try:
         call = parsed(f"f({text})", mode="eval").body
     except (SyntaxError, ValueError):

@@ -55,7 +55,7 @@ def _exp(_kind: str, x: Any) -> str:
 
 def _pow(_kind: str, x: Any, y: Any) -> str:
     if x < 0 and y != np.round(y):
-        return "a negative number to a power that is not a whole number is not a real number"
+        return "a negative number to a power that is not an integer is not a real number"
     return "0 to a negative power is infinite" if x == 0 and y < 0 else ""
 
 

@@ -121,7 +121,7 @@ class NanWatcher(LineWatcher):
     # ------------------------------------------------------------ graphs
 
     def steps(self, steps: Steps, values: list[Any]) -> list[Any]:
-        """Run a graph. What is not finite is followed, and said if it reaches a result: a branch or a `where` may drop it."""
+        """Run a graph. What is not finite is traced, and reported if it reaches a result: a branch or a `where` may drop it."""
         outer = graph_steps.frame.get()
         suspects = self._inputs(steps, values)
         for node, reads, write, leaving in graph_steps.walked(steps, values, lambda _, compute: compute()):

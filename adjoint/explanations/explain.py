@@ -44,7 +44,7 @@ def explain(
 ) -> Explanation:
     """What a function computes for these arguments and how its derivative comes about: a table of steps, formulas and numbers.
 
-    Every op that runs is a row: a loop shows each of its rounds, a branch the side that was taken. Beside it stands what it gives
+    Every op that runs is a row: a loop shows each of its iterations, a branch the side that was taken. Beside it stands what it gives
     to the adjoints of its inputs (read upwards), by the op's own derivative rule, or its tangent.
 
     Args:

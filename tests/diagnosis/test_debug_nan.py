@@ -240,7 +240,7 @@ def test_what_comes_in_with_nan() -> None:
         (ops.sqrt, -1.0, "square root of a negative"),
         (lambda x: x / 0.0, 0.0, "0/0"),
         (lambda x: x / 0.0, 1.0, "division by zero"),
-        (lambda x: x**0.5, -1.0, "not a whole number"),
+        (lambda x: x**0.5, -1.0, "not an integer"),
         (lambda x: x**2, 1e200, "larger than the dtype can hold"),
         (ops.acos, 2.0, "between -1 and 1"),
         (lambda x: x * x, 1e200, "larger than the dtype can hold"),

@@ -157,7 +157,7 @@ def test_loops_and_branches_show_what_was_executed(wrapped):
     table = ad.explain(wrapped, x, 3)
     np.testing.assert_allclose(table.gradients["x"], ad.grad(halved)(x, 3).asnumpy())
     text = str(table)
-    assert text.count("× 0.5 = [") == 4  # two rounds, and their adjoints
+    assert text.count("× 0.5 = [") == 4  # two iterations, and their adjoints
     assert "> 2 = 1.5 > 2 = False" in text
 
 
@@ -170,7 +170,7 @@ def test_a_loop_inside_a_graph_is_gone_through():
     x = ad.Tensor(np.array([1.0, 2.0]))
     table = ad.explain(ad.jit(grown), x, ad.Tensor(50.0))
     np.testing.assert_allclose(table.gradients["x"], ad.grad(grown)(x, ad.Tensor(50.0)).asnumpy())
-    assert str(table).count(" < 50 = ") == 4  # three rounds, and the end
+    assert str(table).count(" < 50 = ") == 4  # three iterations, and the end
 
 
 def test_long_programs_are_abbreviated():

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
+from adjoint import train
 from adjoint.core.tensor import Tensor
 
 EVENTS = [
@@ -24,7 +25,7 @@ class InternalCallbackParam(dict):
         self[key] = value
 
 
-class RunContext:
+class RunContext(train.RunContext):
     """What callbacks are given: `original_args()` says where the run stands, `request_stop()` ends it.
 
     >>> context = RunContext(InternalCallbackParam(cur_epoch_num=2))
@@ -33,24 +34,16 @@ class RunContext:
     (2, True)
     """
 
-    def __init__(self, original_args: dict[str, Any]) -> None:
+    def __init__(self, original_args: Any) -> None:
         if not isinstance(original_args, dict):
             raise TypeError(
                 f"The argument 'original_args' of RunContext should be dict type, but got {type(original_args)}."
             )
-        self._original_args, self._stop_requested = original_args, False
+        super().__init__(cast(Any, original_args))
 
     def original_args(self) -> Any:
-        """Where the run stands."""
-        return self._original_args
-
-    def request_stop(self) -> None:
-        """End the run after this step or epoch."""
-        self._stop_requested = True
-
-    def get_stop_requested(self) -> bool:
-        """Whether the run is to end."""
-        return self._stop_requested
+        """Where the run stands: a dict in MindSpore."""
+        return self.params
 
 
 class Callback:
