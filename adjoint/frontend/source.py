@@ -36,8 +36,16 @@ class _Found:
     owner: str | None
 
 
-#: filename -> (its text, parsed or compiled; its lines; the definitions in them by first line)
-_parsed: dict[str, tuple[ast.Module | CodeType, tuple[str, ...], dict[int, list[_Found]]]] = {}
+@dataclass
+class _Text:
+    """The lines of a file, parsed and later compiled, and the definitions in them by first line."""
+
+    lines: tuple[str, ...]
+    module: ast.Module | CodeType
+    definitions: dict[int, list[_Found]]
+
+
+_texts: dict[str, _Text] = {}
 
 
 def find_source(fn: FunctionType) -> FunctionSource:
@@ -48,15 +56,15 @@ def find_source(fn: FunctionType) -> FunctionSource:
     >>> ast.unparse(find_source(is_leaf).node.args)
     'node: Any'
     """
-    code = fn.__code__
-    found = [d for d in _definitions(fn).get(code.co_firstlineno, []) if _fits(d.node, code)]
+    code, text = fn.__code__, _text_of(fn)
+    found = [d for d in text.definitions.get(code.co_firstlineno, []) if _fits(d.node, code)]
     if code.co_filename in _SHARED and not (found := [d for d in found if _same_instructions(d, code)]):
         raise _not_available(fn)
     if len(found) > 1:
         found = [d for d in found if _same_place(d.node, code)] or found
     if len(found) > 1:
         found = [d for d in found if _same_instructions(d, code)] or found
-    if not found or not (_is_rewritten(code) or _is_loaded(fn)):
+    if not found or not (_is_rewritten(code) or _is_loaded(code, text)):
         raise SourceError(
             f"the source of `{fn.__qualname__}` is not at {code.co_filename}:{code.co_firstlineno}: the file has changed since it "
             f"was loaded, or something has rewritten the function. What is loaded runs. Load the file again."
@@ -64,13 +72,13 @@ def find_source(fn: FunctionType) -> FunctionSource:
     return FunctionSource(found[0].node, code.co_filename, found[0].owner)
 
 
-def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
+def _text_of(fn: FunctionType) -> _Text:
     filename = fn.__code__.co_filename
     lines = tuple(lines_of(filename, fn.__globals__))
     if not lines:
         raise _not_available(fn)
-    known = _parsed.get(filename)
-    if known is None or known[1] != lines:
+    known = _texts.get(filename)
+    if known is None or known.lines != lines:
         try:
             tree = parsed("".join(lines), filename)
         except SyntaxError as error:
@@ -78,8 +86,8 @@ def _definitions(fn: FunctionType) -> dict[int, list[_Found]]:
         table: dict[int, list[_Found]] = {}
         for found in _walk(tree, None):
             table.setdefault(_first_line(found.node), []).append(found)
-        known = _parsed[filename] = (tree, lines, table)
-    return known[2]
+        known = _texts[filename] = _Text(lines, tree, table)
+    return known
 
 
 def _not_available(fn: FunctionType) -> SourceError:
@@ -139,14 +147,12 @@ def _is_rewritten(code: CodeType) -> bool:
     return OURS in code.co_consts or any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames))
 
 
-def _is_loaded(fn: FunctionType) -> bool:
-    """Whether the text, compiled, gives the function's code."""
-    code = fn.__code__
-    module, lines, _ = _parsed[code.co_filename]
+def _is_loaded(code: CodeType, text: _Text) -> bool:
+    """Whether the text, compiled, gives the code."""
+    module = text.module
     if isinstance(module, ast.Module):
         flags = code.co_flags & 0x1FF0000
-        module = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
-        _parsed[code.co_filename] = (module, lines, _)
+        module = text.module = compile(module, code.co_filename, "exec", flags, dont_inherit=True)
     wanted = _signature(code)
     here = (code.co_name, code.co_firstlineno)
     return any((c.co_name, c.co_firstlineno) == here and _signature(c) == wanted for c in _codes(module))

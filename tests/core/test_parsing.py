@@ -81,7 +81,7 @@ def test_functions_are_compiled_in_threads(restless):
     def work():
         for _ in range(3):
             Slow()
-            source._parsed.clear()
+            source._texts.clear()
             compiled = ad.jit(lambda x: loop(x))
             assert (compiled(0.5), compiled(2.0)) == expected
 
