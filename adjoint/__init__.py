@@ -47,6 +47,7 @@ from adjoint.core.errors import ArgumentError as ArgumentError
 from adjoint.core.errors import ArgumentTypeError as ArgumentTypeError
 from adjoint.core.errors import BatchedError as BatchedError
 from adjoint.core.errors import CutGradientError as CutGradientError
+from adjoint.core.errors import DeviceError as DeviceError
 from adjoint.core.errors import DtypeError as DtypeError
 from adjoint.core.errors import EndedTransformError as EndedTransformError
 from adjoint.core.errors import HookError as HookError

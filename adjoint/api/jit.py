@@ -348,6 +348,7 @@ def jit(
     donate: str | Sequence[str] = (),
     passes_off: Iterable[str] = (),
     backend: str | None = None,
+    device: str | None = None,
     memory: int | str | None = None,
 ) -> Any:
     """A function that runs as an optimised graph, built once for each set of input shapes and dtypes.
@@ -361,7 +362,8 @@ def jit(
             each, and `notes` says why.
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
         passes_off: names of optimisation passes to leave out.
-        backend: "native" for machine code, "interpreter" for one NumPy call an op, or one of your own; by default what `set_context` says.
+        backend: "native" for machine code, "interpreter" for one NumPy call an op, "xla" (JAX), or one of your own; by default as `set_context` says.
+        device: where XLA runs it: "gpu", "tpu" or "cpu", or one of several by its number, as "gpu:1".
         memory: what a call may take beyond its arguments, as bytes or text like "200MB": gradients inside compute again what they
             cannot keep. What cannot fit raises `MemoryBudgetError` before anything runs.
 
@@ -379,16 +381,17 @@ def jit(
     ([1.0, 1.0, 1.0], 1)
     """
     static, free, given = (_names(names) for names in (static_argnames, dynamic, donate))
+    runs = backends.on_device(backend, device)
     if fn is None:
         return lambda f: jit(
-            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=backend, memory=memory
+            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=runs, memory=memory
         )
     check_function("jit", fn)
     off = (passes_off,) if isinstance(passes_off, str) else passes_off
     size = None if memory is None else byte_count("jit: memory", memory)
     if size is not None and free:
         raise ArgumentError(f"jit: memory= is for one batch size, dynamic= for any: give one of them{called_at()}")
-    return Jitted(fn, static, free, given, off, backend, size)
+    return Jitted(fn, static, free, given, off, runs, size)
 
 
 def _names(names: str | Sequence[str]) -> tuple[str, ...]:

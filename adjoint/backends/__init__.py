@@ -13,6 +13,7 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 MODULES: dict[str, Any] = {
     "native": "adjoint.backends.native.compiler",
     "interpreter": "adjoint.backends.interpreter",
+    "xla": "adjoint.backends.xla.executable",
 }
 OWN = frozenset(MODULES)
 
@@ -40,12 +41,14 @@ def register(name: str, backend: Any) -> None:
 
 def load(name: str) -> Any:
     """The backend's module, loaded when it is first used."""
-    found = MODULES[name]
+    found = MODULES[name.partition(":")[0]]
     return import_module(found) if isinstance(found, str) else found
 
 
 def compiled(name: str, graph: Any) -> Any:
     """The graph as a backend runs it; what one that is not ours gives is looked at."""
+    if name.partition(":")[0] == "xla":
+        return load(name).compile(graph, name.partition(":")[2] or None)
     run = load(name).compile(graph)
     return run if name in OWN else CheckedRun(name, run, graph)
 
@@ -87,11 +90,26 @@ def ability(owner: Any, method: str, name: str, what: str) -> Any:
 
 def checked(name: str) -> str:
     """The name, if there is such a backend and it can run here."""
-    if name not in MODULES:
+    if name.startswith("xla:"):
+        load(name).device(name.partition(":")[2])
+    elif name not in MODULES:
         raise ArgumentError(f"there is no backend {name!r}; there are {', '.join(MODULES)}{called_at()}")
     if name == "native" and not _has_llvm():
         raise ArgumentError(f"the native backend needs the package llvmlite: pip install llvmlite{called_at()}")
+    if name == "xla":
+        load(name).jax()
     return name
+
+
+def on_device(backend: str | None, device: str | None) -> str | None:
+    """The backend for a device: `backend="xla", device="gpu"` is the backend "xla:gpu"."""
+    if device is None:
+        return backend
+    if backend not in (None, "xla"):
+        raise ArgumentError(
+            f'the backend {backend!r} runs on the CPU: a device is chosen with backend="xla"{called_at()}'
+        )
+    return f"xla:{device}"
 
 
 @cache

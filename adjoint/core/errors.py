@@ -56,6 +56,10 @@ class ArgumentTypeError(AdjointError, TypeError):
     """An argument of the wrong kind, or one that is missing."""
 
 
+class DeviceError(AdjointError, ValueError, RuntimeError):
+    """Values on different devices, or on another one than the function runs on."""
+
+
 class MemoryBudgetError(AdjointError, MemoryError):
     """What cannot be done in the memory that was allowed for it."""
 

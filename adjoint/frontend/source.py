@@ -37,7 +37,7 @@ class _Found:
 
 
 @dataclass
-class _Text:
+class _FileText:
     """The lines of a file, parsed and later compiled, and the definitions in them by first line."""
 
     lines: tuple[str, ...]
@@ -45,7 +45,7 @@ class _Text:
     definitions: dict[int, list[_Found]]
 
 
-_texts: dict[str, _Text] = {}
+_texts: dict[str, _FileText] = {}
 
 
 def find_source(fn: FunctionType) -> FunctionSource:
@@ -72,7 +72,7 @@ def find_source(fn: FunctionType) -> FunctionSource:
     return FunctionSource(found[0].node, code.co_filename, found[0].owner)
 
 
-def _text_of(fn: FunctionType) -> _Text:
+def _text_of(fn: FunctionType) -> _FileText:
     filename = fn.__code__.co_filename
     lines = tuple(lines_of(filename, fn.__globals__))
     if not lines:
@@ -86,7 +86,7 @@ def _text_of(fn: FunctionType) -> _Text:
         table: dict[int, list[_Found]] = {}
         for found in _walk(tree, None):
             table.setdefault(_first_line(found.node), []).append(found)
-        known = _texts[filename] = _Text(lines, tree, table)
+        known = _texts[filename] = _FileText(lines, tree, table)
     return known
 
 
@@ -147,7 +147,7 @@ def _is_rewritten(code: CodeType) -> bool:
     return OURS in code.co_consts or any(name.startswith("@py") for name in (*code.co_names, *code.co_varnames))
 
 
-def _is_loaded(code: CodeType, text: _Text) -> bool:
+def _is_loaded(code: CodeType, text: _FileText) -> bool:
     """Whether the text, compiled, gives the code."""
     module = text.module
     if isinstance(module, ast.Module):

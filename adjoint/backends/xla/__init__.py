@@ -1,0 +1,10 @@
+"""Graphs on XLA, through JAX: GPUs, TPUs and many devices.
+
+| file | holds |
+|---|---|
+| `executable.py` | a graph as an executable, by where its inputs are |
+| `devices.py` | names of devices, JAX's settings, arrays on devices |
+| `lowering.py` | a graph gone through under `jax.jit`: cards by their `eval` on `jax.numpy`, or by a lowering |
+| `failures.py` | what may go wrong at run time: indices out of range, buffers that are too short |
+| `branches_and_loops.py` | branches and loops as `lax.cond`, `lax.scan` and `lax.while_loop` |
+"""

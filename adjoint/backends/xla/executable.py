@@ -1,0 +1,117 @@
+"""A graph as an executable of XLA's, compiled anew for each way in which its inputs lie on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.memory_report import MemoryReport, combined, interpreted
+from adjoint.backends.xla import branches_and_loops as branches_and_loops
+from adjoint.backends.xla.devices import device, jax, name_of, precise
+from adjoint.backends.xla.failures import Tracing, too_short
+from adjoint.backends.xla.lowering import run
+from adjoint.core.errors import DeviceError, called_at
+from adjoint.graph.node import Graph
+
+CAPACITY = 256  # rows of the first buffers of a loop whose length is known only on the device
+
+
+def compile(graph: Graph, place: str | None = None) -> Executable:
+    """A function from arrays to the arrays of the results, on a device or where the inputs are."""
+    return Executable(graph, place)
+
+
+def memory(graph: Graph, _donated: Sequence[int] = ()) -> MemoryReport:
+    """An estimate of what a call takes of memory, before XLA has made one of several steps."""
+    return combined("xla", graph, [interpreted(graph)])
+
+
+class Executable:
+    """A graph on XLA."""
+
+    def __init__(self, graph: Graph, place: str | None) -> None:
+        self.graph, self.place = graph, place
+        self.device = device(place)
+        self.specs = [p.spec for p in graph.params]
+        self.capacity = CAPACITY
+        self.made: dict[Any, tuple[Any, Tracing]] = {}  # by how the inputs lie and which are given up
+
+    def __call__(self, *arrays: Any) -> list[Any]:
+        return self._run(arrays, ())
+
+    def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
+        """The results; those donated inputs that are on the device may be overwritten."""
+        given = tuple(i for i in donated if isinstance(inputs[i], jax().Array))
+        arrays = tuple(inputs)
+        inputs.clear()
+        return self._run(arrays, given)
+
+    def explain(self) -> str:
+        """How it runs."""
+        return f"xla on {name_of(self.device)}: {len(self.graph.calls)} steps in one executable"
+
+    def _run(self, arrays: Sequence[Any], donated: tuple[int, ...]) -> list[Any]:
+        with precise():
+            placed = [self._placed(x, spec) for x, spec in zip(arrays, self.specs, strict=True)]
+            while True:
+                compiled, tracing = self._compiled(placed, donated)
+                *found, code = compiled(*placed)
+                if tracing.sites and (failed := int(code)):
+                    error = tracing.sites[failed - 1]
+                    if error is not too_short:
+                        raise error()  # type: ignore[misc]
+                    self.capacity *= 4
+                    continue
+                break
+        if self.place in (None, "cpu") and self.device.platform == "cpu" and not any(map(_is_on_device, arrays)):
+            return [np.asarray(y) for y in found]
+        return found
+
+    def _placed(self, x: Any, spec: Any) -> Any:
+        if not _is_on_device(x):
+            return np.asarray(x, spec.dtype)
+        if self.place not in (None, "cpu") and len(x.devices()) == 1 and x.device != self.device:
+            raise DeviceError(
+                f"an input is on {name_of(x.device)} and the function is compiled for {name_of(self.device)}: "
+                f'pass x.to("{name_of(self.device)}"){called_at()}'
+            )
+        return x
+
+    def _compiled(self, placed: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
+        shardings = tuple(x.sharding if _is_on_device(x) else None for x in placed)
+        key = (shardings, donated, self.capacity)
+        made = self.made.get(key)
+        if made is None:
+            made = self.made[key] = self._make(shardings, donated)
+        return made
+
+    def _make(self, shardings: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
+        tracing = Tracing(self.capacity)
+
+        def program(*xs: Any) -> Any:
+            tracing.sites.clear()
+            found = run(self.graph, tracing, xs)
+            return (*found, jax().numpy.asarray(tracing.code))
+
+        elsewhere = next((s for s in shardings if s is not None), None)
+        default = jax().sharding.SingleDeviceSharding(self.device)
+        if elsewhere is not None:
+            default = (
+                elsewhere if len(elsewhere.device_set) == 1 else jax().sharding.NamedSharding(elsewhere.mesh, _whole())
+            )
+        structs = [
+            jax().ShapeDtypeStruct(s.shape, s.dtype, sharding=where or default)
+            for s, where in zip(self.specs, shardings, strict=True)
+        ]
+        lowered = jax().jit(program, donate_argnums=donated).lower(*structs)
+        return lowered.compile(), tracing
+
+
+def _whole() -> Any:
+    return jax().sharding.PartitionSpec()
+
+
+def _is_on_device(x: Any) -> bool:
+    return isinstance(x, jax().Array)

@@ -1,0 +1,80 @@
+"""A graph gone through under `jax.jit`: each step by its lowering, or by its card's `eval` on `jax.numpy`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.xla.devices import jax
+from adjoint.backends.xla.failures import Tracing
+from adjoint.core.spec import dtype_of, is_half
+from adjoint.graph.inplace import InPlace
+from adjoint.graph.node import Const, Graph, Param, Pick
+from adjoint.ops.movement import Movement
+
+#: How an op is done on XLA where its `eval` cannot be: `(op, spec of the result, tracing, *arrays)` gives the result.
+LOWERINGS: dict[type, Callable[..., Any]] = {}
+
+
+def lowers(*cards: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Make a function the lowering of some cards."""
+
+    def note(function: Callable[..., Any]) -> Callable[..., Any]:
+        LOWERINGS.update(dict.fromkeys(cards, function))
+        return function
+
+    return note
+
+
+def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
+    """The results of a graph, as values that JAX traces."""
+    values: dict[Any, Any] = dict(zip(graph.params, arrays, strict=True))
+    for node in graph.nodes:
+        if isinstance(node.op, Param):
+            continue
+        if isinstance(node.op, Const):
+            values[node] = fitted(node.op.value, node.spec)
+        elif isinstance(node.op, Pick):
+            values[node] = values[node.inputs[0]][node.op.index]
+        else:
+            values[node] = apply(node.op, node.spec, tracing, [values[n] for n in node.inputs])
+    return [values[n] for n in graph.outputs]
+
+
+def apply(op: Any, spec: Any, tracing: Tracing, arrays: Sequence[Any]) -> Any:
+    """The result of one op, with the dtype that its Spec says."""
+    if isinstance(op, InPlace):
+        op = op.op
+    lowering = LOWERINGS.get(type(op))
+    if lowering is not None:
+        y = lowering(op, spec, tracing, *arrays)
+    elif any(is_half(dtype_of(x)) for x in arrays) and not isinstance(op, Movement):
+        y = op.eval(jax().numpy, *[x.astype(np.float32) if is_half(dtype_of(x)) else x for x in arrays])
+    else:
+        y = op.eval(jax().numpy, *arrays)
+    return tuple(map(fitted, y, spec)) if isinstance(spec, tuple) else fitted(y, spec)
+
+
+def fitted(y: Any, spec: Any) -> Any:
+    """A result as its Spec says; JAX's own rules of promotion have no say in it."""
+    if isinstance(y, StackBuffer):
+        return y
+    y = jax().numpy.asarray(y)
+    return jax().lax.convert_element_type(y, spec.dtype)
+
+
+class StackBuffer:
+    """What a loop has stacked whose number of iterations is known only on the device: the first `count` rows of a buffer."""
+
+    def __init__(self, buffer: Any, count: Any) -> None:
+        self.buffer, self.count = buffer, count
+
+    @property
+    def dtype(self) -> Any:
+        return self.buffer.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return (-1, *self.buffer.shape[1:])
