@@ -86,6 +86,7 @@ if _TYPE_CHECKING:
     from adjoint import numeric as numeric
     from adjoint import numpy as numpy
     from adjoint import optim as optim
+    from adjoint import parallel as parallel
     from adjoint import symbolic as symbolic
     from adjoint import testing as testing
     from adjoint import train as train
@@ -129,6 +130,7 @@ _MODULES = (
     "numeric",
     "numpy",
     "optim",
+    "parallel",
     "symbolic",
     "testing",
     "train",

@@ -109,7 +109,9 @@ def test_errors_are_python_s_own_as_well(error: type[Exception], builtin: type[E
 
 # ---------------------------------------------------------------- docs/api.md lists every public name
 
-FOLDERS = ("ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing", "numeric", "symbolic")
+FOLDERS = (
+    "ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing", "numeric", "symbolic", "parallel",
+)  # fmt: skip
 #: Stages that `import adjoint` loads, and which are not public.
 STAGES = {
     "api", "backends", "cli", "core", "deploy", "diagnosis", "explanations", "frontend", "passes", "pictures", "transforms",
