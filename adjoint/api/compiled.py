@@ -40,18 +40,20 @@ def executable(graph: Graph, backend: str) -> Any:
 
 @kept
 def _executable(graph: Graph, backend: str) -> Any:
-    return backends.compiled(backend, _ready(graph))
+    return backends.compiled(backend, _ready(graph, backend))
 
 
 def memory_of(graph: Graph, backend: str, donated: tuple[int, ...]) -> Any:
     """What a call of a graph will take of memory; inputs that are donated may be overwritten."""
     memory = backends.ability(backends.load(backend), "memory", backend, "say what a call takes of memory")
-    return memory(_ready(graph), donated)
+    return memory(_ready(graph, backend), donated)
 
 
-def _ready(graph: Graph) -> Graph:
+def _ready(graph: Graph, backend: str) -> Graph:
     """The graph as a backend takes it."""
-    flat = without_rules(graph)  # they have done their work: what is left is to compute
+    flat = without_rules(
+        graph, parts=not backends.has_kernels(backend)
+    )  # they have done their work: what is left is to compute
     return flat if flat in optimised else optimise(flat)[0]
 
 

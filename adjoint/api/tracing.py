@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint import backends
 from adjoint.api.arguments import NUMBERS, CallArguments, Signature
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
 from adjoint.api.inputs import name_of
@@ -30,6 +31,7 @@ from adjoint.frontend.calls import call, unread_hint
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Guard, Held, compiled
 from adjoint.frontend.reads import PlaceInput, Reads, recorder
+from adjoint.graph.fused import fused
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
@@ -69,6 +71,7 @@ class Traced:
 
     _signature: Signature
     _donate: frozenset[str]
+    backend: Any  # the name of what runs the graphs
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
@@ -119,6 +122,7 @@ class Traced:
                 context.setting(source, drawing),
                 context.setting(batches, (drawing,)),
                 context.setting(context.tracer, tracer),
+                context.setting(context.fused, fused if backends.has_kernels(self.backend) else None),
                 context.setting(recorder, reads),
                 context.setting(views.kept, {} if context.lenient.get() else None),
                 deeper(),

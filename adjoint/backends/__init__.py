@@ -53,6 +53,11 @@ def compiled(name: str, graph: Any) -> Any:
     return run if name in OWN else CheckedRun(name, run, graph)
 
 
+def has_kernels(name: str) -> bool:
+    """Whether a backend takes parts of a graph as wholes (`graph.fused`): it has kernels for some of them."""
+    return name.partition(":")[0] == "xla"
+
+
 class CheckedRun:
     """What a backend of the user's made of a graph: results that are not those of the graph are an error, not wrong numbers later."""
 

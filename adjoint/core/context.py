@@ -123,3 +123,6 @@ def no_grad() -> Iterator[None]:
 #: The networks that a function being traced has called, with their versions; None outside of a trace.
 cells: ContextVar[dict[Any, float] | None] = ContextVar("cells", default=None)
 tracer: ContextVar[Any] = ContextVar("tracer", default=None)  # what records effects that show no graph value
+
+#: How a function that a backend has a kernel for becomes one part of the graph being built (`graph.fused`); None where all are single steps.
+fused: ContextVar[Any] = ContextVar("fused", default=None)

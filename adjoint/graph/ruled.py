@@ -11,6 +11,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.errors import CutGradientError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.graph.derivatives import vmap_graph
+from adjoint.graph.fused import FusedPart
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.recompute import Recomputed
@@ -82,13 +83,13 @@ def uses(graph: Graph, of: Callable[[Any], bool]) -> bool:
     return any(map(of, ops)) or any(uses(g, of) for op in ops if isinstance(op, Control) for g in op.graphs().values())
 
 
-def without_rules(graph: Graph) -> Graph:
+def without_rules(graph: Graph, parts: bool = True) -> Graph:
     """The graph with the steps of functions that have rules of their own, and of checkpoints, in their place, in the graphs of
-    control flow too."""
-    return _inlined(graph, {})
+    control flow too; those of `parts` that a backend may have kernels for as well."""
+    return _inlined(graph, {}, (Ruled, Recomputed, FusedPart) if parts else (Ruled, Recomputed))
 
 
-def _inlined(graph: Graph, done: dict[Graph, Graph]) -> Graph:
+def _inlined(graph: Graph, done: dict[Graph, Graph], kinds: tuple[Any, ...]) -> Graph:
     if graph in done:
         return done[graph]
     builder = Builder()
@@ -97,12 +98,12 @@ def _inlined(graph: Graph, done: dict[Graph, Graph]) -> Graph:
     for node in graph.nodes:
         if node in found:
             continue
-        if isinstance(node.op, (Ruled, Recomputed)):
-            results[node] = _steps(builder, _inlined(node.op.inner, done), [found[i] for i in node.inputs])
+        if isinstance(node.op, kinds):
+            results[node] = _steps(builder, _inlined(node.op.inner, done, kinds), [found[i] for i in node.inputs])
         elif isinstance(node.op, Pick) and node.inputs[0] in results:
             found[node] = results[node.inputs[0]].outputs[node.op.index]
         else:
-            op = node.op.mapped(lambda inner: _inlined(inner, done)) if isinstance(node.op, Control) else node.op
+            op = node.op.mapped(lambda inner: _inlined(inner, done, kinds)) if isinstance(node.op, Control) else node.op
             found[node] = builder.keep(node, op, tuple([found[i] for i in node.inputs]))
     outputs = tuple([found[n] for n in graph.outputs])
     effects = tuple([e for n in graph.effects for e in (results[n].effects if n in results else (found[n],))])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from adjoint import ops
+from adjoint import backends, ops
 from adjoint.api.grad import value_and_grad
 from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import binding
@@ -109,6 +109,7 @@ def compiled_step(
     has_aux: bool = False,
     gradients: Gradients | None = None,
     backend: str | None = None,
+    device: str | None = None,
     parts: int = 1,
     reduction: str = "mean",
     checkpoint: str | CheckpointPolicy | None = None,
@@ -125,7 +126,8 @@ def compiled_step(
         optimiser: what changes them; a GradientAccumulation takes a step every so many batches.
         has_aux: `loss_fn` returns more than the loss; all of it is returned.
         gradients: applied to the list of gradients before the update, for example to clip them.
-        backend: "native" for machine code, "interpreter" for one NumPy call an op; by default what `set_context` says.
+        backend: "native" for machine code, "interpreter" for one NumPy call an op, "xla"; by default what `set_context` says.
+        device: where XLA runs it, as in `jit`; Parameters and state stay there from the first step on.
         parts: into how many parts each batch is cut, one after another, to take the memory of one: see
             `GradientAccumulation.value_and_grad`. All arguments of `loss_fn` are then arrays with the examples along their first axis.
         reduction: "mean" or "sum": how the loss of a batch is made of those of its examples, if it is cut.
@@ -144,7 +146,8 @@ def compiled_step(
     if len(given) != len(inner.parameters) or {id(p) for p in given} != {id(p) for p in inner.parameters}:
         raise ArgumentError(f"compiled_step: the optimiser trains other Parameters than those given{called_at()}")
     policy = checked_policy("compiled_step", checkpoint)
-    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, backend, parts, reduction, policy, memory)
+    runs = backends.on_device(backend, device)
+    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, runs, parts, reduction, policy, memory)
 
 
 def evaluated(

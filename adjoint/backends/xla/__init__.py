@@ -6,5 +6,7 @@
 | `devices.py` | names of devices, JAX's settings, arrays on devices |
 | `lowering.py` | a graph gone through under `jax.jit`: cards by their `eval` on `jax.numpy`, or by a lowering |
 | `failures.py` | what may go wrong at run time: indices out of range, buffers that are too short |
+| `preparing.py` | the graph in other ops first, where XLA does better with them |
+| `matrix_products.py`, `fused_attention.py` | lowerings of products, and of attention to the GPU's own kernel |
 | `branches_and_loops.py` | branches and loops as `lax.cond`, `lax.scan` and `lax.while_loop` |
 """

@@ -9,9 +9,12 @@ import numpy as np
 
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
 from adjoint.backends.xla import branches_and_loops as branches_and_loops
+from adjoint.backends.xla import fused_attention as fused_attention
+from adjoint.backends.xla import matrix_products as matrix_products
 from adjoint.backends.xla.devices import device, jax, name_of, precise
 from adjoint.backends.xla.failures import Tracing, too_short
 from adjoint.backends.xla.lowering import run
+from adjoint.backends.xla.preparing import prepared
 from adjoint.core.errors import DeviceError, called_at
 from adjoint.graph.node import Graph
 
@@ -32,7 +35,7 @@ class Executable:
     """A graph on XLA."""
 
     def __init__(self, graph: Graph, place: str | None) -> None:
-        self.graph, self.place = graph, place
+        self.graph, self.place = prepared(graph), place
         self.device = device(place)
         self.specs = [p.spec for p in graph.params]
         self.capacity = CAPACITY
@@ -88,11 +91,12 @@ class Executable:
         return made
 
     def _make(self, shardings: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
-        tracing = Tracing(self.capacity)
+        tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0])
 
         def program(*xs: Any) -> Any:
             tracing.sites.clear()
             found = run(self.graph, tracing, xs)
+            tracing.pulls.clear()
             return (*found, jax().numpy.asarray(tracing.code))
 
         elsewhere = next((s for s in shardings if s is not None), None)

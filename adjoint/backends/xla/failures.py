@@ -17,8 +17,11 @@ from adjoint.backends.xla.devices import jax
 class Tracing:
     """One way of a graph through `jax.jit`: what may fail in it, and how long the buffers of loops of unknown length are."""
 
-    def __init__(self, capacity: int) -> None:
-        self.capacity = capacity
+    def __init__(self, capacity: int, platform: str = "cpu") -> None:
+        self.capacity, self.platform = capacity, platform
+        self.pulls: dict[
+            Any, Any
+        ] = {}  # what forward kernels have left for their backward ones: see `fused_attention.py`
         self.bounded = False  # whether there is such a buffer
         self.sites: list[
             Callable[[], BaseException | None]

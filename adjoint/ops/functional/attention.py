@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from adjoint.core import context
 from adjoint.core.errors import ArgumentError, DtypeError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops.compare import equal, greater
@@ -17,6 +19,7 @@ from adjoint.ops.index import index_array
 from adjoint.ops.indexing import take
 from adjoint.ops.language import bitwise_and, bitwise_or, cast, expand_last, logical_not, matmul, stop_gradient, where
 from adjoint.ops.reduce import any
+from adjoint.ops.stacking import array
 
 
 def scaled_dot_product_attention(
@@ -42,13 +45,23 @@ def scaled_dot_product_attention(
         )
     width = shapes[0][-1]
     scale = (1.0 / math.sqrt(width) if width else 1.0) if scale is None else scale
+    fused = context.fused.get()
+    if fused is not None and attn_mask is None and not dropout_p:
+        attend = partial(_attention, mask=None, causal=is_causal, scale=scale)
+        return fused("attention", (float(scale), is_causal), attend, (array(query), array(key), array(value)))
+    return _attention(query, key, value, attn_mask, dropout_p, is_causal, scale)
+
+
+def _attention(
+    query: Any, key: Any, value: Any, mask: Any = None, dropout_p: float = 0.0, causal: bool = False, scale: float = 1.0
+) -> Any:
     products = matmul(query * scale, swap_last(key))
-    allowed: Any = np.tri(shapes[0][-2], shapes[1][-2], dtype=bool) if is_causal else None
-    if attn_mask is not None:
-        may = attn_mask
-        if dtype_of(attn_mask).kind != "b":
-            may = greater(attn_mask, -np.inf)
-            products = products + cast(where(may, attn_mask, 0), dtype_of(products))
+    allowed: Any = np.tri(shape_of(query)[-2], shape_of(key)[-2], dtype=bool) if causal else None
+    if mask is not None:
+        may = mask
+        if dtype_of(mask).kind != "b":
+            may = greater(mask, -np.inf)
+            products = products + cast(where(may, mask, 0), dtype_of(products))
         allowed = may if allowed is None else bitwise_and(allowed, may)
     weights = softmax(products) if allowed is None else _masked_softmax(products, allowed)
     return matmul(dropout(weights, dropout_p), value)
