@@ -16,7 +16,7 @@ from adjoint.core import context
 from adjoint.core.parsing import line_of
 
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-LIBRARIES = {"adjoint", "numpy", "scipy"}  # not the user's own code
+LIBRARIES = {"adjoint", "numpy", "scipy", "threading"}  # not the user's own code
 F = TypeVar("F", bound=Callable[..., Any])
 
 

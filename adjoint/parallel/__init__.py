@@ -5,7 +5,22 @@
 8
 """
 
-from adjoint.parallel.cut_graph import CutGraph, Stage, cut_graph
+from adjoint.parallel.graph_stages import CutGraph, Stage, cut_graph
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
+from adjoint.parallel.pipelined_step import Pipeline, pipeline
+from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
 
-__all__ = ["CPU_CORE", "H100", "CutGraph", "Machine", "Stage", "cut_graph"]
+__all__ = [
+    "CPU_CORE",
+    "H100",
+    "CutGraph",
+    "Machine",
+    "Pipeline",
+    "PipelineSchedule",
+    "Stage",
+    "Task",
+    "Timeline",
+    "cut_graph",
+    "pipeline",
+    "pipeline_schedule",
+]

@@ -24,7 +24,7 @@ class Machine:
     memory_bandwidth: float = 1e10
     memory: float = 8e9
     link_bandwidth: float = 1e10
-    link_latency: float = 5e-6
+    link_latency: float = 1e-6
     devices_per_node: int = 8
     network_bandwidth: float = 1e9
     network_latency: float = 5e-5

@@ -222,7 +222,7 @@ def _is_shown(node: Node) -> bool:
     return not node.op.effect and bytes_of(node.spec) >= bytes_of(node.inputs[0].spec)
 
 
-def _held(node: Node) -> Node:
+def held(node: Node) -> Node:
     """The value that a node shows: what crosses if the node is read in another stage."""
     while _is_shown(node):
         node = node.inputs[0]
@@ -245,7 +245,7 @@ class _Order:
         """What may cross."""
         readers: dict[Node, list[int]] = {}
         for k, node in enumerate(self.steps):
-            for value in dict.fromkeys(map(_held, node.inputs)):
+            for value in dict.fromkeys(map(held, node.inputs)):
                 if self.made(value) >= 0:
                     readers.setdefault(value, []).append(k)
         return [
@@ -269,11 +269,11 @@ class _Order:
         """What a stage gives: values that later stages read, and results of the whole graph."""
         found: dict[Node, None] = {}
         for node in self.steps[end:]:
-            for value in map(_held, node.inputs):
+            for value in map(held, node.inputs):
                 if start <= self.made(value) < end:
                     found[value] = None
         for node in self.graph.outputs:
-            at = self.made(_held(node))
+            at = self.made(held(node))
             if start <= at < end or (at < 0 and end == len(self.steps)):
                 found[node] = None
         return list(found) or [Node(Const(True), (), spec_of(True))]  # a stage that only prints: graphs have a result
@@ -294,7 +294,7 @@ class _StageGraph:
             if at in self.found:
                 waiting.pop()
                 continue
-            missing = [i for i in at.inputs if i not in self.found]
+            missing = [i for i in dict.fromkeys(at.inputs) if i not in self.found]
             here = [i for i in missing if self._is_made_here(i)]
             if here:
                 waiting += here

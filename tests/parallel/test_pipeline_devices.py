@@ -1,0 +1,55 @@
+"""Pipelines on devices of XLA: four virtual CPUs, in a process of their own, which JAX has to be told before it starts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+PROGRAM = """
+import numpy as np
+import adjoint as ad
+from adjoint import ops, parallel
+
+even = parallel.Machine(link_latency=0.0)  # so small a network would not be cut otherwise
+draw = np.random.default_rng(0)
+layers = [ad.Parameter(draw.normal(size=(7, 7)) / 3, name=f"w{k}") for k in range(3)]
+
+def loss(x, y):
+    for w in (*layers, layers[0]):  # one of them in two stages
+        x = x + ops.tanh(x @ w)
+    return ops.mean((x - y) ** 2)
+
+x, y = draw.normal(size=(6, 7)), draw.normal(size=(6, 7))
+value, grads = ad.value_and_grad(loss, None, layers)(ad.Tensor(x), ad.Tensor(y))
+for devices, schedule in ((["cpu:0", "cpu:1", "cpu:3"], "1f1b"), (["cpu:2", "native", "cpu:2"], "gpipe")):
+    pipe = parallel.pipeline(loss, layers, devices, micro_batches=3, schedule=schedule, machine=even)
+    for _ in range(2):
+        found, slopes = pipe(x, y)
+    assert abs(float(found) - float(value)) < 1e-12
+    for a, b in zip(slopes, grads, strict=True):
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-9, atol=1e-12)
+    used = {d.id for (p, s), (_, array) in pipe._placed.items() if hasattr(array, "devices") for d in array.devices()}
+    assert used == {int(name[-1]) for name in devices if name.startswith("cpu")}, used
+optimiser = ad.optim.SGD(layers, learning_rate=0.5)
+step = parallel.pipeline(loss, layers, ["cpu:0", "cpu:1"], micro_batches=2, optimiser=optimiser)
+losses = [float(step(x, y)) for _ in range(3)]
+assert losses[2] < losses[1] < losses[0]
+print("as on one device")
+"""
+
+
+def test_a_pipeline_on_several_devices_gives_what_one_gives() -> None:
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "JAX_PLATFORMS": "cpu",
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=4",
+    }
+    out = subprocess.run(
+        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, env=environment, timeout=120, check=False
+    )
+    assert out.stdout.strip() == "as on one device", out.stderr[-3000:]
