@@ -14,6 +14,8 @@ if (
 ):  # each core has a process of its own: linear algebra on several would wait for itself
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8")  # JAX takes the CPU for eight devices
+
 import gc
 import importlib.util
 import shutil

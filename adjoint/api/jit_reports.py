@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.api.arguments import CallArguments, Signature
 from adjoint.api.compiled import Compilation, Entry, executable, memory_of
+from adjoint.api.written import replaced
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.graph.node import Graph
 from adjoint.passes import schedule
@@ -17,6 +18,8 @@ class Reports:
     _donate: frozenset[str]
     _memory: int | None
     _signature: Signature
+    #: Arguments whose places the last results take, in this order: on devices these lie as those did.
+    replacing: tuple[str, ...] = ()
     compilations: list[Compilation]
     notes: list[str]
 
@@ -63,6 +66,19 @@ class Reports:
         """
         made, entry, size = self._prepared(args, kwargs)
         return memory_of(entry.at(size), self.backend, self._donated(made))  # type: ignore[no-any-return]
+
+    def _keep_layouts(self, made: CallArguments, entry: Entry, graph: Graph) -> None:
+        """Tell XLA which results take the place of which inputs, so that what lies on many devices stays as it lies."""
+        if not self.backend.startswith("xla"):
+            return
+        run = executable(graph, self.backend)
+        if getattr(run, "replaced", ()) is not None:
+            return
+        pairs = replaced(entry.written, entry.stored, entry.parameters, len(made.numbers))
+        names = [frozenset((name,)) for name in self.replacing]
+        places = [k for name in names for k, path in enumerate(made.paths()) if self._signature.belongs(path, name)]
+        first = len(graph.outputs) - len(places)
+        run.replaced = {**pairs, **{first + n: k for n, k in enumerate(places)}}
 
     def _donated(self, made: CallArguments) -> tuple[int, ...]:
         """Which numbers may be overwritten."""

@@ -47,6 +47,15 @@ def store_back(parameters: Sequence[Parameter], results: Sequence[Any]) -> list[
     return list(results[len(parameters) :])
 
 
+def replaced(
+    places: Sequence[int], stored: Sequence[Parameter], parameters: Sequence[Parameter], count: int
+) -> dict[int, int]:
+    """Which inputs the first results take the places of: arguments written to, then Parameters, which stand behind `count` arguments."""
+    at = {id(p): count + k for k, p in enumerate(parameters)}
+    pairs = dict(enumerate(places))
+    return {**pairs, **{len(places) + k: at[id(p)] for k, p in enumerate(stored) if id(p) in at}}
+
+
 def _write(x: Any, y: Any) -> None:
     if isinstance(x, Value):
         if isinstance(x, Parameter):

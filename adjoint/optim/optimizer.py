@@ -81,7 +81,7 @@ class Optimizer:
         if not self._jit:
             return self.rule.update
         update = compiled(self.rule.update, donate=("state", "params") if self._overwriting else ())
-        update.exclusive = True
+        update.exclusive, update.replacing = True, ("params", "state")
         return update
 
     def __getstate__(self) -> dict[str, Any]:

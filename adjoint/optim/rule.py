@@ -60,6 +60,14 @@ class Rule:
         """A parameter and its slots after a step. `decay` is a Tensor if it changes from step to step, or else a float."""
         raise NotImplementedError(f"{type(self).__name__} has no `one`: write how a single parameter changes there")
 
+    def read(self, params: Sequence[Any]) -> Sequence[Any]:
+        """The parameters as a loss is to read them in a compiled step: as they are, unless they lie apart on many devices."""
+        return params
+
+    def collected(self, grads: Sequence[Any]) -> Sequence[Any]:
+        """The gradients as a compiled step is to keep them: as they are, unless they lie apart on many devices."""
+        return grads
+
     def init(self, params: Sequence[Any]) -> State:
         """The state before the first step."""
         state: State = {"step": ops.zeros((), np.int32)}

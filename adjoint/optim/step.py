@@ -15,6 +15,7 @@ from adjoint.core import context, tree
 from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.graph.node import Graph
 from adjoint.optim.accumulate import GradientAccumulation
 from adjoint.optim.batch_parts import accumulated, check_reduction
 from adjoint.optim.memory import is_large, unfollowed
@@ -44,12 +45,14 @@ class CompiledStep:
         self._gradients = gradients
         self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction, checkpoint)
         self._buffer: list[Any] = []
+        self.placed: Callable[[list[Any]], list[Any]] = list  # puts new sums of gradients where they are to be
         self._overwriting = is_large(optimiser.parameters)
         given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
         self.applying: Jitted = jit(self._apply, backend=backend, donate=given, memory=memory)
         self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1], memory=memory)
         self.applying.exclusive = True
+        self.applying.replacing, self.collecting.replacing = ("params", "state"), ("buffer",)
 
     @boundary
     def __call__(self, *batch: Any) -> Any:
@@ -73,9 +76,17 @@ class CompiledStep:
     def memory(self, *batch: Any) -> MemoryReport:
         """What a step on this batch will take of memory beyond Parameters, state and batch, without running anything."""
         with context.no_grad():
-            buffer = [] if self.accumulation is None else self._zeros()
-            state, params, rates = self.optimiser.inputs(False)
-            return self.applying.memory(buffer, state, params, rates, batch)
+            return self.applying.memory(*self._inputs(), batch)
+
+    def graph(self, *batch: Any) -> Graph:
+        """The optimised graph of a step on this batch, without running anything."""
+        with context.no_grad():
+            return self.applying.graph(*self._inputs(), batch)
+
+    def _inputs(self) -> tuple[Any, ...]:
+        """Sums of gradients, state, Parameters and learning rates, as a step may find them."""
+        buffer = [] if self.accumulation is None else self._zeros()
+        return (buffer, *self.optimiser.inputs(False))
 
     def _zeros(self) -> list[Any]:
         return [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
@@ -83,7 +94,7 @@ class CompiledStep:
     def _begin(self, accumulation: GradientAccumulation) -> None:
         """Empty sums, if a new mean begins."""
         if accumulation.count == 0:
-            self._buffer = self._zeros()
+            self._buffer = self.placed(self._zeros())
 
     def _apply(
         self, buffer: list[Any], state: State, params: list[Any], rates: tuple[Any, ...], batch: tuple[Any, ...]
@@ -94,7 +105,9 @@ class CompiledStep:
 
     def _collect(self, buffer: list[Any], params: list[Any], batch: tuple[Any, ...]) -> Any:
         """The loss, and the buffer with the gradients in it; the gradients themselves if there is no buffer."""
-        out, grads = self._loss(params, batch)
+        rule = self.optimiser.rule
+        out, grads = self._loss(rule.read(params), batch)
+        grads = rule.collected(grads)
         if self.accumulation is None:
             return out, list(grads)
         steps = self.accumulation.accumulation_steps

@@ -1,10 +1,12 @@
-"""Many devices: graphs cut into stages, and what the layouts of a large model cost.
+"""Many devices: meshes and layouts, graphs cut into stages, and what the layouts of a large model cost.
 
 >>> from adjoint import parallel
 >>> parallel.H100.devices_per_node
 8
 """
 
+from adjoint.parallel.constraint import constrain
+from adjoint.parallel.device_mesh import Mesh, mesh, virtual_devices
 from adjoint.parallel.graph_stages import CutGraph, Stage, cut_graph
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
@@ -15,12 +17,16 @@ __all__ = [
     "H100",
     "CutGraph",
     "Machine",
+    "Mesh",
     "Pipeline",
     "PipelineSchedule",
     "Stage",
     "Task",
     "Timeline",
+    "constrain",
     "cut_graph",
+    "mesh",
     "pipeline",
     "pipeline_schedule",
+    "virtual_devices",
 ]

@@ -15,6 +15,7 @@ from adjoint.backends.xla.devices import device, jax, name_of, precise
 from adjoint.backends.xla.failures import Tracing, too_short
 from adjoint.backends.xla.lowering import run
 from adjoint.backends.xla.preparing import prepared
+from adjoint.core.arrays import kept
 from adjoint.core.errors import DeviceError, called_at
 from adjoint.graph.node import Graph
 
@@ -39,6 +40,9 @@ class Executable:
         self.device = device(place)
         self.specs = [p.spec for p in graph.params]
         self.capacity = CAPACITY
+        self.replaced: dict[int, int] | None = (
+            None  # inputs whose places results take, by the result: they lie alike on many devices
+        )
         self.made: dict[Any, tuple[Any, Tracing]] = {}  # by how the inputs lie and which are given up
 
     def __call__(self, *arrays: Any) -> list[Any]:
@@ -57,7 +61,10 @@ class Executable:
 
     def _run(self, arrays: Sequence[Any], donated: tuple[int, ...]) -> list[Any]:
         with precise():
+            stay = not self._gives_host_values(arrays)
             placed = [self._placed(x, spec) for x, spec in zip(arrays, self.specs, strict=True)]
+            if stay:  # JAX goes on reading NumPy's arrays after it has returned
+                placed = [kept(x) for x in placed]
             while True:
                 compiled, tracing = self._compiled(placed, donated)
                 *found, code = compiled(*placed)
@@ -68,9 +75,10 @@ class Executable:
                     self.capacity *= 4
                     continue
                 break
-        if self.place in (None, "cpu") and self.device.platform == "cpu" and not any(map(_is_on_device, arrays)):
-            return [np.asarray(y) for y in found]
-        return found
+        return found if stay else [np.asarray(y) for y in found]
+
+    def _gives_host_values(self, arrays: Sequence[Any]) -> bool:
+        return self.place in (None, "cpu") and self.device.platform == "cpu" and not any(map(_is_on_device, arrays))
 
     def _placed(self, x: Any, spec: Any) -> Any:
         if not _is_on_device(x):
@@ -87,11 +95,15 @@ class Executable:
         key = (shardings, donated, self.capacity)
         made = self.made.get(key)
         if made is None:
-            made = self.made[key] = self._make(shardings, donated)
+            everywhere = whole(shardings) or jax().sharding.SingleDeviceSharding(self.device)
+            layouts = tuple(s or everywhere for s in shardings)
+            made = self.made[key] = self.made.get((layouts, donated, self.capacity)) or self._make(layouts, donated)
+            self.made[layouts, donated, self.capacity] = made
         return made
 
-    def _make(self, shardings: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
+    def _make(self, layouts: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
         tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0])
+        tracing.mesh = next((s.mesh for s in layouts if hasattr(s, "mesh")), None)
 
         def program(*xs: Any) -> Any:
             tracing.sites.clear()
@@ -99,22 +111,38 @@ class Executable:
             tracing.pulls.clear()
             return (*found, jax().numpy.asarray(tracing.code))
 
-        elsewhere = next((s for s in shardings if s is not None), None)
-        default = jax().sharding.SingleDeviceSharding(self.device)
-        if elsewhere is not None:
-            default = (
-                elsewhere if len(elsewhere.device_set) == 1 else jax().sharding.NamedSharding(elsewhere.mesh, _whole())
-            )
         structs = [
-            jax().ShapeDtypeStruct(s.shape, s.dtype, sharding=where or default)
-            for s, where in zip(self.specs, shardings, strict=True)
+            jax().ShapeDtypeStruct(s.shape, s.dtype, sharding=where)
+            for s, where in zip(self.specs, layouts, strict=True)
         ]
-        lowered = jax().jit(program, donate_argnums=donated).lower(*structs)
+        results: Any = None
+        if tracing.mesh is not None:
+            results = (*(self._layout_of_result(k, layouts) for k in range(len(self.graph.outputs))), None)
+        lowered = jax().jit(program, donate_argnums=donated, out_shardings=results).lower(*structs)
         return lowered.compile(), tracing
 
+    def _layout_of_result(self, k: int, layouts: Sequence[Any]) -> Any:
+        """That of the input whose place a result takes; None leaves it to XLA."""
+        place = (self.replaced or {}).get(k)
+        return layouts[place] if place is not None and self.specs[place] == self.graph.outputs[k].spec else None
 
-def _whole() -> Any:
-    return jax().sharding.PartitionSpec()
+
+def whole(shardings: Sequence[Any]) -> Any:
+    """How what is on the host goes to where other inputs lie: whole to every device. None if there are no others."""
+    known = [s for s in shardings if s is not None]
+    if not known:
+        return None
+    if len({frozenset(s.device_set) for s in known}) > 1:
+        places = " and ".join(dict.fromkeys(map(_place, known)))
+        raise DeviceError(f"the inputs are on different devices, {places}: bring them to the same ones{called_at()}")
+    meshed = next((s.mesh for s in known if hasattr(s, "mesh")), None)
+    return known[0] if meshed is None else jax().sharding.NamedSharding(meshed, jax().sharding.PartitionSpec())
+
+
+def _place(where: Any) -> str:
+    """The name of a device, or of all of a mesh."""
+    names = [name_of(d) if d.process_index == jax().process_index() else str(d) for d in where.device_set]
+    return names[0] if len(names) == 1 else f"a mesh of {len(names)} devices"
 
 
 def _is_on_device(x: Any) -> bool:

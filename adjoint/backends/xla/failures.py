@@ -22,6 +22,7 @@ class Tracing:
         self.pulls: dict[
             Any, Any
         ] = {}  # what forward kernels have left for their backward ones: see `fused_attention.py`
+        self.mesh: Any = None  # of JAX's, where the program runs on many devices
         self.bounded = False  # whether there is such a buffer
         self.sites: list[
             Callable[[], BaseException | None]
