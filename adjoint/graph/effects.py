@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class Effect(Control):
     differentiable = False
     opaque = True
     effect = True  # type: ignore[assignment]
+    #: Whether it may be done when the whole graph has run: nothing in the graph sees it.
+    afterwards: ClassVar[bool] = False
 
     def infer(self, *xs):
         return Spec((), bool_)
@@ -147,6 +149,10 @@ class Each(Effect):
 
     one: Effect
     batched: tuple[bool, ...]
+
+    @property
+    def afterwards(self) -> bool:  # type: ignore[override]
+        return self.one.afterwards
 
     def infer(self, *xs):
         return Spec((self._size(xs), *self.one.infer(*xs).shape), bool_)

@@ -43,6 +43,8 @@ class Blend(Effect):
     A `count` above 1 says that the value is a variance of so many numbers, to be made unbiased.
     """
 
+    afterwards = True
+
     target: Target
     momentum: float
     count: int
@@ -50,10 +52,13 @@ class Blend(Effect):
     def eval(self, xp, when, value):
         if when:
             parameter = self.target.parameter
-            old = parameter._value
-            new = np.asarray(value._value if isinstance(value, Value) else value, old.dtype)
+            old, new = parameter._value, value._value if isinstance(value, Value) else value
+            new = np.asarray(new, old.dtype) if isinstance(old, np.ndarray) else new.astype(old.dtype)
             share = (1 - self.momentum) * (self.count / (self.count - 1) if self.count > 1 else 1)
-            parameter._value = np.asarray(self.momentum * old + share * new, old.dtype)
+            blended = self.momentum * old + share * new
+            parameter._value = (
+                np.asarray(blended, old.dtype) if isinstance(old, np.ndarray) else blended.astype(old.dtype)
+            )
         return np.bool_(when)
 
 

@@ -215,6 +215,7 @@ class Div(Elementwise):
 class Pow(Elementwise):
     """x ** y, with broadcasting. The derivative in the exponent is 0 where x is 0."""
 
+    fails_where = "negative power"
     is_operator = True
     arity, complex, singular, domain = 2, True, True, (0.5, 2.0)
     work, expensive = 20, True

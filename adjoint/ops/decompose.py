@@ -104,6 +104,7 @@ def sides(what: str, x: Any) -> tuple[int, int]:
 class Cholesky(SquareMatrix):
     """The lower triangular L with L L' = (x + x') / 2, which must be positive definite."""
 
+    fails_where = "not positive definite"
     work = 10
 
     def eval(self, xp, x):

@@ -46,6 +46,9 @@ class Facts:
     indexing: ClassVar[str] = ""
     #: The place of the first array of indices among the inputs.
     first_index: ClassVar[int] = 0
+    #: What NumPy raises an error about when a call runs: inputs that are "singular", a "singular triangle", "not positive definite",
+    #: "not a number" or a "negative power". Empty for other ops; of indices, `indexing` says it.
+    fails_where: ClassVar[str] = ""
     #: Whether a result costs more to compute again than to store and read.
     expensive: ClassVar[bool] = False
     #: Whether an element of the result takes a whole row of an input, or more: products and factorisations of matrices.

@@ -162,6 +162,8 @@ def well_conditioned(draw, *shape):
 class Inv(SquareMatrix):
     """The inverse of square matrices."""
 
+    fails_where = "singular"
+
     def eval(self, xp, x):
         return xp.linalg.inv(x)
 
@@ -232,6 +234,8 @@ class LinearSystem(MatrixWork):
 class Solve(LinearSystem):
     """The y with a y = b; the axes before the last two broadcast."""
 
+    fails_where = "singular"
+
     def eval(self, xp, a, b):
         return xp.linalg.solve(a, b)
 
@@ -277,6 +281,7 @@ class TriangularSolve(LinearSystem):
     The other triangle is not read, nor, with `unit`, the diagonal, which then counts as ones.
     """
 
+    fails_where = "singular triangle"
     lower: bool = True
     adjoint: bool = False
     unit: bool = False

@@ -55,6 +55,7 @@ class SpectrumOfHermitian(OneMatrix):
 class Eigh(SpectrumOfHermitian):
     """Eigenvalues in ascending order, and eigenvectors as columns, of the Hermitian part of square matrices."""
 
+    fails_where = "not a number"
     complex = False  # works for complex matrices, but the phase of each eigenvector is free
 
     def infer(self, x):
@@ -106,6 +107,8 @@ def eigh(input: Any) -> EighResult:
 @dataclass(frozen=True)
 class Eigvalsh(SpectrumOfHermitian):
     """Eigenvalues, in ascending order, of the Hermitian part of square matrices."""
+
+    fails_where = "not a number"
 
     def infer(self, x):
         check_square(self, x.shape)
@@ -161,6 +164,7 @@ class Singular(OneMatrix):
 class SVD(Singular):
     """u, s, v' with x = u diag(s) v': as many singular values, in descending order, as the shorter side has."""
 
+    fails_where = "not a number"
     complex = False  # works for complex matrices, but the phase of each pair of vectors is free
 
     def infer(self, x):
@@ -237,6 +241,8 @@ def svd(input: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
 class SVDVals(Singular):
     """Singular values, in descending order."""
 
+    fails_where = "not a number"
+
     def infer(self, x):
         return Spec(self._check(x.shape), real_dtype(x.dtype))
 
@@ -271,6 +277,7 @@ class Pinv(Singular):
     Differentiated at constant rank: where the rank changes the pseudo-inverse is not continuous.
     """
 
+    fails_where = "not a number"
     rtol: float | None = None
 
     def infer(self, x):

@@ -5,7 +5,9 @@
 | `executable.py` | a graph as an executable, by where its inputs are |
 | `devices.py` | names of devices, JAX's settings, arrays on devices |
 | `lowering.py` | a graph gone through under `jax.jit`: cards by their `eval` on `jax.numpy`, or by a lowering |
-| `failures.py` | what may go wrong at run time: indices out of range, buffers that are too short |
+| `failures.py` | what may go wrong at run time, and how a program hands it on |
+| `failing_steps.py` | where NumPy raises an error: indices out of range, matrices that cannot be factored |
+| `host_steps.py`, `python_calls.py` | what Python does: printing, checks, moving averages, functions of the user's |
 | `preparing.py` | the graph in other ops first, where XLA does better with them |
 | `matrix_products.py`, `fused_attention.py` | lowerings of products, and of attention to the GPU's own kernel |
 | `branches_and_loops.py` | branches and loops as `lax.cond`, `lax.scan` and `lax.while_loop` |

@@ -9,7 +9,8 @@ import numpy as np
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing, too_short
 from adjoint.backends.xla.lowering import StackBuffer, fitted, lowers, run
-from adjoint.graph.control import Cond, Loop
+from adjoint.graph.control import Cond, Control, Loop
+from adjoint.graph.node import Graph
 
 
 @lowers(Cond)
@@ -69,32 +70,52 @@ def _scan(op: Loop, tracing: Tracing, carry: Any, stacked: Any, constants: Any) 
 
 
 def _while(op: Loop, tracing: Tracing, carry: Any, stacked: Any, constants: Any) -> tuple[Any, ...]:
-    """A loop with a test, or over the stacks of one. What it stacks goes to buffers; one that is full ends it."""
+    """A loop with a test, or over the stacks of one. What it stacks goes to buffers; one that is full ends it.
+
+    The test stands at the end of each iteration, since what goes wrong in it is handed on, as elsewhere.
+    """
     lax, jnp = jax().lax, jax().numpy
     known = [s.count for s in stacked if isinstance(s, StackBuffer)]
     specs = op.body.specs[op.carried :]
     buffers = tuple(jnp.zeros((tracing.capacity, *s.shape), s.dtype) for s in specs)
     tracing.bounded |= bool(buffers)
 
-    def goes_on(state: Any) -> Any:
-        (*carry, code), k, _ = state
+    def more(carry: Any, k: Any) -> tuple[Any, Any]:
+        """Whether there is another iteration, and the code."""
+        *carry, code = carry
         if op.test is None:
-            return (k < known[0]) & (code == 0)
-        more = run(op.test, Tracing(tracing.capacity), [*carry, *constants])[0].reshape(()) != 0
-        return more & (code == 0) & ((k < tracing.capacity) | (not buffers))
+            return k < known[0], code
+        with tracing.inside(code):
+            found = run(op.test, tracing, [*carry, *constants])[0]
+            return jnp.reshape(found, ()) != 0, tracing.code
+
+    def goes_on(state: Any) -> Any:
+        (*_, code), k, _, another = state
+        return another & (code == 0) & ((k < tracing.capacity) | (not buffers))
 
     def step(state: Any) -> Any:
-        carry, k, buffers = state
+        carry, k, buffers, _ = state
         at = known[0] - 1 - k if op.backwards else k
         rows = [
             lax.dynamic_index_in_dim(s.buffer if isinstance(s, StackBuffer) else s, at, keepdims=False) for s in stacked
         ]
         carry, slices = _iteration(op, tracing, carry, rows, constants)
-        return carry, k + 1, tuple(map(lambda b, y: lax.dynamic_update_index_in_dim(b, y, at, 0), buffers, slices))
+        buffers = tuple(map(lambda b, y: lax.dynamic_update_index_in_dim(b, y, at, 0), buffers, slices))
+        another, code = more(carry, k + 1)
+        return (*carry[:-1], code), k + 1, buffers, another
 
-    first = ((*carry, jnp.asarray(tracing.code)), np.int64(0), buffers)
-    (*carry, tracing.code), k, buffers = lax.while_loop(goes_on, step, first)
-    if op.test is not None and buffers:
-        more = run(op.test, Tracing(tracing.capacity), [*carry, *constants])[0].reshape(()) != 0
-        tracing.fail_if(more, too_short)
+    first = (*carry, jnp.asarray(tracing.code))
+    another, code = more(first, 0)
+    state = (*first[:-1], code), np.int64(0), buffers, another
+    (*carry, tracing.code), k, buffers, another = lax.while_loop(goes_on, step, state)
+    if buffers:
+        tracing.fail_if(another, too_short)
     return (*carry, *(StackBuffer(b, k) for b in buffers))
+
+
+def grows(graph: Graph) -> bool:
+    """Whether what a loop stacks may turn out to need longer buffers, so that a graph is run again."""
+    ops = [n.op for n in graph.calls if isinstance(n.op, Control)]
+    return any(isinstance(op, Loop) and op.test is not None and len(op.body.outputs) > op.carried for op in ops) or any(
+        grows(g) for op in ops for g in op.graphs().values()
+    )

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
 
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
-from adjoint.backends.xla import branches_and_loops as branches_and_loops
 from adjoint.backends.xla import fused_attention as fused_attention
 from adjoint.backends.xla import matrix_products as matrix_products
+from adjoint.backends.xla.branches_and_loops import grows
 from adjoint.backends.xla.devices import device, jax, name_of, precise
-from adjoint.backends.xla.failures import Tracing, too_short
+from adjoint.backends.xla.failures import Tracing, number_in, too_short
+from adjoint.backends.xla.host_steps import after_run, later_inside
 from adjoint.backends.xla.lowering import run
 from adjoint.backends.xla.preparing import prepared
+from adjoint.backends.xla.python_calls import Journal
 from adjoint.core.arrays import kept
 from adjoint.core.errors import DeviceError, called_at
 from adjoint.graph.node import Graph
@@ -44,13 +47,16 @@ class Executable:
             None  # inputs whose places results take, by the result: they lie alike on many devices
         )
         self.made: dict[Any, tuple[Any, Tracing]] = {}  # by how the inputs lie and which are given up
+        self.later_inside, self.grows = later_inside(graph), grows(graph)
+        self.lock = Lock()
 
     def __call__(self, *arrays: Any) -> list[Any]:
         return self._run(arrays, ())
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those donated inputs that are on the device may be overwritten."""
-        given = tuple(i for i in donated if isinstance(inputs[i], jax().Array))
+        again = self.grows  # with longer buffers, from the same inputs
+        given = () if again else tuple(i for i in donated if isinstance(inputs[i], jax().Array))
         arrays = tuple(inputs)
         inputs.clear()
         return self._run(arrays, given)
@@ -65,20 +71,33 @@ class Executable:
             placed = [self._placed(x, spec) for x, spec in zip(arrays, self.specs, strict=True)]
             if stay:  # JAX goes on reading NumPy's arrays after it has returned
                 placed = [kept(x) for x in placed]
-            while True:
-                compiled, tracing = self._compiled(placed, donated)
-                *found, code = compiled(*placed)
-                if tracing.sites and (failed := int(code)):
-                    error = tracing.sites[failed - 1]
-                    if error is not too_short:
-                        raise error()  # type: ignore[misc]
-                    self.capacity *= 4
-                    continue
-                break
+            found = self._done(placed, donated)
         return found if stay else [np.asarray(y) for y in found]
 
     def _gives_host_values(self, arrays: Sequence[Any]) -> bool:
         return self.place in (None, "cpu") and self.device.platform == "cpu" and not any(map(_is_on_device, arrays))
+
+    def _done(self, placed: Sequence[Any], donated: tuple[int, ...]) -> list[Any]:
+        """The results, on the device; again with longer buffers where one was too short."""
+        journal = None
+        while True:
+            compiled, tracing = self._compiled(placed, donated)
+            if tracing.calls_python:
+                journal = journal or Journal(tracing.bounded)
+                with self.lock:
+                    tracing.journal = journal.again()
+                    found, extras, code = compiled(*placed)
+                    failed = int(code)
+            else:
+                found, extras, code = compiled(*placed)
+                failed = int(code) if tracing.sites else 0
+            if failed and tracing.error(failed) is too_short:
+                self.capacity *= 4
+                continue
+            after_run(tracing, extras, journal)
+            if failed:
+                raise tracing.error(failed)(number_in(failed))  # type: ignore[misc]
+            return found  # type: ignore[no-any-return]
 
     def _placed(self, x: Any, spec: Any) -> Any:
         if not _is_on_device(x):
@@ -102,14 +121,16 @@ class Executable:
         return made
 
     def _make(self, layouts: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
-        tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0])
+        devices = max((len(s.device_set) for s in layouts), default=1)
+        tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0], devices)
         tracing.mesh = next((s.mesh for s in layouts if hasattr(s, "mesh")), None)
+        tracing.later_inside = self.later_inside
 
         def program(*xs: Any) -> Any:
-            tracing.sites.clear()
+            tracing.begin()
             found = run(self.graph, tracing, xs)
             tracing.pulls.clear()
-            return (*found, jax().numpy.asarray(tracing.code))
+            return found, tracing.extras, jax().numpy.asarray(tracing.code)
 
         structs = [
             jax().ShapeDtypeStruct(s.shape, s.dtype, sharding=where)
@@ -117,7 +138,7 @@ class Executable:
         ]
         results: Any = None
         if tracing.mesh is not None:
-            results = (*(self._layout_of_result(k, layouts) for k in range(len(self.graph.outputs))), None)
+            results = [self._layout_of_result(k, layouts) for k in range(len(self.graph.outputs))], None, None
         lowered = jax().jit(program, donate_argnums=donated, out_shardings=results).lower(*structs)
         return lowered.compile(), tracing
 

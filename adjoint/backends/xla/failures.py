@@ -1,6 +1,7 @@
 """What may go wrong while XLA runs a graph. A program on a device cannot raise: it counts on, and gives a code besides its results.
 
-The code is 0, or the number of the first site that failed, in the order of the program. Branches and loops hand it on.
+The code is 0, or the number of the first site that failed, in the order of the program, above a number that its error names: the index that was out
+of range. Branches and loops hand it on.
 """
 
 from __future__ import annotations
@@ -13,28 +14,56 @@ import numpy as np
 
 from adjoint.backends.xla.devices import jax
 
+BITS = 40  # of the code, for a number beside the site
+Failure = Callable[[int], BaseException | None]
+
 
 class Tracing:
     """One way of a graph through `jax.jit`: what may fail in it, and how long the buffers of loops of unknown length are."""
 
-    def __init__(self, capacity: int, platform: str = "cpu") -> None:
-        self.capacity, self.platform = capacity, platform
+    def __init__(self, capacity: int, platform: str = "cpu", devices: int = 1) -> None:
+        self.capacity, self.platform, self.devices = capacity, platform, devices
         self.pulls: dict[
             Any, Any
         ] = {}  # what forward kernels have left for their backward ones: see `fused_attention.py`
         self.mesh: Any = None  # of JAX's, where the program runs on many devices
         self.bounded = False  # whether there is such a buffer
-        self.sites: list[
-            Callable[[], BaseException | None]
-        ] = []  # the error of each; None where a buffer was too short
-        self.code: Any = np.int32(0)
+        self.sites: list[Failure] = []  # the error of each; None where a buffer was too short
+        self.code: Any = np.int64(0)
+        self.place: tuple[str, int] | None = None  # the user's line that made the step
+        self.calls_python = False
+        self.journal: Any = None  # of the run that is going on, where Python is called
+        self.later_inside = False  # whether what may be done after the run stands inside branches or loops
+        self.extras: list[Any] = []  # what it gives beside its results, for what is to be done with it after the run
+        self.afterwards: list[
+            tuple[int, Callable[..., Any]]
+        ] = []  # that, with the number of extras behind a truth value
 
-    def fail_if(self, bad: Any, error: Callable[[], BaseException | None]) -> None:
-        """Note that the program fails where `bad` holds, unless it has failed before."""
-        jnp = jax().numpy
+    def begin(self) -> None:
+        """Nothing has been traced yet."""
+        self.code = np.int64(0)
+        for noted in (self.sites, self.extras, self.afterwards):
+            noted.clear()
+
+    def site(self, error: Failure) -> int:
+        """A number for one more place at which the program may fail."""
         self.sites.append(error)
-        new = jnp.where(bad, np.int32(len(self.sites)), np.int32(0))
-        self.code = jnp.where(self.code == 0, new, self.code)
+        return len(self.sites)
+
+    def fail_if(self, bad: Any, error: Failure, number: Any = 0) -> None:
+        """Note that the program fails where `bad` holds, unless it has failed before; the error is made of a number."""
+        jnp = jax().numpy
+        most = np.int64(1 << (BITS - 1))
+        said = jnp.clip(jnp.asarray(number, np.int64), -most, most - 1) + most
+        self.note(jnp.where(bad, (np.int64(self.site(error)) << BITS) + said, np.int64(0)))
+
+    def note(self, code: Any) -> None:
+        """Take over a code, unless the program has failed before."""
+        self.code = jax().numpy.where(self.code == 0, code, self.code)
+
+    def error(self, code: int) -> Failure:
+        """The error that a code stands for."""
+        return self.sites[(code >> BITS) - 1]
 
     @contextmanager
     def inside(self, code: Any) -> Iterator[None]:
@@ -46,5 +75,10 @@ class Tracing:
             self.code = outer
 
 
-def too_short() -> None:
+def number_in(code: int) -> int:
+    """The number beside the site of a code."""
+    return (code & ((1 << BITS) - 1)) - (1 << (BITS - 1))
+
+
+def too_short(_: int) -> None:
     """What is no error: the graph is run again with longer buffers."""

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.xla.devices import jax
+from adjoint.backends.xla.failing_steps import checked
 from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.host_steps import by_python
 from adjoint.core.spec import dtype_of, is_half
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Param, Pick
@@ -39,6 +41,7 @@ def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
         elif isinstance(node.op, Pick):
             values[node] = values[node.inputs[0]][node.op.index]
         else:
+            tracing.place = node.place
             values[node] = apply(node.op, node.spec, tracing, [values[n] for n in node.inputs])
     return [values[n] for n in graph.outputs]
 
@@ -47,13 +50,15 @@ def apply(op: Any, spec: Any, tracing: Tracing, arrays: Sequence[Any]) -> Any:
     """The result of one op, with the dtype that its Spec says."""
     if isinstance(op, InPlace):
         op = op.op
-    lowering = LOWERINGS.get(type(op))
+    lowering = LOWERINGS.get(type(op)) or (by_python if op.opaque else None)
     if lowering is not None:
         y = lowering(op, spec, tracing, *arrays)
     elif any(is_half(dtype_of(x)) for x in arrays) and not isinstance(op, Movement):
         y = op.eval(jax().numpy, *[x.astype(np.float32) if is_half(dtype_of(x)) else x for x in arrays])
     else:
         y = op.eval(jax().numpy, *arrays)
+    if op.indexing or op.fails_where:
+        checked(op, tracing, y, arrays)
     return tuple(map(fitted, y, spec)) if isinstance(spec, tuple) else fitted(y, spec)
 
 
