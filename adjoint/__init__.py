@@ -115,6 +115,7 @@ if _TYPE_CHECKING:
     from adjoint.graph.text import GraphTextError as GraphTextError
     from adjoint.numeric.grad_check import GradientMismatchError as GradientMismatchError
     from adjoint.numeric.grad_check import check_grads as check_grads
+    from adjoint.parallel.wire import ProcessGroupError as ProcessGroupError
     from adjoint.pictures import draw as draw
     from adjoint.symbolic.sympy_expressions import NoClosedFormError as NoClosedFormError
     from adjoint.train.callbacks import InvalidLossError as InvalidLossError
@@ -159,6 +160,7 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "NoSpellingError": "explanations.spelling",
     "NoClosedFormError": "symbolic.sympy_expressions",
     "NotSymbolicError": "api.symbolic",
+    "ProcessGroupError": "parallel.wire",
     "SourceError": "frontend.errors",
     "UnboundedError": "graph.bounds",
     "UnreadableError": "api.tracing",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import adjoint
-from adjoint.cli import bench, demo, doctor, questions
+from adjoint.cli import bench, demo, doctor, launch, questions
 from adjoint.cli.exits import FAILED, USAGE, CommandFailure
 from adjoint.cli.terminal import styled, take_any_character
 from adjoint.cli.user_errors import told
@@ -22,6 +22,7 @@ examples:
   adjoint explain model.py:loss --at 2,5 --html trace.html
   adjoint check package.model:loss --at "[1,2,3],0.5"
   adjoint compare model.py:loss --at 2,5
+  adjoint launch -n 2 train.py
   adjoint doctor
 
 exit codes:
@@ -75,6 +76,14 @@ def parser() -> argparse.ArgumentParser:
     )
     shown.add_argument("--seconds", type=float, default=0.3, help="how long to measure each case (default %(default)s)")
     shown.add_argument("--json", action="store_true", help="print numbers for programs")
+    launch.add_options(
+        command(
+            "launch",
+            launch.run,
+            "run a program in several processes on this machine, which find one another by parallel.initialize()",
+            "adjoint launch -n 2 train.py --epochs 3",
+        )
+    )
     told_of = command("doctor", doctor.run, "say what is installed and whether it works", "adjoint doctor --json")
     told_of.add_argument("--json", action="store_true", help="print facts for programs")
     return top
@@ -83,7 +92,8 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command line; gives the exit code."""
     take_any_character()
-    given = _joined(list(sys.argv[1:] if arguments is None else arguments))
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    given = given if given[:1] == ["launch"] else _joined(given)  # what follows a program is for it
     try:
         code = _answer(given)
         sys.stdout.flush()

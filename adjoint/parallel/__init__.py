@@ -10,12 +10,13 @@ from adjoint.parallel.device_mesh import Mesh, mesh, virtual_devices
 from adjoint.parallel.graph_stages import CutGraph, Stage, cut_graph
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
+from adjoint.parallel.process_group import barrier, initialize, processes, rank
 from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
 
 __all__ = [
     "CPU_CORE",
-    "H100",
     "CutGraph",
+    "H100",
     "Machine",
     "Mesh",
     "Pipeline",
@@ -23,10 +24,14 @@ __all__ = [
     "Stage",
     "Task",
     "Timeline",
+    "barrier",
     "constrain",
     "cut_graph",
+    "initialize",
     "mesh",
     "pipeline",
     "pipeline_schedule",
+    "processes",
+    "rank",
     "virtual_devices",
 ]
