@@ -16,6 +16,7 @@ from adjoint.backends.xla.devices import device, jax, name_of, precise
 from adjoint.backends.xla.failures import Tracing, number_in, too_short
 from adjoint.backends.xla.host_steps import after_run, later_inside
 from adjoint.backends.xla.lowering import run
+from adjoint.backends.xla.own_kernels import with_own_kernels
 from adjoint.backends.xla.preparing import prepared
 from adjoint.backends.xla.python_calls import Journal
 from adjoint.core.arrays import kept
@@ -63,7 +64,9 @@ class Executable:
 
     def explain(self) -> str:
         """How it runs."""
-        return f"xla on {name_of(self.device)}: {len(self.graph.calls)} steps in one executable"
+        lines = [f"xla on {name_of(self.device)}: {len(self.graph.calls)} steps in one executable"]
+        kernels = with_own_kernels(self.graph, [self.device]).explain()
+        return "\n".join([*lines, kernels] if kernels else lines)
 
     def _run(self, arrays: Sequence[Any], donated: tuple[int, ...]) -> list[Any]:
         with precise():
@@ -125,10 +128,11 @@ class Executable:
         tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0], devices)
         tracing.mesh = next((s.mesh for s in layouts if hasattr(s, "mesh")), None)
         tracing.later_inside = self.later_inside
+        graph = with_own_kernels(self.graph, list(layouts[0].device_set) if layouts else [self.device]).graph
 
         def program(*xs: Any) -> Any:
             tracing.begin()
-            found = run(self.graph, tracing, xs)
+            found = run(graph, tracing, xs)
             tracing.pulls.clear()
             return found, tracing.extras, jax().numpy.asarray(tracing.code)
 

@@ -50,7 +50,7 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
     if isinstance(op, Reduction) and not op.axes and inputs[0].spec.dtype == node.spec.dtype:
         return inputs[0]
     if op.reduction in IN_NESTS and op.keepdims and op.axes:
-        return _without_axes(builder, op, inputs[0])
+        return without_axes(builder, op, inputs[0])
     plain: Any = op.op if isinstance(op, InPlace) else op
     return _indexed(builder, op, plain.first_index, inputs) if plain.indexing else op.expand(Make(builder), *inputs)
 
@@ -71,7 +71,7 @@ def _indexed(builder: Builder, op: Any, first: int, inputs: tuple[Node, ...]) ->
     return None if spread == rest else builder.build(op, (base, *spread))
 
 
-def _without_axes(builder: Builder, op: Any, x: Node) -> Node:
+def without_axes(builder: Builder, op: Any, x: Node) -> Node:
     """A reduction that drops its axes, and a reshape that gives them back."""
     kind: Any = type(op)
     flat = builder.build(card(kind, op.axes, False), (x,))
