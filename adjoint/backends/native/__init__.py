@@ -16,6 +16,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 linear_steps        loops whose state is linear in the state before
                 unit_order          units in an order that needs less memory
                 computed_again      what is cheap is computed again after the peak, not kept over it
+                independent_branches  branches too serial for all threads, to run side by side
                 stages              compiled parts of a graph, and what the interpreter does between them
                 arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results, and
                                     given_back says what goes back to the system while results are written
@@ -30,6 +31,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 lanes               elementwise ops on vector lanes; floor_division among them
                 control_flow        branches and loops, with an iteration_stack for what iterations leave behind
                 linear_recurrence   iterations with linear steps, many at once
+                branch_functions    branches that run side by side, a function for each
                 llvm_ir             writing IR: modules, blocks, loops
                 vecmath/            elementary functions as polynomials
     kernels/    what needs a page of its own

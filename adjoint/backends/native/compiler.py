@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
-from adjoint.backends.native.emit import control_flow, vecmath
+from adjoint.backends.native.emit import branch_functions, control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
@@ -26,6 +26,7 @@ from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.given_back import spare_time
+from adjoint.backends.native.plan.independent_branches import SideBySide, side_by_side
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
@@ -43,7 +44,7 @@ from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Const, Graph, Node
 
 llvm_compile.host()  # LLVM is loaded with this module
-register({**control_flow.KERNELS, **table.KERNELS}, table.LATE)
+register({**control_flow.KERNELS, **branch_functions.KERNELS, **table.KERNELS}, table.LATE)
 
 
 def compile(graph: Graph) -> Program:
@@ -57,7 +58,7 @@ class Program:
     def __init__(self, graph: Graph) -> None:
         start = time.perf_counter()
         common()
-        self.graph = canonical(graph)
+        self.graph = side_by_side(canonical(graph))
         self.stages = Stages(self.graph)
         self.left_out = self.stages.left_out
         self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
@@ -107,6 +108,8 @@ def units_shown(graph: Graph) -> list[str]:
         for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
             nodes = sorted({n for unit in group for n in computed(unit)}, key=lambda n: order[n])
             what = "row-fused loops" if len(group) > 1 and not scalars else NAMES[type(group[0])]
+            if isinstance(nodes[0].op, SideBySide):
+                what, nodes = "branches side by side", [n for b in nodes[0].op.branches for n in b.calls]
             spaces = " then ".join(str(unit.space) for unit in group if isinstance(unit, Nest))
             names = ", ".join(type(n.op).__name__ for n in nodes)
             lines.append(f"{what} over {spaces}: {names}" if spaces else f"{what}: {names}")
@@ -153,7 +156,7 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
 
 def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
     """What a call will take of memory. Code is written to know it, and neither compiled nor run."""
-    graph = canonical(graph)
+    graph = side_by_side(canonical(graph))
     stages = Stages(graph)
     alone = (
         len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ([*graph.params], [*graph.outputs])

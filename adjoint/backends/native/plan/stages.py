@@ -58,7 +58,7 @@ class Stages:
                 continue
             if set(mine) == set(stage) and k % 2 == 0 and all(_has_memory(p) for p in self.graph.params):
                 inputs = list(self.graph.params)  # the only stage: what it does not read can be donated too
-            part = _cut(inputs, outputs, effects, self.graph.name)
+            part = cut(inputs, outputs, effects, self.graph.name)
             found.append((k % 2 == 0, part, inputs, outputs))
         return found
 
@@ -73,7 +73,7 @@ def _unknown(spec: Any) -> bool:
     return any(min(s.shape, default=0) < 0 for s in (spec if isinstance(spec, tuple) else (spec,)))
 
 
-def _cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
+def cut(inputs: list[Node], outputs: list[Node], effects: tuple[Node, ...], name: str) -> Graph:
     """A part of a graph as a graph: what comes from before is an input."""
     found: dict[Node, Node] = {n: Node(Param(k), (), n.spec, n.place) for k, n in enumerate(inputs)}
     builder = Builder()
