@@ -8,15 +8,28 @@
 from adjoint.parallel.constraint import constrain
 from adjoint.parallel.device_mesh import Mesh, mesh, virtual_devices
 from adjoint.parallel.graph_stages import CutGraph, Stage, cut_graph
+from adjoint.parallel.layout_estimates import (
+    DeviceLayout,
+    LayoutComparison,
+    LayoutEstimate,
+    compare_layouts,
+    estimate_layout,
+)
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
 from adjoint.parallel.process_group import barrier, initialize, processes, rank
 from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
+from adjoint.parallel.transformer_counts import LLAMA_70B, LayerCounts, TransformerSize, layer_counts
 
 __all__ = [
     "CPU_CORE",
     "CutGraph",
+    "DeviceLayout",
     "H100",
+    "LLAMA_70B",
+    "LayerCounts",
+    "LayoutComparison",
+    "LayoutEstimate",
     "Machine",
     "Mesh",
     "Pipeline",
@@ -24,10 +37,14 @@ __all__ = [
     "Stage",
     "Task",
     "Timeline",
+    "TransformerSize",
     "barrier",
+    "compare_layouts",
     "constrain",
     "cut_graph",
+    "estimate_layout",
     "initialize",
+    "layer_counts",
     "mesh",
     "pipeline",
     "pipeline_schedule",
