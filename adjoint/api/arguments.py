@@ -17,6 +17,7 @@ from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.layout import scaled
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.placement import HOST, device_among, is_device_array
 from adjoint.core.spec import Spec, spec_of
 from adjoint.graph.control import UNKNOWN
 
@@ -32,6 +33,7 @@ class Key:
     specs: tuple[Spec, ...]
     statics: tuple[Any, ...]
     policy: Any = None  # what gradients in it keep of the forward pass
+    device: str | None = None  # where its inputs are, if not on the host
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +60,7 @@ class CallArguments:
         """What a graph for this call is kept under."""
         return Key(
             tree.shape(self.whole), tuple(self.numeric),
-            tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)), context.checkpointing.get(),
+            tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)), context.checkpointing.get(), device_among(self.numbers),
         )  # fmt: skip
 
     def points(self) -> list[int]:
@@ -106,7 +108,7 @@ class Signature:
             args, kwargs = bound.args, bound.kwargs
         whole = (args, kwargs)
         leaves, rebuild = tree.flatten(whole)
-        numeric = [isinstance(x, NUMBERS) for x in leaves]
+        numeric = [isinstance(x, NUMBERS) or is_device_array(x) for x in leaves]
         if static:
             paths = [p for p, _ in tree.paths(whole)]
             numeric = [yes and not self.belongs(p, static) for yes, p in zip(numeric, paths, strict=True)]
@@ -171,6 +173,8 @@ class Signature:
                 return f"static value of {self.describe(path)} changed from {old[1]!r} to {new_value[1]!r}"
         if key.policy != last.policy:
             return "gradients keep something else of the forward pass"
+        if key.device != last.device:
+            return f"the device changed from {last.device or HOST} to {key.device or HOST}"
         return "a value of an outer transform is used"
 
 

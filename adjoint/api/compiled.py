@@ -14,6 +14,7 @@ from adjoint.api.arguments import CallArguments
 from adjoint.api.lenient import as_python
 from adjoint.api.symbolic import GraphTemplate
 from adjoint.core import context, watching
+from adjoint.core.dispatch import DEVICE
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
@@ -160,7 +161,7 @@ def guards_of(reads: Reads, captured: list[Any], cells: dict[Any, float]) -> tup
     live: list[Any] = []
     for x in captured:
         place = None if type(x) is PlaceInput else reads.tensors.get(identity(x))
-        if place is not None and x._trace is AMBIENT:
+        if place is not None and (x._trace is AMBIENT or x._trace is DEVICE):
             guards[place.key, "kind"] = Guard(place, Kind(Kind.of(place.get())))
             x = PlaceInput(place)
         live.append(x)

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.arrays import holders
-from adjoint.core.dispatch import EAGER, HALF, Trace, Value
+from adjoint.core.dispatch import BOTTOM, DEVICE, Trace, Value
 from adjoint.core.errors import AdjointError, ArgumentError, called_at
+from adjoint.core.placement import is_device_array
 
 
 class DonatedError(AdjointError, RuntimeError):
@@ -49,15 +50,22 @@ def give_up(values: Sequence[Any], to: str) -> None:
     for x in values:
         if not isinstance(x, Value):
             raise ArgumentError(f"{to}: a donated argument must be a Tensor, not {type(x).__name__}{called_at()}")
-        if x._trace is not EAGER and x._trace is not HALF:
+        if x._trace not in BOTTOM:
             raise ArgumentError(f"{to}: a Tensor that a transform follows cannot be donated{called_at()}")
     message = f"this Tensor was donated to {to}, which may have overwritten it: use the result instead.{called_at()}"
     for x in values:
         x._value, x._trace, x._extra = _Gone(message), _Donated(message), None
 
 
+def bare(inputs: list[Any]) -> None:
+    """Take arrays on devices out of their Tensors, for a backend to overwrite."""
+    inputs[:] = [x._value if isinstance(x, Value) and x._trace is DEVICE else x for x in inputs]
+
+
 def set_free(arrays: list[Any], places: Iterable[int]) -> None:
     """Copy the arrays at these places that others hold too: Tensors share arrays, and views the memory of their base."""
     for k in places:
-        if arrays[k].base is not None or holders(arrays[k]) > 1:
+        if is_device_array(arrays[k]):
+            arrays[k] = arrays[k].copy() if holders(arrays[k]) > 1 else arrays[k]
+        elif arrays[k].base is not None or holders(arrays[k]) > 1:
             arrays[k] = np.array(arrays[k], order="C")

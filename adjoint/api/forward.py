@@ -24,7 +24,7 @@ from adjoint.api.inputs import (
 )
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import Value, lift, wrap
+from adjoint.core.dispatch import Value, beside, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import shape_of
 from adjoint.core.tensor import Tensor
@@ -147,14 +147,14 @@ def make_dual(x: Any, tangent: Any = None) -> Tensor:
     """
     value = check_input("make_dual", "the value", x)
     if tangent is None:
-        tangent = np.ones(shape_of(value), wrap(value).dtype)
+        tangent = beside(np.ones(shape_of(value), wrap(value).dtype), value)
     elif isinstance(tangent, (int, np.integer)) and not isinstance(tangent, bool) and shape_of(value) != ():
         size = int(np.prod(shape_of(value)))
         if not -size <= tangent < size:
             raise ArgumentError(f"make_dual: element {tangent} of a value with {size} elements{called_at()}")
         unit = np.zeros(size, wrap(value).dtype)
         unit[tangent] = 1
-        tangent = unit.reshape(shape_of(value))
+        tangent = beside(unit.reshape(shape_of(value)), value)
     return Dual("make_dual").track(value, check_cotangent("make_dual: the tangent", tangent, value))
 
 
@@ -199,7 +199,7 @@ class ForwardModeAD:
         """The derivative of each output element by each input element: output.shape + input.shape."""
         value = wrap(check_input("ForwardModeAD", "the input", x))
         basis = np.eye(value.size, dtype=value.dtype).reshape(value.size, *value.shape)
-        columns = vmap_alike(lambda t: jvp(self.primal_func, value, t)[1])(wrap(lift(basis)))
+        columns = vmap_alike(lambda t: jvp(self.primal_func, value, t)[1])(wrap(beside(basis, value)))
         return tree.map(lambda c: column_axes_last(c, value.shape), columns)
 
 

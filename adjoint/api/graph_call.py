@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from adjoint.api.compiled import executable
 from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
+from adjoint.core.dispatch import lift
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.rules import kept
 from adjoint.core.spec import shape_of
@@ -35,7 +36,8 @@ class GraphCall(Control):
         return self.graph.specs
 
     def eval(self, xp, *xs):
-        return tuple(executable(self.graph, self.backend)(*xs))
+        found = executable(self.graph, self.backend)(*xs)
+        return tuple(map(lift, found)) if self.backend[:3] == "xla" else tuple(found)
 
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)

@@ -22,7 +22,7 @@ from adjoint.api.inputs import (
 )
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO, instantiate
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import beside, wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.ops.stacking import stack
@@ -76,7 +76,7 @@ def derivative(fn: Callable[..., Any], primals: Any, order: int) -> tuple[Any, A
         raise ArgumentError(f"derivative: order must be an integer above zero, not {order!r}{called_at()}")
     points = tuple(primals) if isinstance(primals, (tuple, list)) else (primals,)
     inputs = check_inputs("derivative", points, range(len(points)))
-    given = [[[np.ones(shape_of(x), dtype_of(x))] + [ZERO] * (order - 1) for x in i.leaves] for i in inputs]
+    given = [[[beside(np.ones(shape_of(x), dtype_of(x)), x)] + [ZERO] * (order - 1) for x in i.leaves] for i in inputs]
     return _along_curve("derivative", fn, inputs, given, order, lambda y, ds: wrap(instantiate(ds[-1], y)))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context, tree
+from adjoint.core import context, placement, tree
 from adjoint.core.absent import instantiate
 from adjoint.core.arrays import check_kind, kept
-from adjoint.core.dispatch import Value, lift, make, snapshot, wrap
+from adjoint.core.dispatch import Value, beside, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of
@@ -109,6 +109,8 @@ def check_input(what: str, name: str, x: Any) -> Any:
     """One leaf of a differentiable input as a value one level below, or an error that says why it cannot be one."""
     if isinstance(x, Parameter):
         x = resolve(x, for_backward=False)
+    elif placement.is_device_array(x):
+        x = lift(x)
     if isinstance(x, np.ndarray):
         check_kind(x)
         if x.dtype.hasobject:
@@ -199,7 +201,7 @@ def _describe(out: Any) -> str:
 def ones_like(y: Any) -> Any:
     """The default cotangent, one level below."""
     shape = shape_of(y)
-    return lift(np.ones(shape, dtype_of(y)) if shape else dtype_of(y).type(1))
+    return beside(np.ones(shape, dtype_of(y)) if shape else dtype_of(y).type(1), y)
 
 
 def finished(value: Any, like: Any) -> Any:
@@ -258,6 +260,8 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
     value = g
     if isinstance(value, Parameter):
         value = resolve(value, for_backward=False)
+    elif placement.is_device_array(value):
+        value = lift(value)
     if not isinstance(value, (Value, np.ndarray, np.generic, int, float, complex)):
         raise ArgumentTypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
     if isinstance(value, np.ndarray):
@@ -269,6 +273,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
         if dtype_of(value).kind == "c" and want.kind != "c":
             raise ArgumentError(f"{what} is complex, its value {want}{called_at()}")
         value = cast(value, want)
+    placement.check_same(what, value, y)
     return held(value)
 
 

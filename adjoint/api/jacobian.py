@@ -21,7 +21,7 @@ from adjoint.api.inputs import (
 )
 from adjoint.core import context, tree
 from adjoint.core.context import no_grad
-from adjoint.core.dispatch import differentiable, lift, wrap
+from adjoint.core.dispatch import beside, differentiable, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, boundary, called_at
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.stores import dropped
@@ -36,7 +36,7 @@ def _bare(grad_position: Any, results: list[Any]) -> Any:
 
 def _basis(x: Any) -> Any:
     n = x.size
-    return wrap(lift(np.eye(n, dtype=x.dtype).reshape(n, *x.shape)))
+    return wrap(beside(np.eye(n, dtype=x.dtype).reshape(n, *x.shape), x))
 
 
 def jacfwd(
@@ -140,14 +140,15 @@ def jacrev(
         out, pull, *aux = vjp(chosen_only, *call.chosen, has_aux=has_aux)
         ys, rebuild = tree.flatten(out)
         floats = output_leaves("jacrev", fn, out)
-        zeros = [np.zeros(shape_of(y), wrap(y).dtype) for y in floats]
+        zeros = [beside(np.zeros(shape_of(y), wrap(y).dtype), y) for y in floats]
         rows: list[Any] = []
         done = 0
         for y in ys:
             if not differentiable(y):
                 rows.append(
                     tree.map(
-                        lambda x, y=y: wrap(np.zeros(shape_of(y) + shape_of(x), wrap(y).dtype)), tuple(call.chosen)
+                        lambda x, y=y: wrap(beside(np.zeros(shape_of(y) + shape_of(x), wrap(y).dtype), y)),
+                        tuple(call.chosen),
                     )
                 )
                 continue

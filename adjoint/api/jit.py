@@ -22,7 +22,8 @@ from adjoint.api.compiled import (
     optimised,
     taken_over,
 )
-from adjoint.api.donate import give_up, set_free
+from adjoint.api.device_choice import backend_for
+from adjoint.api.donate import bare, give_up, set_free
 from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit_methods import Methods
@@ -53,7 +54,6 @@ backends.load(backends.chosen())  # with `jit` itself, so that the first call ne
 
 MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
 KEPT = 4  # graphs for one kind of call, for things around it that change to and fro
-
 
 _open_tape, _set_backend = context.open_tape.get, context.backend.get
 
@@ -139,12 +139,13 @@ class Jitted(Methods, Reports, Traced):
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
             return entry.rebuild([wrap(y) for y in store_back(entry.stored, found)])
         entry.calls[size] += 1
-        rare = entry.is_rare(size)
-        found = GraphCall(graph, "interpreter" if rare else self.backend, context.checkpointing.get())(*inputs)
+        rare, runs = entry.is_rare(size), backend_for(self._backend, inputs)
+        runs = "interpreter" if rare and runs[:3] != "xla" else runs
+        found = GraphCall(graph, runs, context.checkpointing.get())(*inputs)
         given = any(isinstance(n.op, Param) for n in graph.outputs)
         if given:  # the caller may go on writing into an array that is also a result
             found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
-        fixed = any(type(x) is not PlaceInput for x in entry.captured)
+        fixed = runs != self.backend or any(type(x) is not PlaceInput for x in entry.captured)
         if entry.written or entry.stored:
             found = store_back(entry.stored, write_back(entry.written, made, found))
         elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given or watching.active):
@@ -238,9 +239,10 @@ class Jitted(Methods, Reports, Traced):
         del leaves, numbers
         give_up(given, repr(self))
         donated = tuple(k for k, yes in enumerate(mine) if yes)
+        bare(inputs)
         if not self.exclusive:
             set_free(inputs, donated)
-        run, checks = executable(graph, self.backend), indices(graph)
+        run, checks = executable(graph, backend_for(self._backend, inputs)), indices(graph)
         safe = checks is not None and checks.in_range(inputs)  # a run that may fail overwrites nothing
         return run.giving_up(inputs, donated) if safe and hasattr(run, "giving_up") else run(*inputs)
 

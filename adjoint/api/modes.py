@@ -6,18 +6,19 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint import backends
-from adjoint.core import context, tree
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core import context, placement, tree
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.graph.trace import is_graph_value
 
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
-def set_context(*, mode: int | None = None, backend: str | None = None) -> None:
+def set_context(*, mode: int | None = None, backend: str | None = None, device_target: str | None = None) -> None:
     """Choose how gradients and networks run from here on, in this thread: op by op, or as compiled graphs.
 
-    `backend` says what runs compiled graphs: "native" (machine code, the default) or "interpreter".
-    The manner of MindSpore, for a whole program; ours, for one function, is `jit`.
+    `backend` says what runs compiled graphs: "native" (machine code, the default), "interpreter" or "xla". `device_target` says
+    where: "gpu", "tpu" or "cpu:1" for a device of XLA's, on which Tensors are made from then on, and to which arrays move by themselves;
+    "cpu" for the host. The manner of MindSpore, for a whole program; ours, for one function, is `jit`, and for one Tensor `x.to`.
 
     >>> import adjoint as ad
     >>> ad.set_context(mode=ad.GRAPH_MODE)
@@ -27,14 +28,30 @@ def set_context(*, mode: int | None = None, backend: str | None = None) -> None:
     """
     if mode not in (GRAPH_MODE, PYNATIVE_MODE, None):
         raise ArgumentError(f"set_context: mode must be GRAPH_MODE or PYNATIVE_MODE, not {mode!r}{called_at()}")
-    if backend is not None:
+    if device_target is not None:
+        _set_device(device_target, backend)
+    elif backend is not None:
         context.backend.set(backends.checked(backend))
     if mode is not None:
         context.static_mode.set(mode == GRAPH_MODE)
 
 
+def _set_device(device: str, backend: str | None) -> None:
+    if not isinstance(device, str):
+        raise ArgumentTypeError(f'set_context: device_target is a text like "gpu", not {device!r}{called_at()}')
+    if device.lower() != placement.HOST:
+        place = placement.engine().checked(device)
+        context.backend.set(backends.on_device(backend, place))
+        context.device.set(place)
+        return
+    before = context.backend.get() or ""
+    if backend is not None or (context.device.get() is not None and before.startswith("xla")):
+        context.backend.set(context.backend_default if backend is None else backends.checked(backend))
+    context.device.set(None)
+
+
 def get_context(name: str = "mode") -> Any:
-    """The mode or the backend in force.
+    """The mode, the backend or the device ("device_target") in force.
 
     >>> import adjoint as ad
     >>> ad.get_context("mode") == ad.PYNATIVE_MODE
@@ -42,8 +59,12 @@ def get_context(name: str = "mode") -> Any:
     """
     if name == "backend":
         return backends.chosen()
+    if name == "device_target":
+        return context.device.get() or placement.HOST
     if name != "mode":
-        raise ArgumentError(f"get_context: there is no {name!r}, only 'mode' and 'backend'{called_at()}")
+        raise ArgumentError(
+            f"get_context: there is no {name!r}, only 'mode', 'backend' and 'device_target'{called_at()}"
+        )
     return GRAPH_MODE if context.static_mode.get() else PYNATIVE_MODE
 
 

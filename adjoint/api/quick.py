@@ -13,6 +13,7 @@ from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
 from adjoint.core.dispatch import EAGER, wrap
 from adjoint.core.errors import boundary
+from adjoint.core.placement import is_device_array
 from adjoint.core.tensor import Tensor
 from adjoint.frontend.guards import EqualValue, Guard, Same, compiled
 from adjoint.frontend.places import MISSING, AttributeOf, Free, Global
@@ -77,6 +78,8 @@ def bound_quick(graph: Graph, backend: str, entry: Entry) -> Callable[[list[Any]
 
     def quick(values: list[Any]) -> Any:
         if entry.outdated() or context.bindings.get() is not None or recorder.get() is not None:
+            return NotImplemented
+        if any(is_device_array(p._value) for p in entry.parameters) and backend[:3] != "xla":
             return NotImplemented
         return rebuild([wrap(y) for y in apply(*values, *entry.weights(), *entry.inputs())])
 

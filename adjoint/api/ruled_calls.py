@@ -18,9 +18,9 @@ import numpy as np
 from adjoint.api.batching import vmap
 from adjoint.api.grad import vjp
 from adjoint.core import context, random_counters, rules, tree
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.arrays import kept
-from adjoint.core.dispatch import EAGER, HALF, Value, lift, wrap
+from adjoint.core.dispatch import BOTTOM, Value, beside, lift, wrap
 from adjoint.core.errors import PACKAGE, ArgumentError, CutGradientError, NoRuleError, called_at
 from adjoint.core.spec import Spec, dtype_of, has_derivative, shape_of, spec_of
 from adjoint.frontend.calls import call, traceable
@@ -101,7 +101,7 @@ class CustomCall(Op):
         with context.setting(context.open_tape, None), context.setting(random_counters.batches, ()):
             leaves = self._leaves(xs)
         for y in leaves:
-            if isinstance(y, Value) and y._trace is not EAGER and y._trace is not HALF:
+            if isinstance(y, Value) and y._trace not in BOTTOM:
                 raise CutGradientError(outside(self.name))
         values = tuple(lift(y) if isinstance(y, Value) else kept(np.asarray(y)) for y in leaves)
         return values if len(values) > 1 else values[0]
@@ -216,11 +216,11 @@ def transposed_vjp(call: Any, name: str, known: set[Any], ts: Sequence[Any], y: 
     def pulled(*gs: Any) -> tuple[Any, ...]:
         back = call.vjp(gs if isinstance(y, tuple) else gs[0], y, *xs)
         found = [back[i]() if callable(back[i]) else back[i] for i in active]
-        zeros = [np.zeros(shape_of(xs[i]), dtype_of(xs[i])) for i in active]
+        zeros = [beside(np.zeros(shape_of(xs[i]), dtype_of(xs[i])), xs[i]) for i in active]
         return tuple(z if g is ZERO else g for g, z in zip(found, zeros, strict=True))
 
     floats = [i for i, v in enumerate(_flat(y)) if has_derivative(dtype_of(v))]
-    still = [np.zeros(shape_of(v), dtype_of(v)) for v in _flat(y)]
+    still = [beside(np.zeros(shape_of(v), dtype_of(v)), v) for v in _flat(y)]
 
     def of_floats(*gs: Any) -> tuple[Any, ...]:
         filled = list(still)
@@ -230,7 +230,7 @@ def transposed_vjp(call: Any, name: str, known: set[Any], ts: Sequence[Any], y: 
 
     likes = [_flat(y)[i] for i in floats]
     check_linear(f"the vjp rule of {name}", of_floats, likes, known)
-    _, push = vjp(of_floats, *(wrap(np.ones(shape_of(v), dtype_of(v))) for v in likes))
+    _, push = vjp(of_floats, *(wrap(beside(np.ones(shape_of(v), dtype_of(v)), v)) for v in likes))
     result: list[Any] = [ZERO] * len(_flat(y))
     with context.setting(rules.transposing, True):
         pushed = push(*(wrap(ts[i]) for i in active))
@@ -280,7 +280,7 @@ class JvpCall(CustomCall):
     """A call whose forward rule the user gave: rule(inputs, tangents) -> (out, tangent)."""
 
     def jvp(self, ts: Sequence[Any], y: Any, *xs: Any) -> Any:
-        vectors = [np.zeros(shape_of(x), dtype_of(x)) if t is ZERO else t for t, x in zip(ts, xs, strict=True)]
+        vectors = [instantiate(t, x) for t, x in zip(ts, xs, strict=True)]
         found = self.rule(tuple(map(wrap, xs)), tuple(map(wrap, vectors)))
         if not isinstance(found, (tuple, list)) or len(found) != 2:
             raise ArgumentError(f"the jvp rule of {self.name} must return (output, tangent){called_at()}")
@@ -305,7 +305,7 @@ class JvpCall(CustomCall):
             return self.jvp(full, y, *xs)
 
         check_linear(f"the jvp rule of {self.name}", pushed, [xs[i] for i in active], self.known)
-        _, pull = vjp(pushed, *(wrap(np.zeros(shape_of(xs[i]), dtype_of(xs[i]))) for i in active))
+        _, pull = vjp(pushed, *(wrap(instantiate(ZERO, xs[i])) for i in active))
         with context.setting(rules.transposing, True):
             pulled = pull(*map(wrap, _flat(g)))
         result: list[Any] = [ZERO] * len(xs)

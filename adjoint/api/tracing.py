@@ -18,6 +18,7 @@ import numpy as np
 from adjoint import backends
 from adjoint.api.arguments import NUMBERS, CallArguments, Signature
 from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
+from adjoint.api.device_choice import traced_device
 from adjoint.api.inputs import name_of
 from adjoint.api.lenient import ARRAYS, is_python_number
 from adjoint.api.ruled_calls import note_reads
@@ -72,6 +73,7 @@ class Traced:
     _signature: Signature
     _donate: frozenset[str]
     backend: Any  # the name of what runs the graphs
+    _backend: str | None
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         self._fn = fn
@@ -88,6 +90,10 @@ class Traced:
 
     def _traced(self, made: CallArguments, specs: Sequence[Spec]) -> Entry:
         """The graph of the function for such inputs, before any pass."""
+        with context.setting(context.graph_device, traced_device(self._backend, made.numbers)):
+            return self._traced_there(made, specs)
+
+    def _traced_there(self, made: CallArguments, specs: Sequence[Spec]) -> Entry:
         reads = Reads(Tracer("jit"), frozenset(self._inputs), self._lifting)
         try:
             return self._trace(made, specs, reads)

@@ -7,7 +7,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from adjoint.core import context
+from adjoint.core import context, placement
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 
 MODULES: dict[str, Any] = {
@@ -16,6 +16,7 @@ MODULES: dict[str, Any] = {
     "xla": "adjoint.backends.xla.executable",
 }
 OWN = frozenset(MODULES)
+placement.bind("adjoint.backends.xla.device_arrays")
 
 
 def register(name: str, backend: Any) -> None:

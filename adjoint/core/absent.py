@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.dispatch import beside
 from adjoint.core.spec import dtype_of, shape_of
 
 
@@ -39,4 +40,4 @@ def instantiate(derivative: Any, like: Any) -> Any:
     >>> instantiate(ZERO, np.ones(2)), instantiate(3.0, 1.0)
     (array([0., 0.]), 3.0)
     """
-    return np.zeros(shape_of(like), dtype_of(like)) if derivative is ZERO else derivative
+    return beside(np.zeros(shape_of(like), dtype_of(like)), like) if derivative is ZERO else derivative

@@ -47,6 +47,11 @@ backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
+#: Where new Tensors are made (`set_context(device_target=...)`): the name of a device, or None for the host.
+device: ContextVar[str | None] = ContextVar("device", default=None)
+#: While a function is traced: the device that its graph will run on; None for the host.
+graph_device: ContextVar[str | None] = ContextVar("graph_device", default=None)
+
 #: Whether `float(x)` and NumPy may take the numbers of a Tensor that is being differentiated: no gradient flows through them.
 cutting: ContextVar[bool] = ContextVar("cutting", default=False)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adjoint.core import context, watching
+from adjoint.core import context, placement, watching
 from adjoint.core.arrays import check_kind
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.language import language
@@ -167,7 +167,7 @@ class Eager(Trace):
 class Half(Trace):
     """The bottom level for float16 and bfloat16: compute in float32, round once."""
 
-    level = 1
+    level = 0.5
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         tape = context.open_tape.get()
@@ -200,9 +200,33 @@ class InFloat32:
         return repr(self.op)
 
 
+class OnDevice(Trace):
+    """The bottom level for arrays on a device: the same cards, by JAX, in any precision."""
+
+    level = 1
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        tape = context.open_tape.get()
+        if tape is not None:
+            return tape.record(op, xs)
+        if op.opaque:
+            return wrap(evaluate(op, xs))
+        call, arrays = placement.engine().placed(op, xs)
+        return wrap(evaluate(call, arrays))
+
+
 _ARRAYS = (np.ndarray, np.generic)
 EAGER = Eager()
 HALF = Half()
+DEVICE = OnDevice()
+BOTTOM: tuple[Trace, ...] = (EAGER, HALF, DEVICE)  # those of Tensors that no transform tracks
+
+
+def base_trace(value: Any) -> Trace:
+    """The trace of a Tensor that holds this array and that no transform tracks."""
+    if isinstance(value, _ARRAYS):
+        return HALF if is_half(value.dtype) else EAGER
+    return DEVICE if placement.is_device_array(value) else EAGER
 
 
 def wrap(value: Any) -> Any:
@@ -212,6 +236,8 @@ def wrap(value: Any) -> Any:
     if type(value) is tuple:
         return tuple(wrap(v) for v in value)
     if not isinstance(value, _ARRAYS):
+        if placement.is_device_array(value):
+            return make(value, DEVICE)
         value = np.asarray(value)
     x = tensor_class.__new__(tensor_class)
     x._value, x._extra, x._kin = value, None, None
@@ -224,9 +250,19 @@ def lift(value: Any) -> Any:
     if isinstance(value, Value):
         return value._value if value._trace is EAGER and context.open_tape.get() is None else value
     if not isinstance(value, np.ndarray):
-        return value
+        return make(value, DEVICE) if placement.is_device_array(value) else value
     check_kind(value)
     return wrap(value) if is_half(value.dtype) else value
+
+
+def new(array: Any, device: str | None = None) -> Any:
+    """A new array as a Tensor: on a device, or where `set_context(device_target=...)` says."""
+    return wrap(array if device is None and context.device.get() is None else placement.made(array, device))
+
+
+def beside(array: Any, other: Any) -> Any:
+    """A host array one level below a transform, where another value is: as it is, or a Tensor on that device."""
+    return lift(placement.beside(array, other))
 
 
 def differentiable(x: Any) -> bool:

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, placement
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import EAGER, HALF, Trace, make, snapshot
+from adjoint.core.dispatch import Trace, base_trace, make, snapshot
 from adjoint.core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -21,9 +21,9 @@ from adjoint.core.errors import (
     called_at,
 )
 from adjoint.core.language import language
-from adjoint.core.spec import is_half
 from adjoint.core.stores import Bindings, store
-from adjoint.core.tensor import Tensor, accumulated
+from adjoint.core.tensor import Tensor
+from adjoint.core.tensor_copies import accumulated
 
 _unnamed = count().__next__
 
@@ -68,8 +68,9 @@ class Parameter(Tensor):
     own_extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}
 
     def __init__(self, default_input: Any, name: str | None = None, requires_grad: bool = True) -> None:
-        array = Tensor(default_input).asnumpy()
-        self._value, self._trace, self._extra = array, PARAMETERS, None
+        value = Tensor(default_input)._plain()
+        value = value if placement.is_device_array(value) else placement.made(np.array(value))
+        self._value, self._trace, self._extra = value, PARAMETERS, None
         self.is_unnamed = name is None
         self._name = name or f"Parameter{_unnamed()}"
         self.requires_grad = requires_grad
@@ -165,18 +166,26 @@ class Parameter(Tensor):
 
     def clone(self, init: str | float = "same") -> Parameter:
         """A Parameter of its own with the same value, or with `init="zeros"`, `"ones"` or a number."""
-        makers: dict[Any, Any] = {"same": np.array, "zeros": np.zeros_like, "ones": np.ones_like}
-        if isinstance(init, (int, float)):
-            return Parameter(np.full_like(self._value, init), self.name, self.requires_grad)
-        if init not in makers:
-            raise ArgumentError(f"clone: init must be a number or one of {', '.join(makers)}, not {init!r}")
-        return Parameter(makers[init](self._value), self.name, self.requires_grad)
+        numbers: dict[Any, Any] = {"same": None, "zeros": 0, "ones": 1}
+        if not isinstance(init, (int, float)) and init not in numbers:
+            raise ArgumentError(f"clone: init must be a number or one of {', '.join(numbers)}, not {init!r}")
+        if init == "same":
+            return Parameter(plain(self), self.name, self.requires_grad)
+        number = init if isinstance(init, (int, float)) else numbers[init]
+        full = np.full(self._value.shape, number, self._value.dtype)
+        return Parameter(placement.beside(full, self._value), self.name, self.requires_grad)
+
+    def move(self, device: str) -> None:
+        """Hold the value on another device from here on; what `backward()` has accumulated goes along."""
+        self._value = placement.moved(self._value, device)
+        if (grad := self.grad) is not None:
+            self.grad = grad.to(device)
 
     def __deepcopy__(self, memo: dict) -> Parameter:
-        memo[id(self)] = fresh = _revive(type(self), np.array(self._value), {}, None)
+        memo[id(self)] = fresh = _revive(type(self), placement.copied(self._value), {}, None)
         fresh.__dict__.update(deepcopy(self.__dict__, memo))
-        if (grad := accumulated(self)) is not None:
-            fresh.grad = grad
+        if (grad := self.grad) is not None:
+            fresh.grad = grad.copy()
         return fresh
 
     def __reduce__(self) -> Any:
@@ -256,4 +265,4 @@ def _note_tracked(bound: Any, p: Parameter) -> None:
 
 def plain(p: Parameter) -> Any:
     """The value of a Parameter, tracked by nothing."""
-    return make(p._value, HALF if is_half(p._value.dtype) else EAGER)
+    return make(p._value, base_trace(p._value))

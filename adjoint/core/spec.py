@@ -79,10 +79,10 @@ def spec_of(x: Any) -> Spec:
 
 def number_of(x: Any) -> Number | None:
     """The mark of a value that stands for a Python number, whatever transforms hold it; None for arrays."""
-    while (inner := getattr(x, "_value", None)) is not None:
+    while hasattr(x, "_trace"):
         if type(x._extra) is Number:
             return x._extra
-        x = inner
+        x = x._value
     if type(x) not in NUMBERS:
         return None
     return Number(int(x), int(x)) if isinstance(x, int) else Number()

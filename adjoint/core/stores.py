@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context
+from adjoint.core import context, placement
 from adjoint.core.language import language
 
 
@@ -68,4 +68,11 @@ def store(p: Any, value: Any) -> None:
         return
     if (tape := context.open_tape.get()) is not None:
         tape.store(p, value)
-    p._value = np.array(value._plain(), p._value.dtype)
+    p._value = _held(value._plain(), p._value)
+
+
+def _held(value: Any, before: Any) -> Any:
+    """What a Parameter holds after a store: an array of its own. Host values go to its device, others stay where they are."""
+    if placement.is_device_array(value):
+        return value
+    return placement.beside(np.array(value, before.dtype), before)

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.core import context, dispatch, errors, tree, views
+from adjoint.core import context, dispatch, errors, placement, tree, views
 from adjoint.core.arrays import check_kind
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import BACKWARD, EAGER, HALF, Value, differentiable, has_ended, snapshot
+from adjoint.core.dispatch import BACKWARD, BOTTOM, DEVICE, Value, base_trace, differentiable, has_ended, make, snapshot
 from adjoint.core.errors import AdjointError, BatchedError, CutGradientError, DtypeError, called_at, refused
 from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.keys import check_key
 from adjoint.core.language import language
-from adjoint.core.layout import UNKNOWN
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
+from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
 from adjoint.core.tensor_text import ShownInNotebooks, with_values, without_values
 
 
@@ -37,13 +37,16 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
     __array_priority__ = 1000
     extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # attributes that another library's face adds
 
-    def __init__(self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False) -> None:
+    def __init__(
+        self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False, device: str | None = None
+    ) -> None:
         value = _converted(input_data, dtype)
         if isinstance(value, Value):
-            self._rebind(value)
+            self._rebind(value if device is None else value.to(device))
         else:
-            self._value, self._extra = value, None
-            self._trace = HALF if is_half(value.dtype) else EAGER
+            if device is not None or context.device.get() is not None:
+                value = placement.made(value, device)
+            self._value, self._extra, self._trace = value, None, base_trace(value)
         if requires_grad:
             self.requires_grad = True
 
@@ -111,8 +114,8 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     @property
     def device(self) -> str:
-        """Where the values are held."""
-        return "CPU"
+        """Where the values are: "cpu" for the host, else a device of XLA's, as "gpu:0" or "cpu:1"."""
+        return placement.device_of(self)
 
     # ------------------------------------------------------------ conversion
 
@@ -128,7 +131,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
         """Whether a transform (grad, jvp, vmap, a tape) tracks this Tensor."""
         if self._trace.closed:
             return isinstance(self._value, Tensor) and self._value.tracked
-        return self._trace is not EAGER and self._trace is not HALF
+        return self._trace not in BOTTOM
 
     def asnumpy(self) -> np.ndarray:
         """The values as a NumPy array of your own. An explicit way out of a transform: no gradient flows through it.
@@ -170,7 +173,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
                 views.note_array(self, array)
             return array
         if dtype is None or np.dtype(dtype) == object:
-            array = _array_of_elements(self)
+            array = array_of_elements(self)
             array.flags.writeable = bool(copy)  # np.asarray(x) is x in NumPy: a write would be lost
             if not copy:
                 views.note_array(self, array)
@@ -221,10 +224,12 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
     def __dlpack__(self, **options: Any) -> Any:
         if self.tracked:
             raise CutGradientError(f"__dlpack__ would cut the gradient; pass x.asnumpy() instead.{called_at()}")
-        return np.array(self._value).__dlpack__(**options)
+        array = self._plain()
+        return (array if self._trace is DEVICE else np.array(array)).__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return np.asarray(self._plain()).__dlpack_device__()
+        array = self._plain()
+        return (array if placement.is_device_array(array) else np.asarray(array)).__dlpack_device__()
 
     def __reduce__(self) -> Any:
         leaf = self.tracked and autograd.is_leaf(self)
@@ -293,7 +298,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     def __deepcopy__(self, memo: dict) -> Any:
         leaf = autograd.is_leaf(self)
-        memo[id(self)] = fresh = _revive(Tensor, self.asnumpy(), True, accumulated(self)) if leaf else snapshot(self)
+        memo[id(self)] = fresh = copy_of_leaf(self, Tensor) if leaf else snapshot(self)
         return fresh
 
     # ------------------------------------------------------------ derivatives, in PyTorch's manner
@@ -365,27 +370,15 @@ def _converted(data: Any, dtype: Any) -> Any:
         return stacked if dtype is None else language.cast(stacked, dtype)
     if isinstance(data, np.ndarray):
         check_kind(data)
+    elif placement.is_device_array(data):
+        found = make(data, DEVICE)
+        return found if dtype is None or data.dtype == dtype else language.cast(found, dtype)
     array = np.array(data, dtype=dtype)
     if dtype is None and array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biufc" and not is_half(array.dtype):
         raise DtypeError(f"Tensor() cannot hold {type(data).__name__} data {data!r:.80}: use numbers{called_at()}")
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
-def _array_of_elements(x: Tensor) -> np.ndarray:
-    """An object array of the elements, each still tracked, for code that insists on np.asarray."""
-    result = np.fromiter(language.rows(language.reshape(x, (x.size,))), object, x.size)
-    lies = views.layout(x)
-    array = np.empty(x.shape, object) if lies is None or lies is UNKNOWN else np.empty_like(lies, object)
-    array[...] = result.reshape(x.shape)
-    return array
-
-
-def accumulated(x: Any) -> Any:
-    """What backward() has added up for a leaf, as an array."""
-    grad = autograd.get_accumulated(x)
-    return None if grad is None else grad.asnumpy()
 
 
 def _revive(cls: type, array: np.ndarray, requires_grad: bool, grad: Any = None) -> Any:

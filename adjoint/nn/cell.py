@@ -17,6 +17,7 @@ from adjoint.api.modes import by_mode
 from adjoint.core import context
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.tensor import Tensor
 from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
 from adjoint.nn.cell_text import CellText
 
@@ -297,6 +298,24 @@ class Cell(CellText):
     def set_grad(self, requires_grad: bool = True) -> Cell:
         """Accepted for MindSpore's older programs; derivatives need no switch here."""
         self.requires_grad = requires_grad
+        return self
+
+    def to(self, device: str) -> Any:
+        """Move the Parameters, and the Tensors that Cells hold as attributes, to a device: "gpu", "cpu:1", or "cpu" for the host.
+
+        The state of an optimiser follows its Parameters with the next step.
+
+        >>> import adjoint as ad
+        >>> net = ad.nn.Dense(2, 1).to("cpu:0")
+        >>> print(net(ad.ops.ones((1, 2)).to("cpu:0")).device)
+        cpu:0
+        """
+        for p in self.get_parameters():
+            p.to(device)
+        for _, cell in self.cells_and_names():
+            for name, value in list(vars(cell).items()):
+                if type(value) is Tensor and not value.tracked:
+                    setattr(cell, name, value.to(device))
         return self
 
     def to_float(self, dst_type: Any) -> Cell:

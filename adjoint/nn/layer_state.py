@@ -12,8 +12,9 @@ import numpy as np
 
 from adjoint import ops
 from adjoint.core import context
-from adjoint.core.dispatch import Value
-from adjoint.core.parameter import Parameter
+from adjoint.core.dispatch import Value, beside
+from adjoint.core.parameter import Parameter, plain
+from adjoint.core.placement import is_device_array
 from adjoint.graph.effects import Effect
 from adjoint.ops.functional.random import keep_mask as keep_mask
 
@@ -52,14 +53,16 @@ class Blend(Effect):
     def eval(self, xp, when, value):
         if when:
             parameter = self.target.parameter
-            old, new = parameter._value, value._value if isinstance(value, Value) else value
-            new = np.asarray(new, old.dtype) if isinstance(old, np.ndarray) else new.astype(old.dtype)
+            old = parameter._value
             share = (1 - self.momentum) * (self.count / (self.count - 1) if self.count > 1 else 1)
-            blended = self.momentum * old + share * new
-            parameter._value = (
-                np.asarray(blended, old.dtype) if isinstance(old, np.ndarray) else blended.astype(old.dtype)
-            )
-        return np.bool_(when)
+            if is_device_array(old):
+                new = beside(value._value if isinstance(value, Value) else value, old)
+                mean = self.momentum * plain(parameter) + share * ops.cast(new, old.dtype)
+                parameter._value = ops.cast(mean, old.dtype)._plain()
+            else:
+                new = np.asarray(value._value if isinstance(value, Value) else value, old.dtype)
+                parameter._value = np.asarray(self.momentum * old + share * new, old.dtype)
+        return np.bool_(bool(when))
 
 
 def blend(parameter: Parameter, momentum: float, value: Any, count: int = 1) -> None:

@@ -13,6 +13,7 @@ from adjoint.nn.basic import Dropout, positive
 from adjoint.nn.cell import Cell
 from adjoint.nn.initializer import Uniform, initializer
 from adjoint.nn.layer_state import traced
+from adjoint.ops.functional.creation import zeros_beside
 
 # ---------------------------------------------------------------- one step
 
@@ -86,7 +87,7 @@ class _OneStep(Cell):
                 f"{shape_of(x)}{called_at()}"
             )
         if hx is None:
-            hx = (ops.zeros((*shape_of(x)[:-1], self.hidden_size), dtype_of(x)),) * self.states
+            hx = (zeros_beside(x, (*shape_of(x)[:-1], self.hidden_size)),) * self.states
         state = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
         gates_x = _linear(x, self.weight_ih, self.bias_ih)
         state = type(self).step(self.act, gates_x, state, self.weight_hh, self.bias_hh)
@@ -198,7 +199,7 @@ class _Recurrent(Cell):
         """The first states (layers x ways, N, hidden_size)."""
         shape = (self.num_layers * (2 if self.bidirectional else 1), shape_of(x)[1], self.hidden_size)
         if hx is None:
-            return (ops.zeros(shape, dtype_of(x)),) * self.states
+            return (zeros_beside(x, shape),) * self.states
         starts = tuple(hx) if isinstance(hx, (tuple, list)) else (hx,)
         if len(starts) != self.states or any(shape_of(s) != shape for s in starts):
             raise ShapeError(

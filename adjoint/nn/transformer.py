@@ -17,6 +17,7 @@ from adjoint.nn.cell import Cell
 from adjoint.nn.container import CellList
 from adjoint.nn.initializer import initializer
 from adjoint.nn.normalization import LayerNorm
+from adjoint.ops.functional.creation import zeros_beside
 
 
 class MultiheadAttention(Cell):
@@ -107,7 +108,7 @@ class MultiheadAttention(Cell):
                 row.append(ops.broadcast_to(ops.reshape(own, (1, heads, 1, width)), (n, heads, 1, width)))
         if self.add_zero_attn:
             for row in rows:
-                row.append(ops.zeros((n, heads, 1, width), dtype_of(keys)))
+                row.append(zeros_beside(keys, (n, heads, 1, width)))
         keys, values = (ops.concat(row, 2) if len(row) > 1 else row[0] for row in rows)
         return keys, values, len(rows[0]) - 1
 

@@ -16,8 +16,9 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.arrays import check_kind
-from adjoint.core.dispatch import Trace, Value, evaluate
+from adjoint.core.dispatch import Trace, Value, evaluate, lift
 from adjoint.core.errors import ArgumentTypeError
+from adjoint.core.placement import is_device_array
 from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
 from adjoint.ops.facts import Facts
@@ -137,8 +138,11 @@ class Op(Facts, abc.ABC):
                 its = x._trace
                 if its is not trace and its.level > level:
                     trace, level = its, its.level
-            elif (kind := type(x)) is not _ARRAY and kind is not float and isinstance(x, _ARRAY):
-                check_kind(x)
+            elif (kind := type(x)) is not _ARRAY and kind is not float:
+                if isinstance(x, _ARRAY):
+                    check_kind(x)
+                elif is_device_array(x):
+                    return self(*map(lift, xs))
         if level > 1 and (branch := context.branch.get()) is not None and branch.level > level:
             trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)

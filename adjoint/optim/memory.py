@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.arrays import holders
 from adjoint.core.parameter import Parameter, plain
+from adjoint.core.placement import is_device_array
 from adjoint.core.tensor import Tensor
 
 LARGE = 4_000_000  # bytes of Parameters; giving memory up costs about 0.2 ms a call, which smaller ones do not earn
@@ -24,7 +25,9 @@ def owned(p: Parameter) -> Any:
 
     An array that a Tensor, a view or a NumPy array of the user shares is left to them, and copied.
     """
-    if holders(p._value) > 1 or p._value.base is not None:
+    if is_device_array(p._value):
+        p._value = p._value.copy() if holders(p._value) > 1 else p._value
+    elif holders(p._value) > 1 or p._value.base is not None:
         p._value = np.array(p._value, order="C")
     return plain(p)
 

@@ -14,6 +14,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, ParameterTuple, plain
+from adjoint.core.placement import device_of, is_device_array
 from adjoint.core.tensor import Tensor
 from adjoint.optim.groups import LearningRate, Params, Schedule, WeightDecay, members
 from adjoint.optim.memory import is_large, owned, unfollowed
@@ -194,12 +195,20 @@ class Optimizer:
         """
         self._check_outside()
         value = owned if overwriting else plain
+        self._follow()
         state: State = {slot: [value(p) for p in held] for slot, held in self.slots.items()}
         rates: tuple[Any, ...] = (self.rates,)
         if self._decays_change:
             step = int(self.global_step._value)
             rates = self.rates, [d(step) if callable(d) else d for d in self.decays]
         return {"step": plain(self.global_step), **state}, [value(p) for p in self.parameters], rates
+
+    def _follow(self) -> None:
+        """Let the state be where the Parameters are, which may have been moved."""
+        for held in self.slots.values():
+            for slot, p in zip(held, self.parameters, strict=True):
+                if (device := device_of(p)) != device_of(slot):
+                    slot.move(device)
 
     def store(self, params: Sequence[Any], state: State) -> None:
         """Set the Parameters and the state to what a step made of them."""
@@ -229,7 +238,7 @@ def _reduced(schedule: Schedule, factor: float, least: float, step: int) -> floa
 
 def _put(p: Parameter, value: Tensor) -> None:
     """Give a Parameter an array that nothing else holds, without the copy that `set_data` makes."""
-    p._value = np.asarray(value._value)
+    p._value = value._value if is_device_array(value._value) else np.asarray(value._value)
 
 
 def _tensor(g: Any) -> Tensor:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint import ops
+from adjoint.core.placement import device_of, in_graph
 from adjoint.core.spec import is_half
 
 State = dict[str, Any]
@@ -72,7 +73,7 @@ class Rule:
         """The state before the first step."""
         state: State = {"step": ops.zeros((), np.int32)}
         for slot in self.slots:
-            state[slot] = [self.first(slot, p.shape, working_dtype(p.dtype)) for p in params]
+            state[slot] = [_beside(self.first(slot, p.shape, working_dtype(p.dtype)), p) for p in params]
         return state
 
     def update(
@@ -113,6 +114,11 @@ class Rule:
 def working_dtype(dtype: Any) -> np.dtype:
     """What a parameter is updated in: half precision would lose small steps, so it is widened."""
     return np.dtype(np.float32) if is_half(dtype) else np.dtype(dtype)
+
+
+def _beside(x: Any, p: Any) -> Any:
+    """The first value of a slot where its parameter is."""
+    return x if in_graph(p) or (device := device_of(p)) == device_of(x) else x.to(device)
 
 
 def as_dtype(x: Any, dtype: Any) -> Any:

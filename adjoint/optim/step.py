@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from adjoint import backends, ops
+from adjoint import backends
 from adjoint.api.grad import value_and_grad
 from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import binding
@@ -16,6 +16,7 @@ from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.graph.node import Graph
+from adjoint.ops.functional.creation import zeros_beside
 from adjoint.optim.accumulate import GradientAccumulation
 from adjoint.optim.batch_parts import accumulated, check_reduction
 from adjoint.optim.memory import is_large, unfollowed
@@ -89,7 +90,7 @@ class CompiledStep:
         return (buffer, *self.optimiser.inputs(False))
 
     def _zeros(self) -> list[Any]:
-        return [ops.zeros(p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
+        return [zeros_beside(p, p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
 
     def _begin(self, accumulation: GradientAccumulation) -> None:
         """Empty sums, if a new mean begins."""

@@ -10,7 +10,7 @@ from typing import Any
 from weakref import finalize
 
 from adjoint.core import context
-from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, wrap
+from adjoint.core.dispatch import EAGER, Value, lift, make, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, plain
 from adjoint.core.spec import is_inexact
@@ -62,7 +62,7 @@ def set_requires_grad(x: Tensor, wanted: bool) -> None:
         raise ArgumentError(f"requires_grad=True inside a transform, which tracks its inputs anyway{called_at()}")
     if not is_inexact(x.dtype):
         raise NotDifferentiableError(f"requires_grad needs floating-point values, not {x.dtype}{called_at()}")
-    value = x._value if x._trace is EAGER else make(x._value, HALF)
+    value = x._value if x._trace is EAGER else make(x._value, x._trace)
     x._value, x._trace, x._extra = value, AMBIENT, Leaf(value)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.arrays import kept
-from adjoint.core.dispatch import EAGER, Value, lift, make, wrap
+from adjoint.core.dispatch import EAGER, Value, beside, make, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, NotDifferentiableError, called_at
 from adjoint.core.parameter import PARAMETERS, Parameter, plain
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
@@ -149,7 +149,7 @@ class GradientTape(Tape):
 
         def pulled(basis: Any) -> list[Any]:
             batch = Batch(n)
-            seed = batch.track(lift(basis), 0)
+            seed = batch.track(beside(basis, target), 0)
             found = sweep(self.seeds([target], [seed]), {m for m in nodes if m is not None})
             rows = [found.get(m, ZERO) for m in nodes]
             return [r if r is ZERO else batch.materialize(r) for r in rows]
@@ -200,5 +200,5 @@ class GradientTape(Tape):
         if not self.persistent:
             self._leaves.clear()
         return rebuild([
-            wrap(np.zeros(lead + shape_of(x), dtype_of(x)) if g is ZERO else g) for x, g in zip(xs, gradients, strict=True)
+            wrap(beside(np.zeros(lead + shape_of(x), dtype_of(x)), x) if g is ZERO else g) for x, g in zip(xs, gradients, strict=True)
         ])  # fmt: skip

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import lift
+from adjoint.core import placement
+from adjoint.core.dispatch import beside, lift
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parameter import Parameter, plain
 from adjoint.core.spec import dtype_of, shape_of
@@ -15,7 +16,7 @@ from adjoint.core.tensor import Tensor
 
 def unit(y: Any) -> Any:
     """The cotangent of the sum of y, one level below."""
-    return lift(np.ones(shape_of(y), dtype_of(y)))
+    return beside(np.ones(shape_of(y), dtype_of(y)), y)
 
 
 def checked(what: str, g: Any, y: Any) -> Any:
@@ -25,4 +26,5 @@ def checked(what: str, g: Any, y: Any) -> Any:
     given = Tensor(g, dtype_of(y))
     if given.shape != shape_of(y):
         raise ArgumentError(f"{what} has shape {given.shape}, its value {shape_of(y)}{called_at()}")
+    placement.check_same(what, given, y)
     return lift(given)

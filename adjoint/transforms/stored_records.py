@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import EAGER, HALF, Value
+from adjoint.core.dispatch import BOTTOM, Value
 from adjoint.core.spec import Spec, spec_of
 from adjoint.transforms.batch import Batch
 from adjoint.transforms.dual import Dual
@@ -155,7 +155,7 @@ def is_recomputable(y: Any) -> bool:
         kind = type(y._trace)
         if kind is Dual and not is_recomputable(y._extra):
             return False
-        if kind not in (Dual, Batch) and y._trace not in (EAGER, HALF):
+        if kind not in (Dual, Batch) and y._trace not in BOTTOM:
             return False
         y = y._value
     return True

@@ -62,7 +62,7 @@ def test_sizes():
     assert x.T.shape == (3, 2)
     assert x.mT.shape == (3, 2)
     assert x.dim() == 2
-    assert x.device == "CPU"
+    assert x.device == "cpu"
     assert len(x) == 2
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import Value, beside, new, wrap
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.placement import device_of, in_graph
 from adjoint.core.spec import Spec, dtype_of, float32, float64, promote, shape_of, spec_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.language import broadcast_to, cast, equal, reshape, where
@@ -27,7 +28,7 @@ def zeros(size: Any, dtype: Any = None) -> Tensor:
     [[0. 0.]
      [0. 0.]]
     """
-    return wrap(np.zeros(_size(size), dtype or float32))
+    return new(np.zeros(_size(size), dtype or float32))
 
 
 def ones(size: Any, dtype: Any = None) -> Tensor:
@@ -37,7 +38,7 @@ def ones(size: Any, dtype: Any = None) -> Tensor:
     >>> print(ops.ones(3))
     [1. 1. 1.]
     """
-    return wrap(np.ones(_size(size), dtype or float32))
+    return new(np.ones(_size(size), dtype or float32))
 
 
 def full(size: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -58,7 +59,7 @@ def zeros_like(input: Any, dtype: Any = None) -> Tensor:
     >>> print(ops.zeros_like(Tensor([1, 2])))
     [0 0]
     """
-    return wrap(np.zeros(shape_of(input), dtype or dtype_of(input)))
+    return wrap(beside(np.zeros(shape_of(input), dtype or dtype_of(input)), input))
 
 
 def ones_like(input: Any, dtype: Any = None) -> Tensor:
@@ -68,7 +69,12 @@ def ones_like(input: Any, dtype: Any = None) -> Tensor:
     >>> print(ops.ones_like(Tensor([1.0, 2.0])))
     [1. 1.]
     """
-    return wrap(np.ones(shape_of(input), dtype or dtype_of(input)))
+    return wrap(beside(np.ones(shape_of(input), dtype or dtype_of(input)), input))
+
+
+def zeros_beside(x: Any, shape: tuple[int, ...], dtype: Any = None) -> Any:
+    """Zeros of another shape, in the dtype and on the device of x unless told otherwise."""
+    return wrap(beside(np.zeros(shape, dtype or dtype_of(x)), x))
 
 
 def full_like(input: Any, fill_value: Any, dtype: Any = None) -> Any:
@@ -78,7 +84,10 @@ def full_like(input: Any, fill_value: Any, dtype: Any = None) -> Any:
     >>> print(ops.full_like(Tensor([1.0, 2.0]), 5))
     [5. 5.]
     """
-    return full(shape_of(input), fill_value, dtype or dtype_of(input))
+    value = cast(fill_value, dtype or dtype_of(input)) if isinstance(fill_value, Value) else fill_value
+    if (device := device_of(input)) != device_of(value) and not in_graph(input):
+        value = Tensor(value, dtype or dtype_of(input), device=device)
+    return full(shape_of(input), value, dtype or dtype_of(input))
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
@@ -92,7 +101,7 @@ def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) ->
     if not isinstance(step, Value) and step == 0:
         raise ArgumentError(f"arange: a step of 0 leads nowhere{called_at()}")
     numbers = np.arange(*(v.item() if isinstance(v, Value) else v for v in (start, end, step)))
-    return wrap(numbers.astype(dtype or (np.int64 if numbers.dtype.kind in "iu" else float32)))
+    return new(numbers.astype(dtype or (np.int64 if numbers.dtype.kind in "iu" else float32)))
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
@@ -105,7 +114,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any = None) -> Any:
     if steps < 1:
         raise ArgumentError(f"linspace: steps={steps}; it must be at least 1{called_at()}")
     if isinstance(start, (int, float)) and isinstance(end, (int, float)):
-        return wrap(np.linspace(start, end, steps, dtype=dtype or float32))
+        return new(np.linspace(start, end, steps, dtype=dtype or float32))
     part = np.linspace(0.0, 1.0, steps)
     line = start * (1.0 - part) + end * part
     ends = [spec_of(v) for v in (start, end)]
@@ -130,7 +139,7 @@ def eye(n: int, m: int | None = None, dtype: Any = None) -> Tensor:
     [[1. 0.]
      [0. 1.]]
     """
-    return wrap(np.eye(n, m, dtype=dtype or float32))
+    return new(np.eye(n, m, dtype=dtype or float32))
 
 
 @public(method=True)
@@ -164,7 +173,7 @@ def tril_indices(row: int, col: int, offset: int = 0) -> Tensor:
     [[0 1 1]
      [0 0 1]]
     """
-    return wrap(np.stack(np.tril_indices(row, offset, col)))
+    return new(np.stack(np.tril_indices(row, offset, col)))
 
 
 def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
@@ -175,7 +184,7 @@ def triu_indices(row: int, col: int, offset: int = 0) -> Tensor:
     [[0 0 1]
      [0 1 1]]
     """
-    return wrap(np.stack(np.triu_indices(row, offset, col)))
+    return new(np.stack(np.triu_indices(row, offset, col)))
 
 
 def ones_like_shape(x: Any, shape: tuple[int, ...]) -> Any:

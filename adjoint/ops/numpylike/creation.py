@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import views
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import beside, new, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.layout import PAIR, UNKNOWN, layout_of, same, tidy
 from adjoint.core.spec import is_inexact, promote, spec_of
@@ -62,7 +62,8 @@ def asarray(
     a: Any, dtype: Any = None, order: Any = None, *, device: Any = None, copy: Any = None, like: Any = None
 ) -> Any:
     """As numpy.asarray: a Tensor is returned as it is."""
-    return array(a, dtype, copy=bool(copy), order=order, like=like)
+    y = array(a, dtype, copy=bool(copy), order=order, like=like)
+    return y if device is None else y.to(device)
 
 
 asanyarray = asarray
@@ -81,18 +82,18 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
 def zeros(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.zeros: a Tensor, whose elements can be assigned tracked values."""
     refuse("zeros", like=like)
-    return wrap(np.zeros(_shape(shape), dtype, "F" if order == "F" else "C"))
+    return new(np.zeros(_shape(shape), dtype, "F" if order == "F" else "C"), device)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.ones."""
     refuse("ones", like=like)
-    return wrap(np.ones(_shape(shape), dtype, "F" if order == "F" else "C"))
+    return new(np.ones(_shape(shape), dtype, "F" if order == "F" else "C"), device)
 
 
 def empty(shape: Any, dtype: Any = float, order: str = "C", *, device: Any = None, like: Any = None) -> Any:
     """As numpy.empty, but filled with zeros."""
-    return zeros(shape, dtype, order, like=like)
+    return zeros(shape, dtype, order, device=device, like=like)
 
 
 def full(
@@ -101,9 +102,14 @@ def full(
     """As numpy.full, differentiable in the value."""
     refuse("full", like=like)
     if not is_traced(fill_value):
-        return wrap(np.full(_shape(shape), array_of(fill_value), dtype, "F" if order == "F" else "C"))
+        return new(np.full(_shape(shape), array_of(fill_value), dtype, "F" if order == "F" else "C"), device)
     y = views.settle(broadcast_to(cast(tensor(fill_value), dtype), _shape(shape)), None)
     return _ordered(y, order)
+
+
+def _beside(array: np.ndarray, a: Any, device: Any) -> Any:
+    """A new array as a Tensor: on a device, or where another one is."""
+    return wrap(beside(array, a)) if device is None else new(array, device)
 
 
 def _like(a: Any, dtype: Any, shape: Any) -> tuple[Any, np.dtype]:
@@ -120,21 +126,21 @@ def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """As numpy.zeros_like: a Tensor, which takes assignments of tracked values."""
-    return wrap(np.zeros_like(*_like(a, dtype, shape)))
+    return _beside(np.zeros_like(*_like(a, dtype, shape)), a, device)
 
 
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """As numpy.ones_like: a Tensor, which takes assignments of tracked values."""
-    return wrap(np.ones_like(*_like(a, dtype, shape)))
+    return _beside(np.ones_like(*_like(a, dtype, shape)), a, device)
 
 
 def empty_like(
     prototype: Any, /, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     """As numpy.empty_like, but filled with zeros."""
-    return zeros_like(prototype, dtype, shape=shape)
+    return zeros_like(prototype, dtype, shape=shape, device=device)
 
 
 def full_like(
@@ -150,7 +156,7 @@ def full_like(
     """As numpy.full_like, differentiable in the value."""
     like, dtype = _like(a, dtype, shape)
     if not is_traced(fill_value):
-        return wrap(np.full_like(like, array_of(fill_value), dtype))
+        return _beside(np.full_like(like, array_of(fill_value), dtype), a, device)
     return views.settle(broadcast_to(cast(tensor(fill_value), dtype), like.shape), layout_of(like))
 
 
@@ -159,7 +165,7 @@ def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None
     refuse("arange", like=like)
     if not is_traced(limits):
         numbers: Any = [v.item() if isinstance(v, Tensor) else v for v in limits]
-        return wrap(np.arange(*numbers, dtype=dtype))
+        return new(np.arange(*numbers, dtype=dtype), device)
     start, stop, step = (0, *limits, 1)[:3] if len(limits) == 1 else (*limits, 1)[:3]
     first, last, size = (float(array_of(v)) for v in (start, stop, step))
     return cast(start + step * np.arange(max(math.ceil((last - first) / size), 0)), dtype)
@@ -186,6 +192,7 @@ def linspace(
     if dtype is not None:
         line = cast(_f.floor(line) if np.dtype(dtype).kind in "iu" else line, dtype)
     line = _f.moveaxis(line, 0, axis)
+    line = line if device is None else line.to(device)
     return (line, step) if retstep else line
 
 
@@ -217,19 +224,19 @@ def eye(
 ) -> Any:
     """As numpy.eye."""
     refuse("eye", like=like)
-    return wrap(np.eye(N, M, k, dtype))
+    return new(np.eye(N, M, k, dtype), device)
 
 
 def identity(n: int, dtype: Any = None, *, like: Any = None) -> Any:
     """As numpy.identity."""
     refuse("identity", like=like)
-    return wrap(np.identity(n, dtype))
+    return new(np.identity(n, dtype))
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Any:
     """As numpy.tri."""
     refuse("tri", like=like)
-    return wrap(np.tri(N, M, k, dtype))
+    return new(np.tri(N, M, k, dtype))
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:

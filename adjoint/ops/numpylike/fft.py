@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import new
 from adjoint.ops import functional as _f
 from adjoint.ops.numpylike.common import stored, tensor
 
@@ -64,9 +64,9 @@ def ifftshift(x: Any, axes: Any = None) -> Any:
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
     """As numpy.fft.fftfreq, differentiable in the spacing."""
-    return wrap(np.fft.fftfreq(n)) / d
+    return new(np.fft.fftfreq(n), device) / d
 
 
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None) -> Any:
     """As numpy.fft.rfftfreq, differentiable in the spacing."""
-    return wrap(np.fft.rfftfreq(n)) / d
+    return new(np.fft.rfftfreq(n), device) / d

@@ -91,6 +91,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
     """As numpy.astype. A cast to integers ends the gradient."""
     y = cast(tensor(x), dtype)
+    y = y if device is None else y.to(device)
     return views.own(y, x) if copy else y
 
 

@@ -1,0 +1,46 @@
+"""Which backend runs a compiled function, by what was asked for and by where its inputs are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint import backends
+from adjoint.core import context
+from adjoint.core.errors import DeviceError, called_at
+from adjoint.core.placement import HOST, bottom, device_among, device_of, engine, is_device_array
+
+
+def backend_for(named: str | None, inputs: Sequence[Any]) -> str:
+    """The backend for inputs: the one that was asked for; else XLA for arrays on a device, and machine code for those on the host."""
+    named = named or context.backend.get()
+    arrays = [bottom(x) for x in inputs]
+    there = [x for x in arrays if is_device_array(x)]
+    if not there:
+        return named or backends.chosen()
+    places = {device_of(x): None for x in there}
+    if named is None and context.device.get() is None and any(isinstance(x, np.ndarray) and x.ndim for x in arrays):
+        places[HOST] = None
+    if len(places) > 1:
+        one, other = list(places)[:2]
+        goal = one if other == HOST else other
+        raise DeviceError(
+            f'a compiled function is given values on "{one}" and on "{other}", or its Parameters are there: move them to one device, '
+            f'as x.to("{goal}"), or compile it for one: jit(f, device="{goal}"){called_at()}'
+        )
+    if named is not None and named.partition(":")[0] in ("native", "interpreter"):
+        raise DeviceError(
+            f'the backend "{named}" runs on the host, and a value is on "{next(iter(places))}": leave the backend out, or pass '
+            f"x.cpu(){called_at()}"
+        )
+    return named or "xla"
+
+
+def traced_device(named: str | None, inputs: Sequence[Any]) -> str | None:
+    """The device that the graph of a call will run on, as far as is known before it is traced; None for the host."""
+    found = device_among(inputs)
+    backend = named or context.backend.get() or ""
+    place = backend.partition(":")[2] if backend.startswith("xla:") else ""
+    return found or (engine().checked(place) if place not in ("", HOST) else None)

@@ -1,0 +1,163 @@
+"""Arrays on devices for dynamic mode: one op at a time, by the same cards and lowerings as a compiled graph."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from functools import lru_cache
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.xla import devices
+from adjoint.backends.xla.devices import jax, precise
+from adjoint.backends.xla.executable import CAPACITY
+from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.lowering import LOWERINGS, apply
+from adjoint.core import context
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import LIBRARIES, DeviceError, called_at
+from adjoint.core.placement import HOST, bottom, is_device_array
+from adjoint.core.spec import spec_of
+from adjoint.graph.nested import Control
+
+
+def checked(device: str) -> str:
+    """The full name of a device that is there.
+
+    >>> checked("cpu:0")
+    'cpu:0'
+    """
+    return devices.name_of(devices.device(device))
+
+
+def put(array: Any, device: str) -> Any:
+    """An array on a device."""
+    with precise():
+        return jax().device_put(np.asarray(array) if not is_device_array(array) else array, devices.device(device))
+
+
+def beside(array: Any, other: Any) -> Any:
+    """An array where another one is; of several devices, on each of them."""
+    with precise():
+        return jax().device_put(array, other.sharding if other.shape == np.shape(array) else _whole(other.sharding))
+
+
+def _whole(sharding: Any) -> Any:
+    if len(sharding.device_set) == 1:
+        return sharding
+    return jax().sharding.NamedSharding(sharding.mesh, jax().sharding.PartitionSpec())
+
+
+@lru_cache(maxsize=256)
+def _named(sharding: Any) -> str:
+    """The device of arrays that lie so; several, from the first to the last."""
+    found = sharding.device_set
+    if len(found) == 1:
+        return devices.name_of(next(iter(found)))
+    platform = devices.name_of(next(iter(found))).partition(":")[0]
+    numbers = sorted(int(devices.name_of(d).partition(":")[2]) for d in found)
+    in_a_row = numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"{platform}:{numbers[0]}-{numbers[-1]}" if in_a_row else f"{platform}:{','.join(map(str, numbers))}"
+
+
+def name_of(array: Any) -> str:
+    """The device of an array."""
+    return _named(array.sharding)
+
+
+class DeviceCall:
+    """An op on a device: what `evaluate` and who looks on take for an op."""
+
+    opaque = False
+
+    def __init__(self, op: Any, like: Any) -> None:
+        self.op, self.like, self.effect = op, like, op.effect
+
+    def eval(self, xp: Any, *xs: Any) -> Any:
+        spec = self.op.infer(*map(spec_of, xs))
+        where = self.like.sharding.device_set
+        with precise(), jax().default_device(next(iter(where)) if len(where) == 1 else None):
+            values = [beside(x, self.like) if isinstance(x, np.ndarray) else x for x in xs]
+            tracing = Tracing(CAPACITY)
+            y = apply(self.op, spec, tracing, values)
+            if tracing.sites and (failed := int(tracing.code)):
+                raise tracing.sites[failed - 1]()  # type: ignore[misc]
+        return y
+
+    def infer(self, *specs: Any) -> Any:
+        return self.op.infer(*specs)
+
+    def __repr__(self) -> str:
+        return repr(self.op)
+
+
+def placed(op: Any, xs: tuple[Any, ...]) -> tuple[Any, Any]:
+    """What runs an op on a device, and the inputs there; values of two devices are refused."""
+    arrays = [x._value if isinstance(x, Value) else x for x in xs]
+    if getattr(op, "transfers", False):
+        return op, arrays
+    like = next(x for x in arrays if is_device_array(x))
+    _check(op, xs, arrays, like)
+    if isinstance(op, Control) and type(op) not in LOWERINGS:
+        return op, arrays
+    return DeviceCall(op, like), arrays
+
+
+# ---------------------------------------------------------------- values of two devices
+
+
+def _check(op: Any, xs: Sequence[Any], arrays: Sequence[Any], like: Any) -> None:
+    """Raise for values on different devices. Numbers go everywhere; indices, and arrays that adjoint has made on the way, too."""
+    for x, array in zip(xs, arrays, strict=True):
+        if array is like:
+            continue
+        if is_device_array(array):
+            if array.sharding.device_set != like.sharding.device_set:
+                raise mixed(op, name_of(like), name_of(array))
+        elif isinstance(array, np.ndarray) and array.ndim and context.device.get() is None:
+            index = bool(op.indexing) and array.dtype.kind in "biu"
+            if not index and (isinstance(x, Value) or _is_of_a_program(array)):
+                raise mixed(op, name_of(like), HOST)
+
+
+def mixed(op: Any, here: str, there: str) -> DeviceError:
+    """The error for values of two devices."""
+    goal = here if there == HOST else there
+    return DeviceError(
+        f'{op}: one value is on "{here}" and one on "{there}": move one of them, as x.to("{goal}"); numbers without axes need not '
+        f"be moved{called_at()}"
+    )
+
+
+def _is_of_a_program(array: np.ndarray) -> bool:
+    """Whether a host array was given to adjoint by the user, or is the value of a Tensor that a transform tracks.
+
+    Constants that functions make on their way (a range of indices, a mask) are neither: they go where they are needed.
+    """
+    frame = sys._getframe(2)
+    before = None
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] in LIBRARIES:
+        if (
+            "xs" in frame.f_code.co_varnames
+        ):  # the inputs of an op, to a transform perhaps, which has copied some of them
+            inside = frame.f_locals
+            for x, copied in zip_longest(inside.get("xs") or (), inside.get("values") or ()):
+                if isinstance(x, Value) and bottom(x) is array:
+                    return True
+                array = x if copied is array and isinstance(x, np.ndarray) else array
+        before, frame = frame, frame.f_back  # type: ignore[assignment]
+    if before is None:
+        return False
+    code, found = before.f_code, before.f_locals
+    count = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
+    return any(_holds(found.get(name), array) for name in code.co_varnames[:count])
+
+
+def _holds(x: Any, array: np.ndarray) -> bool:
+    if isinstance(x, (tuple, list)):
+        return any(_holds(one, array) for one in x)
+    if isinstance(x, dict):
+        return any(_holds(one, array) for one in x.values())
+    return x is array or (isinstance(x, Value) and bottom(x) is array)
