@@ -13,13 +13,16 @@ from adjoint.core.errors import DeviceError, called_at
 from adjoint.core.placement import HOST, bottom, device_among, device_of, engine, is_device_array
 
 
-def backend_for(named: str | None, inputs: Sequence[Any]) -> str:
-    """The backend for inputs: the one that was asked for; else XLA for arrays on a device, and machine code for those on the host."""
+def backend_for(named: str | None, inputs: Sequence[Any], rare: bool = False) -> str:
+    """The backend for inputs: the one that was asked for; else XLA for arrays on a device, and machine code for those on the host.
+
+    A `rare` batch size is not worth machine code: the interpreter serves it.
+    """
     named = named or context.backend.get()
     arrays = [bottom(x) for x in inputs]
     there = [x for x in arrays if is_device_array(x)]
     if not there:
-        return named or backends.chosen()
+        return "interpreter" if rare else named or backends.chosen()
     places = {device_of(x): None for x in there}
     if named is None and context.device.get() is None and any(isinstance(x, np.ndarray) and x.ndim for x in arrays):
         places[HOST] = None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.arrays import holders
-from adjoint.core.dispatch import BOTTOM, DEVICE, Trace, Value
+from adjoint.core.dispatch import BOTTOM, Trace, Value
 from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.placement import is_device_array
 
@@ -58,8 +58,8 @@ def give_up(values: Sequence[Any], to: str) -> None:
 
 
 def bare(inputs: list[Any]) -> None:
-    """Take arrays on devices out of their Tensors, for a backend to overwrite."""
-    inputs[:] = [x._value if isinstance(x, Value) and x._trace is DEVICE else x for x in inputs]
+    """Take arrays out of their Tensors, for a backend to overwrite."""
+    inputs[:] = [x._value if isinstance(x, Value) and x._trace in BOTTOM else x for x in inputs]
 
 
 def set_free(arrays: list[Any], places: Iterable[int]) -> None:

@@ -14,7 +14,7 @@ from adjoint.core.arrays import check_kind, kept
 from adjoint.core.dispatch import Value, beside, lift, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of
+from adjoint.core.spec import dtype_of, has_derivative, shape_of
 from adjoint.core.stores import Bindings
 from adjoint.core.stores import dropped as dropped
 from adjoint.core.tensor import Tensor
@@ -132,8 +132,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
 def held(x: Any) -> Any:
     """A value one level below that stays as it is: the caller may write to the array, or to the Tensor, later."""
     if isinstance(x, np.ndarray):
-        x = kept(x)
-        return wrap(x) if is_half(x.dtype) else x
+        return lift(kept(x))
     x = lift(x)
     return snapshot(x) if isinstance(x, Value) else x
 

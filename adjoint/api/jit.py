@@ -79,14 +79,12 @@ class Jitted(Methods, Reports, Traced):
         if unknown := set(self._off) - {name for name, _ in PASSES}:
             known = ", ".join(name for name, _ in PASSES)
             raise ArgumentError(f"jit: passes_off names {sorted(unknown)}; the passes are {known}{called_at()}")
-        self._entries: dict[
-            Any, list[Entry]
-        ] = {}  # more than one for a key if a network is in training and in use by turns
+        self._entries: dict[Any, list[Entry]] = {}  # several for a key if a network is in training and in use by turns
         self.exclusive = False  # whether donated arrays are known to have no other holders than their owner
         self.compilations: list[Compilation] = []
         self._last: Key | None = None
         self._unreadable = False  # whether it runs op by op, for want of source
-        self._whole: tuple[Callable[[tuple[Any, ...], dict[str, Any]], Any], ...] = ()  # calls that C functions do
+        self._whole: tuple[Callable[..., Any], ...] = ()  # calls that C functions do
         self._quick: dict[Any, Callable[[list[Any]], Any]] = {}  # calls of plain arrays and floats, by key and backend
         self._closed: set[Key] = set()  # calls whose batch size cannot vary
         functools.update_wrapper(self, fn, updated=())
@@ -139,8 +137,8 @@ class Jitted(Methods, Reports, Traced):
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
             return entry.rebuild([wrap(y) for y in store_back(entry.stored, found)])
         entry.calls[size] += 1
-        rare, runs = entry.is_rare(size), backend_for(self._backend, inputs)
-        runs = "interpreter" if rare and runs[:3] != "xla" else runs
+        rare = entry.is_rare(size)
+        runs = backend_for(self._backend, inputs, rare)
         found = GraphCall(graph, runs, context.checkpointing.get())(*inputs)
         given = any(isinstance(n.op, Param) for n in graph.outputs)
         if given:  # the caller may go on writing into an array that is also a result
@@ -237,9 +235,9 @@ class Jitted(Methods, Reports, Traced):
         given = [x for x, yes in zip(numbers, mine, strict=True) if yes]
         made.numbers.clear()
         del leaves, numbers
+        bare(inputs)
         give_up(given, repr(self))
         donated = tuple(k for k, yes in enumerate(mine) if yes)
-        bare(inputs)
         if not self.exclusive:
             set_free(inputs, donated)
         run, checks = executable(graph, backend_for(self._backend, inputs)), indices(graph)

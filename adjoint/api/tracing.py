@@ -93,6 +93,9 @@ class Traced:
         with context.setting(context.graph_device, traced_device(self._backend, made.numbers)):
             return self._traced_there(made, specs)
 
+    def _backend_there(self) -> str:
+        return "xla" if context.graph_device.get() is not None else self.backend
+
     def _traced_there(self, made: CallArguments, specs: Sequence[Spec]) -> Entry:
         reads = Reads(Tracer("jit"), frozenset(self._inputs), self._lifting)
         try:
@@ -128,7 +131,7 @@ class Traced:
                 context.setting(source, drawing),
                 context.setting(batches, (drawing,)),
                 context.setting(context.tracer, tracer),
-                context.setting(context.fused, fused if backends.has_kernels(self.backend) else None),
+                context.setting(context.fused, fused if backends.has_kernels(self._backend_there()) else None),
                 context.setting(recorder, reads),
                 context.setting(views.kept, {} if context.lenient.get() else None),
                 deeper(),

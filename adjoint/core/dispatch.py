@@ -252,6 +252,8 @@ def lift(value: Any) -> Any:
     if not isinstance(value, np.ndarray):
         return make(value, DEVICE) if placement.is_device_array(value) else value
     check_kind(value)
+    if context.device.get() is not None:
+        return wrap(placement.made(value))
     return wrap(value) if is_half(value.dtype) else value
 
 

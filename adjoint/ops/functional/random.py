@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import views
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core import context, views
+from adjoint.core.dispatch import Value, new, wrap
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.random_counters import PROGRAM, first_counter, lanes, source
 from adjoint.core.spec import dtype_of, float32, float64, int64, is_inexact, shape_of
@@ -65,6 +65,8 @@ def set_seed(seed: int) -> None:
 def _bits(shape: tuple[int, ...], seed: int | None, like: Any = None) -> Any:
     """64 random bits for each element and each example of a batch; with a seed, for each example only if `like` is a batch."""
     counter, around = (source.get().take(), lanes()) if seed is None else (first_counter(seed), [])
+    if not isinstance(like, Value) and context.device.get() is not None:
+        like = new(np.zeros((), float32))  # the samples are made there
     return card(Bits, shape)(counter, *around, *([like] if isinstance(like, Value) else []))
 
 
