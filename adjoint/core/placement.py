@@ -111,7 +111,7 @@ def beside(array: Any, other: Any) -> Any:
 def moved(array: Any, device: str) -> Any:
     """An array on another device; the array itself if it is there."""
     if device == HOST:
-        return np.asarray(array)
+        return np.array(array)
     return engine().put(array, device)
 
 

@@ -13,9 +13,10 @@ import numpy as np
 from adjoint.backends.xla import devices
 from adjoint.backends.xla.devices import jax, precise
 from adjoint.backends.xla.executable import CAPACITY
-from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.failures import Tracing, number_in
 from adjoint.backends.xla.lowering import LOWERINGS, apply
 from adjoint.core import context
+from adjoint.core.arrays import kept
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import LIBRARIES, DeviceError, called_at
 from adjoint.core.placement import HOST, bottom, is_device_array
@@ -35,13 +36,19 @@ def checked(device: str) -> str:
 def put(array: Any, device: str) -> Any:
     """An array on a device."""
     with precise():
-        return jax().device_put(np.asarray(array) if not is_device_array(array) else array, devices.device(device))
+        return jax().device_put(_own(array), devices.device(device))
 
 
 def beside(array: Any, other: Any) -> Any:
     """An array where another one is; of several devices, on each of them."""
     with precise():
-        return jax().device_put(array, other.sharding if other.shape == np.shape(array) else _whole(other.sharding))
+        alike = other.shape == np.shape(array)
+        return jax().device_put(_own(array), other.sharding if alike else _whole(other.sharding))
+
+
+def _own(array: Any) -> Any:
+    """An array that nobody can write to: JAX goes on reading NumPy's arrays, and may keep them as they are."""
+    return array if is_device_array(array) else kept(np.asarray(array))
 
 
 def _whole(sharding: Any) -> Any:
@@ -80,10 +87,10 @@ class DeviceCall:
         where = self.like.sharding.device_set
         with precise(), jax().default_device(next(iter(where)) if len(where) == 1 else None):
             values = [beside(x, self.like) if isinstance(x, np.ndarray) else x for x in xs]
-            tracing = Tracing(CAPACITY)
+            tracing = Tracing(CAPACITY, name_of(self.like).partition(":")[0], len(where))
             y = apply(self.op, spec, tracing, values)
             if tracing.sites and (failed := int(tracing.code)):
-                raise tracing.sites[failed - 1]()  # type: ignore[misc]
+                raise tracing.error(failed)(number_in(failed))  # type: ignore[misc]
         return y
 
     def infer(self, *specs: Any) -> Any:
@@ -98,10 +105,10 @@ def placed(op: Any, xs: tuple[Any, ...]) -> tuple[Any, Any]:
     arrays = [x._value if isinstance(x, Value) else x for x in xs]
     if getattr(op, "transfers", False):
         return op, arrays
+    if op.effect or (isinstance(op, Control) and type(op) not in LOWERINGS):
+        return op, arrays
     like = next(x for x in arrays if is_device_array(x))
     _check(op, xs, arrays, like)
-    if isinstance(op, Control) and type(op) not in LOWERINGS:
-        return op, arrays
     return DeviceCall(op, like), arrays
 
 
