@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.api.compiled import Entry
 from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
-from adjoint.core.dispatch import EAGER, wrap
+from adjoint.core.dispatch import DEVICE, EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.placement import is_device_array
 from adjoint.core.tensor import Tensor
@@ -39,7 +39,8 @@ def plain_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[
 def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
     for x in args:
         kind = type(x)
-        if kind is Tensor and x._trace is EAGER:
+        if kind is Tensor and (x._trace is EAGER or x._trace is DEVICE):
+            key += (x._trace,) if x._trace is DEVICE else ()
             x = x._value
             key += (x.shape, x.dtype)
             values.append(x)

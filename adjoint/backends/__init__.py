@@ -59,6 +59,11 @@ def has_kernels(name: str) -> bool:
     return name.partition(":")[0] == "xla"
 
 
+def home(name: str) -> str | None:
+    """The device that the results of a backend stay on; None for the host."""
+    return load(name).home(name.partition(":")[2] or None) if has_kernels(name) else None  # type: ignore[no-any-return]
+
+
 class CheckedRun:
     """What a backend of the user's made of a graph: results that are not those of the graph are an error, not wrong numbers later."""
 

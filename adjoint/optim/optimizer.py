@@ -134,10 +134,18 @@ class Optimizer:
     @property
     def rates(self) -> float | list[float]:
         """The learning rate of the next step: one for all, or one for each Parameter if they differ."""
-        step = int(self.global_step._value)
+        return self._rates_at(int(self.global_step._value))
+
+    def _rates_at(self, step: int) -> float | list[float]:
         if all(s is self.schedules[0] for s in self.schedules):
             return self.schedules[0](step)
         return [schedule(step) for schedule in self.schedules]
+
+    def numbers_at(self, step: int) -> tuple[Any, ...]:
+        """The learning rates of a step, and its decays if they change."""
+        if not self._decays_change:
+            return (self._rates_at(step),)
+        return self._rates_at(step), [d(step) if callable(d) else d for d in self.decays]
 
     def get_lr(self) -> Any:
         """The learning rate of the next step as a Tensor; a tuple with one for each Parameter if groups have their own."""
@@ -197,10 +205,7 @@ class Optimizer:
         value = owned if overwriting else plain
         self._follow()
         state: State = {slot: [value(p) for p in held] for slot, held in self.slots.items()}
-        rates: tuple[Any, ...] = (self.rates,)
-        if self._decays_change:
-            step = int(self.global_step._value)
-            rates = self.rates, [d(step) if callable(d) else d for d in self.decays]
+        rates = self.numbers_at(int(self.global_step._value))
         return {"step": plain(self.global_step), **state}, [value(p) for p in self.parameters], rates
 
     def _follow(self) -> None:

@@ -19,6 +19,7 @@ from adjoint.graph.node import Graph
 from adjoint.ops.functional.creation import zeros_beside
 from adjoint.optim.accumulate import GradientAccumulation
 from adjoint.optim.batch_parts import accumulated, check_reduction
+from adjoint.optim.device_steps import DeviceSteps, steps_on_device
 from adjoint.optim.memory import is_large, unfollowed
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import State, working_dtype
@@ -47,6 +48,7 @@ class CompiledStep:
         self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction, checkpoint)
         self._buffer: list[Any] = []
         self.placed: Callable[[list[Any]], list[Any]] = list  # puts new sums of gradients where they are to be
+        self._on_device: DeviceSteps | None = None  # what runs the next steps, if Parameters are on a device by now
         self._overwriting = is_large(optimiser.parameters)
         given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
@@ -58,11 +60,18 @@ class CompiledStep:
     @boundary
     def __call__(self, *batch: Any) -> Any:
         """Take one step on a batch and return the loss; with `has_aux`, all that the function returned."""
+        if self._on_device is not None and (out := self._on_device(batch)) is not NotImplemented:
+            return out
+        self._on_device = None
         with context.no_grad():
             if self.accumulation is not None:
                 self._begin(self.accumulation)
             if self._overwriting:
                 batch = tree.map(unfollowed, batch)
+            if self.accumulation is None:
+                self._on_device = steps_on_device(self.optimiser, self.applying, batch)
+                if self._on_device is not None and (out := self._on_device(batch)) is not NotImplemented:
+                    return out
             state, params, rates = self.optimiser.inputs(self._overwriting)
             if self.accumulation is not None:
                 if self.accumulation.count + 1 < self.accumulation.accumulation_steps:

@@ -246,7 +246,7 @@ PROGRAM = Program(
         "torch eager": with_torch,
         "torch.compile": lambda size, device: with_torch(size, device, True),
     },
-    {"full": Size(), "small": Size(2, 32, 2, 24, 2, 50)},
+    {"full": Size(), "small": Size(1, 16, 2, 12, 2, 30)},
     {"rtol": 2e-2, "atol": 0.0},
     calls=5,
 )

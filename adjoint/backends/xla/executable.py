@@ -31,6 +31,12 @@ def compile(graph: Graph, place: str | None = None) -> Executable:
     return Executable(graph, place)
 
 
+def home(place: str | None) -> str | None:
+    """The device that results stay on; None where they go back to the host, which is the same processor."""
+    found = device(place)
+    return None if place in (None, "cpu") and found.platform == "cpu" else name_of(found)
+
+
 def memory(graph: Graph, _donated: Sequence[int] = ()) -> MemoryReport:
     """An estimate of what a call takes of memory, before XLA has made one of several steps."""
     return combined("xla", graph, [interpreted(graph)])
@@ -41,7 +47,8 @@ class Executable:
 
     def __init__(self, graph: Graph, place: str | None) -> None:
         self.graph, self.place = prepared(graph), place
-        self.device = device(place)
+        self.device, self.home = device(place), home(place)
+        self.devices = {self.device}
         self.specs = [p.spec for p in graph.params]
         self.capacity = CAPACITY
         self.replaced: dict[int, int] | None = (
@@ -62,6 +69,30 @@ class Executable:
         inputs.clear()
         return self._run(arrays, given)
 
+    def direct(self, arrays: Sequence[Any], donated: Sequence[int], trusted: bool = False) -> Any:
+        """What runs arrays that lie as these do, without another look at them; None where a run has to be looked at when it is
+        over. `trusted` says that indices are in range."""
+        with precise():
+            compiled, tracing = self._compiled(arrays, tuple(donated), trusted)
+        if not tracing.is_silent():
+            return None
+
+        def run(*arrays: Any) -> Any:
+            with precise():
+                return compiled(*arrays)[0]
+
+        return run
+
+    def put(self, x: Any) -> Any:
+        """A number on the device."""
+        with precise():
+            return jax().device_put(x, self.device)
+
+    def copied(self, x: Any) -> Any:
+        """The same array in memory of its own."""
+        with precise():
+            return jax().numpy.copy(x)
+
     def explain(self) -> str:
         """How it runs."""
         lines = [f"xla on {name_of(self.device)}: {len(self.graph.calls)} steps in one executable"]
@@ -78,7 +109,7 @@ class Executable:
         return found if stay else [np.asarray(y) for y in found]
 
     def _gives_host_values(self, arrays: Sequence[Any]) -> bool:
-        return self.place in (None, "cpu") and self.device.platform == "cpu" and not any(map(_is_on_device, arrays))
+        return self.home is None and not any(map(_is_on_device, arrays))
 
     def _done(self, placed: Sequence[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results, on the device; again with longer buffers where one was too short."""
@@ -105,27 +136,29 @@ class Executable:
     def _placed(self, x: Any, spec: Any) -> Any:
         if not _is_on_device(x):
             return np.asarray(x, spec.dtype)
-        if self.place not in (None, "cpu") and len(x.devices()) == 1 and x.device != self.device:
+        if self.place not in (None, "cpu") and x.sharding.device_set != self.devices and len(x.devices()) == 1:
             raise DeviceError(
                 f"an input is on {name_of(x.device)} and the function is compiled for {name_of(self.device)}: "
                 f'pass x.to("{name_of(self.device)}"){called_at()}'
             )
         return x
 
-    def _compiled(self, placed: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
+    def _compiled(self, placed: Sequence[Any], donated: tuple[int, ...], trusted: bool = False) -> tuple[Any, Tracing]:
         shardings = tuple(x.sharding if _is_on_device(x) else None for x in placed)
-        key = (shardings, donated, self.capacity)
+        key = (shardings, donated, self.capacity, trusted)
         made = self.made.get(key)
         if made is None:
             everywhere = whole(shardings) or jax().sharding.SingleDeviceSharding(self.device)
             layouts = tuple(s or everywhere for s in shardings)
-            made = self.made[key] = self.made.get((layouts, donated, self.capacity)) or self._make(layouts, donated)
-            self.made[layouts, donated, self.capacity] = made
+            known = (layouts, donated, self.capacity, trusted)
+            made = self.made[key] = self.made.get(known) or self._make(layouts, donated, trusted)
+            self.made[known] = made
         return made
 
-    def _make(self, layouts: Sequence[Any], donated: tuple[int, ...]) -> tuple[Any, Tracing]:
+    def _make(self, layouts: Sequence[Any], donated: tuple[int, ...], trusted: bool) -> tuple[Any, Tracing]:
         devices = max((len(s.device_set) for s in layouts), default=1)
         tracing = Tracing(self.capacity, name_of(self.device).partition(":")[0], devices)
+        tracing.trusted = trusted
         tracing.mesh = next((s.mesh for s in layouts if hasattr(s, "mesh")), None)
         tracing.later_inside = self.later_inside
         graph = with_own_kernels(self.graph, list(layouts[0].device_set) if layouts else [self.device]).graph

@@ -27,6 +27,7 @@ class Tracing:
             Any, Any
         ] = {}  # what forward kernels have left for their backward ones: see `fused_attention.py`
         self.mesh: Any = None  # of JAX's, where the program runs on many devices
+        self.trusted = False  # whether indices are known to be in range
         self.bounded = False  # whether there is such a buffer
         self.sites: list[Failure] = []  # the error of each; None where a buffer was too short
         self.code: Any = np.int64(0)
@@ -64,6 +65,10 @@ class Tracing:
     def error(self, code: int) -> Failure:
         """The error that a code stands for."""
         return self.sites[(code >> BITS) - 1]
+
+    def is_silent(self) -> bool:
+        """Whether nothing is to be done when a run is over."""
+        return not (self.sites or self.calls_python or self.afterwards)
 
     @contextmanager
     def inside(self, code: Any) -> Iterator[None]:
