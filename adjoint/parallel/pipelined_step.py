@@ -20,11 +20,12 @@ from adjoint.core.spec import is_inexact, shape_of
 from adjoint.graph.node import Node, Param
 from adjoint.optim.batch_parts import check_reduction
 from adjoint.optim.optimizer import Optimizer
+from adjoint.parallel.device_mesh import Mesh
 from adjoint.parallel.graph_stages import CutGraph, cut_graph, measured_seconds
 from adjoint.parallel.machines import CPU_CORE, Machine
 from adjoint.parallel.schedules import SCHEDULES, PipelineSchedule, check_positive, pipeline_schedule
 from adjoint.parallel.stage_derivatives import TrainedStage, trained_stages
-from adjoint.parallel.stage_runs import StagePlace, StepRun, added, in_turn, on_threads
+from adjoint.parallel.stage_runs import StagePlace, StepRun, added, in_turn, like, on_threads
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +141,7 @@ class Pipeline:
         loss = graph.outputs[0]
         share = np.asarray(1.0 / n if self.reduction == "mean" else 1.0, loss.spec.dtype)
         run = StepRun(plan.stages, self.places, given, loss, share)
-        (in_turn if any(p.on_device for p in self.places) else on_threads)(run, self.schedule)
+        (in_turn if len(self.places) == 1 else on_threads)(run, self.schedule)
         losses = [np.asarray(run.losses[k]) for k in range(n)]
         value = np.asarray(sum(losses[1:], losses[0]) * share, loss.spec.dtype)
         return wrap(value[()]), [wrap(g) for g in self._gradients(plan, run)]
@@ -166,7 +167,7 @@ class Pipeline:
         grads = []
         for p in self.weights:
             g = found[p][1] if p in found else np.zeros(p.shape, p._value.dtype)
-            g = np.asarray(g) if isinstance(p._value, (np.ndarray, np.generic)) else g
+            g = like(g, p._value)
             grads.append(g if g.dtype == p._value.dtype else g.astype(p._value.dtype))
         return grads
 
@@ -181,7 +182,7 @@ class Pipeline:
 def pipeline(
     fn: Callable[..., Any],
     weights: Parameter | Sequence[Parameter],
-    devices: int | Sequence[str],
+    devices: int | Sequence[str] | Mesh,
     *,
     micro_batches: int = 4,
     schedule: str = "1f1b",
@@ -200,8 +201,8 @@ def pipeline(
     Args:
         fn: a function or Cell of a batch that returns the loss, one number. Every array among its arguments has the examples along its first axis.
         weights: the Parameters to differentiate by, as `model.trainable_params()` gives.
-        devices: names of XLA devices, one for each stage ("gpu:0", "gpu:1", …; one may occur several times), or how many stages are run in threads of this
-            process, as machine code.
+        devices: names of XLA devices, one for each stage ("gpu:0", "gpu:1", …; one may occur several times), a mesh with one axis, or how many stages are
+            run in threads of this process, as machine code.
         micro_batches: into how many parts each batch is cut; more of them leave the stages less idle. Their number must divide the batch.
         schedule: "1f1b" or "gpipe": see `pipeline_schedule`. Both add in the same order.
         reduction: "mean" or "sum": how the loss of a batch is made of those of its examples.
@@ -210,7 +211,8 @@ def pipeline(
         measure: whether steps are measured, on the first micro-batch, to balance the stages; otherwise times are estimated from shapes.
         machine: what estimates and transfers are worked out with.
 
-    Random numbers are those of micro-batches computed one after another. Functions that write to Parameters (batch statistics) are refused.
+    Random numbers, and statistics of a batch as BatchNorm takes them, are those of micro-batches computed one after another, as in
+    `optim.GradientAccumulation`. Functions that write to Parameters are refused.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([[2.0]]), name="w")
@@ -243,6 +245,12 @@ def _places(devices: Any) -> list[StagePlace]:
     if isinstance(devices, int) and not isinstance(devices, bool):
         check_positive("pipeline", "devices", devices)
         return [StagePlace(chosen())] * devices
+    if isinstance(devices, Mesh):
+        if sum(n > 1 for n in devices.axes.values()) > 1:
+            raise ArgumentError(
+                f"pipeline: the stages go along one axis, and {devices!r} has several: give the names of the devices, one for each stage{called_at()}"
+            )
+        devices = devices.devices
     if isinstance(devices, str) or not isinstance(devices, (list, tuple)) or not devices:
         raise ArgumentTypeError(
             f'pipeline: devices must be a number of stages or a list of names like ["gpu:0", "gpu:1"], not {devices!r}{called_at()}'

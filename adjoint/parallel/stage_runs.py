@@ -56,6 +56,16 @@ def added(a: Any, b: Any) -> Any:
         return a + b
 
 
+def like(x: Any, value: Any) -> Any:
+    """An array where another one is: on the host, or on its device."""
+    if isinstance(value, (np.ndarray, np.generic)):
+        return np.asarray(x)
+    from adjoint.backends.xla.devices import jax, precise
+
+    with precise():
+        return jax().device_put(x, value.sharding)
+
+
 class StepRun:
     """The values of one step while the tasks of a schedule are done."""
 

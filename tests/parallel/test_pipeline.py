@@ -168,6 +168,20 @@ def test_samples_are_those_of_micro_batches_one_after_another() -> None:
     np.testing.assert_allclose(grad.asnumpy(), wanted[1].asnumpy(), rtol=1e-5, atol=1e-7)
 
 
+def test_statistics_of_a_batch_are_those_of_micro_batches() -> None:
+    def trained(step):
+        norm, w = nn.BatchNorm1d(4), ad.Parameter(np.full((4, 4), 0.25, np.float32), name="w")
+        norm.set_train()
+        value, grads = step(lambda x: ops.mean(ops.exp(norm(ops.tanh(x @ w)))), [w, norm.gamma])(ad.Tensor(X[:, :4]))
+        return float(value), *(g.asnumpy() for g in grads), norm.moving_mean.asnumpy(), norm.moving_variance.asnumpy()
+
+    wanted = trained(lambda fn, weights: optim.GradientAccumulation(3).value_and_grad(fn, None, weights))
+    for recompute in (False, True):
+        found = trained(lambda fn, ws, r=recompute: parallel.pipeline(fn, ws, 3, micro_batches=3, recompute=r))
+        for f, w in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(f, w, rtol=1e-4, atol=1e-6)
+
+
 def test_containers_labels_and_measured_times() -> None:
     table = ad.Parameter(np.arange(12.0).reshape(4, 3) / 12, name="table")
 

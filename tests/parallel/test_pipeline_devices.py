@@ -38,6 +38,12 @@ optimiser = ad.optim.SGD(layers, learning_rate=0.5)
 step = parallel.pipeline(loss, layers, ["cpu:0", "cpu:1"], micro_batches=2, optimiser=optimiser)
 losses = [float(step(x, y)) for _ in range(3)]
 assert losses[2] < losses[1] < losses[0]
+mesh = parallel.mesh(stage=2, data=1)
+assert [p.name for p in parallel.pipeline(loss, layers, mesh).places] == ["xla:cpu:0", "xla:cpu:1"]
+try:
+    parallel.pipeline(loss, layers, parallel.mesh(stage=2, data=2))
+except ad.ArgumentError as error:
+    assert "the stages go along one axis" in str(error)
 print("as on one device")
 """
 
