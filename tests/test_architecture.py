@@ -20,7 +20,8 @@ RANK = {
     "frontend": 4, "passes": 4, "backends": 4,
     "api": 5,
     "nn": 6, "numpy": 6, "optim": 6, "numeric": 6, "symbolic": 6, "testing": 6,
-    "data": 7, "train": 7, "parallel": 7, "pictures": 7, "diagnosis": 7, "deploy": 7, "explanations": 7, "cli": 8, "mindspore": 8,
+    "data": 7, "train": 7, "pictures": 7, "diagnosis": 7, "deploy": 7, "explanations": 7,
+    "parallel": 8, "cli": 9, "mindspore": 9,
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@
 from adjoint.parallel.constraint import constrain
 from adjoint.parallel.device_mesh import Mesh, mesh, virtual_devices
 from adjoint.parallel.graph_stages import CutGraph, Stage, cut_graph
+from adjoint.parallel.kept_checkpoints import Checkpoints
 from adjoint.parallel.layout_estimates import (
     DeviceLayout,
     LayoutComparison,
@@ -19,10 +20,12 @@ from adjoint.parallel.machines import CPU_CORE, H100, Machine
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
 from adjoint.parallel.process_group import barrier, initialize, processes, rank
 from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
+from adjoint.parallel.sharded_checkpoint import load, save
 from adjoint.parallel.transformer_counts import LLAMA_70B, LayerCounts, TransformerSize, layer_counts
 
 __all__ = [
     "CPU_CORE",
+    "Checkpoints",
     "CutGraph",
     "DeviceLayout",
     "H100",
@@ -45,10 +48,12 @@ __all__ = [
     "estimate_layout",
     "initialize",
     "layer_counts",
+    "load",
     "mesh",
     "pipeline",
     "pipeline_schedule",
     "processes",
     "rank",
+    "save",
     "virtual_devices",
 ]

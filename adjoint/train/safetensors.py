@@ -76,6 +76,41 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, np.ndarray], dict[str,
     return arrays, metadata
 
 
+class ArrayFile:
+    """A file of which single arrays are read, and nothing else. Whoever reads them knows their checksums: the file's own is of all of it."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = os.fsdecode(path)
+        with self._reading() as file:
+            lead, self.header = _checked_header(file)
+        self.start = len(lead)
+
+    def read(self, name: str) -> np.ndarray:
+        """One array of the file."""
+        with self._reading() as file:
+            said = self.header.get(name)
+            if said is None or name == "__metadata__":
+                raise CheckpointError(f"there is no array {name!r}")
+            first, end = said["data_offsets"]
+            if type(first) is not int or not 0 <= first <= end:
+                raise CheckpointError(f"{name[:100]!r} has data_offsets that are no range")
+            file.seek(self.start + first)
+            data = file.read(end - first)
+            if len(data) != end - first:
+                raise CheckpointError("the file is cut short")
+            return _array(name, said["dtype"], said["shape"], data)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[BinaryIO]:
+        try:
+            with _opened(self.path) as file:
+                yield file
+        except FileNotFoundError:
+            raise CheckpointError(f"{self.path} is missing{called_at()}") from None
+        except CheckpointError as error:
+            raise CheckpointError(f"{self.path}: {error}{called_at()}") from None
+
+
 def checksum(stored: Mapping[str, Stored], metadata: Mapping[str, str]) -> str:
     """A digest of all that a file says: the texts; the names, dtypes, shapes and bytes of the arrays."""
     names = sorted(stored)
@@ -179,6 +214,18 @@ def _require_plain(info: os.stat_result) -> None:
 
 def _content(file: BinaryIO) -> tuple[bytes, list[str], dict[str, str]]:
     """All bytes of a file, the names of its arrays, and its texts. The bytes are read once the header accounts for them."""
+    lead, header = _checked_header(file)
+    metadata = header.pop("__metadata__", None)
+    size = os.fstat(file.fileno()).st_size
+    file.seek(0)
+    content = file.read(size)
+    if len(content) != size or not content.startswith(lead):
+        raise CheckpointError("the file changed while it was read")
+    return content, list(header), metadata or {}
+
+
+def _checked_header(file: BinaryIO) -> tuple[bytes, dict[str, Any]]:
+    """The bytes before the data, and the header in them, which must account for all of the file."""
     size = os.fstat(file.fileno()).st_size
     lead = file.read(8)
     length = int.from_bytes(lead, "little")
@@ -188,15 +235,11 @@ def _content(file: BinaryIO) -> tuple[bytes, list[str], dict[str, str]]:
         raise CheckpointError(f"not a safetensors file, or cut short: a header of {length} bytes in a file of {size}")
     text = file.read(length)
     header = _header(text)
-    metadata = header.pop("__metadata__", None)
-    room, end = size - 8 - length, max((_end(name, said) for name, said in header.items()), default=0)
+    arrays = {name: said for name, said in header.items() if name != "__metadata__"}
+    room, end = size - 8 - length, max((_end(name, said) for name, said in arrays.items()), default=0)
     if end != room:
         raise CheckpointError(f"the header accounts for {end} bytes of data, the file has {room}: is it cut short?")
-    file.seek(0)
-    content = file.read(size)
-    if len(content) != size or not content.startswith(lead + text):
-        raise CheckpointError("the file changed while it was read")
-    return content, list(header), metadata or {}
+    return lead + text, header
 
 
 def _wants_checksum(metadata: Mapping[str, str]) -> bool:
