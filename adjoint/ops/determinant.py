@@ -105,7 +105,7 @@ class Cofactor(MatrixWork):
         if not x.size or len(ts) >= x.shape[-1]:  # more directions than the polynomial has degrees
             return xp.zeros(x.shape, np.result_type(inexact_dtype(x.dtype), *(t.dtype for t in ts)))
         points = _regular_points(xp, x)
-        total = sum(_cofactor_of_regular(xp, p, ts) for p in points) / len(points)
+        total = sum(cofactor_of_regular(xp, p, ts) for p in points) / len(points)
         return total if any(v.dtype.kind == "c" for v in (x, *ts)) else total.real
 
     def vjp(self, g, y, x, *ts):
@@ -134,25 +134,31 @@ class Cofactor(MatrixWork):
 
 
 def _regular_points(xp, x):
+    """The matrices themselves, if all are well-conditioned, else some around them: see `points_around`."""
+    return [x] if not xp.any(xp.linalg.cond(x, 1) >= condition_limit(x.dtype)) else points_around(xp, x)
+
+
+def condition_limit(dtype: np.dtype) -> float:
+    """The condition from which on the inverse of a matrix has lost too many digits."""
+    return float(np.finfo(inexact_dtype(dtype)).eps ** -0.25)
+
+
+def points_around(xp: Any, x: Any, roots: int = 0) -> list[Any]:
     """Well-conditioned matrices around x, over which the determinant and its derivatives average to their values at x.
 
-    If M lifts the r smallest singular values, det(x + z M) is a polynomial in z of degree r: its mean over r + 1 roots
-    of unity is its value at z = 0, and so it is for all derivatives by x.
+    If M lifts the r smallest singular values, det(x + z M) is a polynomial in z of degree r: its mean over r + 1 `roots`
+    of unity, or more, is its value at z = 0, and so it is for all derivatives by x.
     """
-    limit = np.finfo(inexact_dtype(x.dtype)).eps ** -0.25
-    if not xp.any(xp.linalg.cond(x, 1) >= limit):
-        return [x]
+    limit, dtype = condition_limit(x.dtype), np.result_type(inexact_dtype(x.dtype), np.complex64)
     u, s, vh = xp.linalg.svd(x)
     scale = xp.where(s[..., :1] > 0, s[..., :1], 1)
     small = s * limit <= scale
     shift = xp.matmul(u * xp.where(small, scale, 0)[..., None, :], vh)
-    roots = int(xp.max(xp.sum(small, axis=-1))) + 1
-    return [
-        x + np.exp(2j * np.pi * k / roots).astype(np.result_type(x.dtype, np.complex64)) * shift for k in range(roots)
-    ]
+    roots = roots or int(xp.max(xp.sum(small, axis=-1))) + 1
+    return [x + np.exp(2j * np.pi * k / roots).astype(dtype) * shift for k in range(roots)]
 
 
-def _cofactor_of_regular(xp, x, ts):
+def cofactor_of_regular(xp: Any, x: Any, ts: Any) -> Any:
     """The coefficient of e1...ek in det(z) z^-T for z = x + e1 t1 + ... + ek tk; products of e's are named by bits."""
     inverse, det = {0: xp.linalg.inv(x)}, {0: xp.linalg.det(x)}
     whole = (1 << len(ts)) - 1

@@ -67,10 +67,10 @@ def _density(order: int, a: Any, x: Any) -> Any:
     """x^(a-1) e^-x / Γ(a), differentiated by a `order` times."""
     found = [exp((a - 1) * log(x) - x - lgamma(a))]
     slopes = [log(x) - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, order))]
-    return _of_exponential(found, slopes, order)
+    return of_exponential(found, slopes, order)
 
 
-def _of_exponential(found: list[Any], slopes: list[Any], order: int) -> Any:
+def of_exponential(found: list[Any], slopes: list[Any], order: int) -> Any:
     """The `order`-th derivative of exp(h), given exp(h) and the derivatives of h."""
     for k in range(1, order + 1):
         terms = [math.comb(k - 1, j) * found[j] * slopes[k - 1 - j] for j in range(k)]
@@ -88,7 +88,7 @@ def _derivative(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [np.exp((a + n) * np.log(x) - x - gammaln(a + n + 1))]
         slopes = [np.log(x) - digamma(a + n + 1), *(-polygamma(k, a + n + 1) for k in range(1, order))]
-        total = _of_exponential(found, slopes, order).sum(0)
+        total = of_exponential(found, slopes, order).sum(0)
     return np.where(x > 0, total, 0.0)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import Shape
 
@@ -86,6 +88,9 @@ def add_up(xp: Any, op: Any, parts: Iterable[Any], window: Shape, shape: Shape, 
     lead, space = shape[: -len(op.padding)], shape[-len(op.padding) :]
     whole = xp.zeros((*lead, *(n + lo + hi for n, (lo, hi) in zip(space, op.padding, strict=True))), dtype)
     for tap, part in zip(taps(op, window, places(op, space, window)), parts, strict=True):
-        whole[tap] += part
+        if xp is np:
+            whole[tap] += part
+        else:  # of another namespace arrays cannot be written to
+            whole = whole.at[tap].add(part)
     inner = (..., *(slice(lo, lo + n) for n, (lo, _) in zip(space, op.padding, strict=True)))
     return whole[inner]

@@ -12,4 +12,8 @@
 | `matrix_products.py`, `fused_attention.py` | lowerings of products, and of attention to the GPU's own kernel |
 | `branches_and_loops.py` | branches and loops as `lax.cond`, `lax.scan` and `lax.while_loop` |
 | `own_kernels.py` | kernels of our own (`backends/gpu_kernels`) in place of nests, on NVIDIA GPUs |
+| `common_dtypes.py`, `numpy_numbers.py` | the dtype that NumPy computes in, and its integers |
+| `lowered_cards.py` | all of the lowerings that follow |
+| `indexed_updates.py`, `conv_and_pool.py`, `linear_algebra.py` | lowerings by family |
+| `random_bits.py`, `sorts_and_scans.py`, `special_values.py` | the same |
 """

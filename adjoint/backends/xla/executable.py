@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
 from adjoint.backends.xla import fused_attention as fused_attention
+from adjoint.backends.xla import lowered_cards as lowered_cards
 from adjoint.backends.xla import matrix_products as matrix_products
 from adjoint.backends.xla.branches_and_loops import grows
 from adjoint.backends.xla.devices import device, jax, name_of, precise

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
+from adjoint.backends.xla.common_dtypes import in_common
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failing_steps import checked
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.host_steps import by_python
-from adjoint.core.spec import dtype_of, is_half
+from adjoint.core.spec import NUMBERS, spec_of
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Const, Graph, Param, Pick
-from adjoint.ops.movement import Movement
 
 #: How an op is done on XLA where its `eval` cannot be: `(op, spec of the result, tracing, *arrays)` gives the result.
 LOWERINGS: dict[type, Callable[..., Any]] = {}
@@ -42,21 +40,28 @@ def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
             values[node] = values[node.inputs[0]][node.op.index]
         else:
             tracing.place = node.place
-            values[node] = apply(node.op, node.spec, tracing, [values[n] for n in node.inputs])
+            op = node.op.op if isinstance(node.op, InPlace) else node.op
+            xs = [n.op.value if _is_read(op, k, n) else values[n] for k, n in enumerate(node.inputs)]
+            values[node] = apply(op, node.spec, tracing, xs, [n.spec for n in node.inputs])
     return [values[n] for n in graph.outputs]
 
 
-def apply(op: Any, spec: Any, tracing: Tracing, arrays: Sequence[Any]) -> Any:
-    """The result of one op, with the dtype that its Spec says."""
+def _is_read(op: Any, k: int, node: Any) -> bool:
+    """Whether the k-th input of an op is a constant that is looked at here: an array of indices, or a Python number that must fit a dtype."""
+    if not isinstance(node.op, Const):
+        return False
+    return 0 < op.first_index <= k or (type(op) not in LOWERINGS and type(node.op.value) in NUMBERS)
+
+
+def apply(op: Any, spec: Any, tracing: Tracing, arrays: Sequence[Any], specs: Sequence[Any] | None = None) -> Any:
+    """The result of one op, with the dtype that its Spec says; `specs` are those of the inputs, where arrays do not say all."""
     if isinstance(op, InPlace):
         op = op.op
     lowering = LOWERINGS.get(type(op)) or (by_python if op.opaque else None)
     if lowering is not None:
         y = lowering(op, spec, tracing, *arrays)
-    elif any(is_half(dtype_of(x)) for x in arrays) and not isinstance(op, Movement):
-        y = op.eval(jax().numpy, *[x.astype(np.float32) if is_half(dtype_of(x)) else x for x in arrays])
     else:
-        y = op.eval(jax().numpy, *arrays)
+        y = op.eval(jax().numpy, *in_common(op, spec, specs or [spec_of(x) for x in arrays], arrays))
     if op.indexing or op.fails_where:
         checked(op, tracing, y, arrays)
     return tuple(map(fitted, y, spec)) if isinstance(spec, tuple) else fitted(y, spec)

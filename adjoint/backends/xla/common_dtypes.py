@@ -1,0 +1,48 @@
+"""In which dtype an op computes: NumPy's answer, which is not JAX's. JAX has float32 for integers beside it, and for roots of small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.xla.devices import jax
+from adjoint.core.spec import Spec, float32, is_half, is_inexact, promote
+from adjoint.ops.casting import Replaced
+from adjoint.ops.compare import Where
+from adjoint.ops.movement import Movement
+from adjoint.ops.ordering import After
+
+
+def in_common(op: Any, spec: Any, specs: Sequence[Spec], arrays: Sequence[Any]) -> list[Any]:
+    """The inputs of an op's `eval`, as arrays of the dtype that NumPy computes in; halves in float32."""
+    if isinstance(op, (Movement, After, Replaced)):  # nothing is computed
+        return [jax().numpy.asarray(x) for x in arrays]
+    if isinstance(op, Where):
+        return [arrays[0], *(converted(x, spec.dtype) for x in arrays[1:])]
+    dtype = computing_dtype(spec[0].dtype if isinstance(spec, tuple) else spec.dtype, specs)
+    return [converted(x, dtype) for x in arrays]
+
+
+def computing_dtype(result: np.dtype, specs: Sequence[Spec]) -> np.dtype:
+    """What inputs are brought to: what they have in common, or for integers what the result is.
+
+    >>> computing_dtype(np.dtype("float64"), [Spec((), np.dtype("int8"))])
+    dtype('float64')
+    >>> computing_dtype(np.dtype("bool"), [Spec((), np.dtype("int64")), Spec((), np.dtype("float32"))])
+    dtype('float64')
+    """
+    common = promote(specs)
+    if result.kind == "c" and common.kind != "c":
+        result = np.zeros((), result).real.dtype
+    if not is_inexact(common) and result.kind != "b" and (is_half(result) or np.can_cast(common, result)):
+        common = result
+    return float32 if is_half(common) else common
+
+
+def converted(x: Any, dtype: np.dtype) -> Any:
+    """An array of a dtype; a Python integer that it cannot hold is an error, as in NumPy."""
+    if type(x) is int and dtype.kind in "iu":
+        x = np.asarray(x, dtype)
+    return jax().lax.convert_element_type(jax().numpy.asarray(x), dtype)
