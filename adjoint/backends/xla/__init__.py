@@ -11,6 +11,7 @@
 | `preparing.py` | the graph in other ops first, where XLA does better with them |
 | `matrix_products.py`, `fused_attention.py` | lowerings of products, and of attention to the GPU's own kernel |
 | `branches_and_loops.py` | branches and loops as `lax.cond`, `lax.scan` and `lax.while_loop` |
+| `growing_stacks.py` | what loops stack whose number of iterations only the device knows |
 | `own_kernels.py` | kernels of our own (`backends/gpu_kernels`) in place of nests, on NVIDIA GPUs |
 | `common_dtypes.py`, `numpy_numbers.py` | the dtype that NumPy computes in, and its integers |
 | `lowered_cards.py` | all of the lowerings that follow |

@@ -8,7 +8,8 @@ import numpy as np
 
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing, too_short
-from adjoint.backends.xla.lowering import StackBuffer, fitted, lowers, run
+from adjoint.backends.xla.growing_stacks import StackBuffer, refused, rows
+from adjoint.backends.xla.lowering import fitted, lowers, run
 from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.node import Graph
 
@@ -20,7 +21,10 @@ def cond(op: Cond, spec: Any, tracing: Tracing, chosen: Any, *xs: Any) -> tuple[
     def side(graph: Any) -> Any:
         def taken(code: Any) -> Any:
             with tracing.inside(code):
-                return run(graph, tracing, xs), tracing.code
+                found = run(graph, tracing, xs)
+                if any(isinstance(y, StackBuffer) for y in found):
+                    raise refused("what a loop in a branch has stacked")
+                return found, tracing.code
 
         return taken
 
@@ -47,6 +51,8 @@ def _iteration(op: Loop, tracing: Tracing, carry: Any, slices: list[Any], consta
     def taken(code: Any, *carry: Any) -> Any:
         with tracing.inside(code):
             found = run(op.body, tracing, [*carry, *slices, *constants])
+            if any(isinstance(y, StackBuffer) for y in found):
+                raise refused("what a loop in a loop has stacked")
             return (*found[: op.carried], tracing.code), found[op.carried :]
 
     def passed(code: Any, *carry: Any) -> Any:
@@ -96,10 +102,7 @@ def _while(op: Loop, tracing: Tracing, carry: Any, stacked: Any, constants: Any)
     def step(state: Any) -> Any:
         carry, k, buffers, _ = state
         at = known[0] - 1 - k if op.backwards else k
-        rows = [
-            lax.dynamic_index_in_dim(s.buffer if isinstance(s, StackBuffer) else s, at, keepdims=False) for s in stacked
-        ]
-        carry, slices = _iteration(op, tracing, carry, rows, constants)
+        carry, slices = _iteration(op, tracing, carry, [rows(s, at) for s in stacked], constants)
         buffers = tuple(map(lambda b, y: lax.dynamic_update_index_in_dim(b, y, at, 0), buffers, slices))
         another, code = more(carry, k + 1)
         return (*carry[:-1], code), k + 1, buffers, another

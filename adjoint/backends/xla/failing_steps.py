@@ -10,14 +10,14 @@ import numpy as np
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.core.errors import IndexingError, shown_place
-from adjoint.core.spec import spec_of
+from adjoint.core.spec import Spec, dtype_of
 
 
 def _failure(
     kind: type[Exception], op: Any, tracing: Tracing, xs: Sequence[Any], said: str
 ) -> Callable[[int], Exception]:
     """The error of a step, as the interpreter words it; `#` stands for the number in the code."""
-    inputs = ", ".join(str(spec_of(x)) for x in xs)
+    inputs = ", ".join(str(Spec(np.shape(x), dtype_of(x))) for x in xs)
     place = f"\n    called at {shown_place(tracing.place)}" if tracing.place else ""
     return lambda number: kind(f"{op} on {inputs}: {said.replace('#', str(number))}{place}")
 

@@ -9,9 +9,11 @@ from adjoint.backends.xla.common_dtypes import in_common
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failing_steps import checked
 from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.growing_stacks import StackBuffer, on_stacks
 from adjoint.backends.xla.host_steps import by_python
 from adjoint.core.spec import NUMBERS, spec_of
 from adjoint.graph.inplace import InPlace
+from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Param, Pick
 
 #: How an op is done on XLA where its `eval` cannot be: `(op, spec of the result, tracing, *arrays)` gives the result.
@@ -57,6 +59,8 @@ def apply(op: Any, spec: Any, tracing: Tracing, arrays: Sequence[Any], specs: Se
     """The result of one op, with the dtype that its Spec says; `specs` are those of the inputs, where arrays do not say all."""
     if isinstance(op, InPlace):
         op = op.op
+    if not isinstance(op, Control) and any(isinstance(x, StackBuffer) for x in arrays):
+        return on_stacks(op, spec, tracing, arrays, lambda xs: apply(op, spec, tracing, xs))
     lowering = LOWERINGS.get(type(op)) or (by_python if op.opaque else None)
     if lowering is not None:
         y = lowering(op, spec, tracing, *arrays)
@@ -73,18 +77,3 @@ def fitted(y: Any, spec: Any) -> Any:
         return y
     y = jax().numpy.asarray(y)
     return jax().lax.convert_element_type(y, spec.dtype)
-
-
-class StackBuffer:
-    """What a loop has stacked whose number of iterations is known only on the device: the first `count` rows of a buffer."""
-
-    def __init__(self, buffer: Any, count: Any) -> None:
-        self.buffer, self.count = buffer, count
-
-    @property
-    def dtype(self) -> Any:
-        return self.buffer.dtype
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return (-1, *self.buffer.shape[1:])
