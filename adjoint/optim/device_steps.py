@@ -11,11 +11,12 @@ import numpy as np
 
 from adjoint import backends
 from adjoint.api.compiled import Entry, executable
+from adjoint.api.device_choice import backend_for
 from adjoint.api.jit import Jitted
 from adjoint.core import context, tree, watching
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.placement import is_device_array
+from adjoint.core.placement import device_of, is_device_array
 from adjoint.graph.indices import Indices, indices
 from adjoint.graph.node import Graph
 from adjoint.optim.optimizer import Optimizer
@@ -46,8 +47,8 @@ class DeviceSteps:
     the step need not be waited for to know whether one was out of range; a batch that is on the device already is looked at once.
     """
 
-    def __init__(self, optimiser: Optimizer, step: Jitted, entry: Entry, graph: Graph, batch: Sequence[Any]) -> None:
-        self.optimiser, self.entry = optimiser, entry
+    def __init__(self, optimiser: Optimizer, backend: str, entry: Entry, batch: Sequence[Any]) -> None:
+        self.optimiser, self.entry, graph = optimiser, entry, entry.graph
         self.held = [optimiser.global_step, *_slots(optimiser), *optimiser.parameters]
         self.last: list[Any] = [p._value for p in self.held]
         self.count = int(optimiser.global_step._value)
@@ -59,7 +60,7 @@ class DeviceSteps:
         self.places = [place.index for place in fresh]
         self.out, self.rebuild_out = tree.flatten(out)
         self.dtypes = [p.spec.dtype for p in graph.params]
-        self.run = executable(graph, step.backend)
+        self.run = executable(graph, backend)
         self.direct: Any = None
 
     def __call__(self, batch: tuple[Any, ...]) -> Any:
@@ -110,8 +111,8 @@ class DeviceSteps:
                 np.asarray(x, dtype)
                 for x, dtype in zip(tree.leaves(rates), self.dtypes[len(self.held) :], strict=False)
             ]
-            alone = len(self.last[0].devices()) == 1
-            self.rates = rates, [self.run.put(x) for x in fresh] if alone else fresh
+            alone = len(self.last[-1].devices()) == 1
+            self.rates = rates, [self.run.put(x, self.last[-1]) for x in fresh] if alone else fresh
         return self.rates[1]
 
 
@@ -165,13 +166,20 @@ class _Place:
 
 def steps_on_device(optimiser: Optimizer, step: Jitted, batch: tuple[Any, ...]) -> DeviceSteps | None:
     """What runs this step and those after it, with Parameters and state on the step's device; None where there is more to do."""
-    place = backends.home(step.backend)
     simple = all(isinstance(x, (Value, np.ndarray)) and not getattr(x, "tracked", False) for x in batch)
-    if place is None or not simple:
+    arrays = [p._value for p in optimiser.parameters]
+    runs = backend_for(step._backend, arrays)
+    if not simple or not arrays or not backends.has_kernels(runs):
         return None
-    for p in (optimiser.global_step, *_slots(optimiser), *optimiser.parameters):
-        if not is_device_array(p._value):
-            p.move(place)
+    there = [x for x in arrays if is_device_array(x)]
+    if not there or len(there[0].devices()) == 1:
+        place = backends.home(runs) or (device_of(there[0]) if there else None)
+        if place is None:
+            return None
+        for p in (optimiser.global_step, *_slots(optimiser), *optimiser.parameters):
+            if not is_device_array(p._value):
+                p.move(place)
+    del arrays, there
     state, params, rates = optimiser.inputs()
     arguments: tuple[Any, ...] = ([], state, params, rates, batch)
     made, entry, size = step._prepared(arguments, {})
@@ -181,7 +189,7 @@ def steps_on_device(optimiser: Optimizer, step: Jitted, batch: tuple[Any, ...]) 
     if len(made.numbers) != len(tree.leaves(arguments)):  # a number of Python's in it is part of the program
         return None
     step._keep_layouts(made, entry, entry.graph)
-    return DeviceSteps(optimiser, step, entry, entry.graph, batch)
+    return DeviceSteps(optimiser, runs, entry, batch)
 
 
 def _slots(optimiser: Optimizer) -> list[Any]:

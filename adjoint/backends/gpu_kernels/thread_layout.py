@@ -18,7 +18,7 @@ THREADS = 256  # of a block
 WARP = 32
 WARPS = THREADS // WARP
 WIDTH = 4  # elements that a thread takes at once
-BLOCKS = 132 * 16  # of a kernel whose threads go on to further points: enough for every processor of a large GPU
+BLOCKS = 132 * 8  # of a kernel whose threads go on to further points: enough for every processor of a large GPU
 RUN = 1024  # elements that a thread adds up in single precision, as on the CPU
 SHORT_ROW = 1024  # a row of so many elements is the work of one warp, a longer one that of a block
 MOST_POINTS = 1 << 30  # indices are of 32 bits
@@ -79,7 +79,7 @@ class ThreadLayout:
         items = max(self.items, 1)
         wanted = -(-items // THREADS)
         if self.kind == "map":
-            return min(wanted, 4 * BLOCKS)
+            return min(wanted, 8 * BLOCKS)
         return min(wanted, max(BLOCKS, -(-items // (THREADS * RUN))))
 
     @property

@@ -84,10 +84,10 @@ class Executable:
 
         return run
 
-    def put(self, x: Any) -> Any:
-        """A number on the device."""
+    def put(self, x: Any, beside: Any) -> Any:
+        """A number on the device of another array."""
         with precise():
-            return jax().device_put(x, self.device)
+            return jax().device_put(x, beside.sharding)
 
     def copied(self, x: Any) -> Any:
         """The same array in memory of its own."""

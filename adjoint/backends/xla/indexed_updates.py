@@ -34,7 +34,14 @@ def scatter_add(op: ScatterAdd, spec: Any, tracing: Tracing, x: Any, v: Any, *in
     x, v = converted(x, dtype), converted(v, dtype)
     if 0 in x.shape or 0 in np.broadcast_shapes(*map(np.shape, indices)):
         return x
-    places = x.at[_counted(x, indices)]
+    counted = _counted(x, indices)
+    axis = _one_along(x.shape, counted)
+    if (
+        axis is not None and spec.dtype != bool
+    ):  # the gradient of a choice of classes: XLA fuses this, and never a scatter
+        hit = jax().lax.broadcasted_iota(np.int32, x.shape, axis) == counted[axis].astype(np.int32)
+        return jax().numpy.where(hit, x + v, x)
+    places = x.at[counted]
     return places.max(v, mode="drop") if spec.dtype == bool else places.add(v, mode="drop")
 
 
@@ -59,6 +66,19 @@ def _counted(x: Any, indices: Sequence[Any]) -> tuple[Any, ...]:
         i = xp.asarray(i).astype(np.int64)
         found.append(xp.where(i < 0, i + n, i))
     return tuple(found)
+
+
+def _one_along(shape: Sequence[int], indices: Sequence[Any]) -> int | None:
+    """The axis along which indices name one element for each place of all the other axes; None if they do not."""
+    axes = [k for k, i in enumerate(indices) if not isinstance(i, np.ndarray)]
+    if len(indices) != len(shape) or len(axes) != 1 or shape[axes[0]] >= 2**31:
+        return None
+    places = tuple(1 if k == axes[0] else n for k, n in enumerate(shape))
+    if np.broadcast_shapes(*map(np.shape, indices)) != places:
+        return None
+    counted = np.indices(places, sparse=True)
+    each = zip(indices, counted, strict=True)
+    return axes[0] if all(i is indices[axes[0]] or np.array_equal(i, c) for i, c in each) else None
 
 
 def _are_unique(shape: Sequence[int], indices: Sequence[Any], places: Sequence[int]) -> bool:

@@ -108,3 +108,11 @@ def test_without_llvmlite():
     run = subprocess.run([sys.executable, "-c", WITHOUT_LLVMLITE], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert run.stdout.splitlines()[1] == "4.0 1.0 [1.5]"
+
+
+def test_the_gradient_of_a_choice_along_an_axis_is_no_scatter():
+    rng = np.random.default_rng(0)
+    x, classes = rng.standard_normal((2, 4, 3)), rng.integers(-4, 4, (2, 1, 3))
+    f = ad.grad(lambda x: (ops.take_along_axis(x, classes, 1) ** 3).sum())
+    compiled = ad.jit(f, backend="xla")
+    np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
