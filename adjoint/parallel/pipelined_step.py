@@ -13,7 +13,7 @@ from adjoint.api.inputs import check_function, name_of
 from adjoint.api.jit import jit
 from adjoint.backends import checked, chosen
 from adjoint.core import context, tree
-from adjoint.core.dispatch import EAGER, HALF, Value, wrap
+from adjoint.core.dispatch import BOTTOM, Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import is_inexact, shape_of
@@ -26,6 +26,7 @@ from adjoint.parallel.machines import CPU_CORE, Machine
 from adjoint.parallel.schedules import SCHEDULES, PipelineSchedule, check_positive, pipeline_schedule
 from adjoint.parallel.stage_derivatives import TrainedStage, trained_stages
 from adjoint.parallel.stage_runs import StagePlace, StepRun, added, in_turn, like, on_threads
+from adjoint.parallel.stage_updates import StageUpdates
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +36,7 @@ class _Plan:
     cut: CutGraph
     stages: list[TrainedStage]
     parameters: dict[Node, Parameter]
+    homes: dict[Parameter, str]  # where each weight is changed: the device of the first stage that derives by it
 
 
 class Pipeline:
@@ -58,6 +60,8 @@ class Pipeline:
         self._traced = jit(fn)
         self._plans: dict[Any, _Plan] = {}
         self._placed: dict[tuple[Parameter, int], tuple[Any, Any]] = {}  # what Parameters are on the device of a stage
+        apart = optimiser is not None and any(p.on_device for p in places) and StageUpdates.can_take(optimiser)
+        self._updates = StageUpdates(optimiser) if optimiser is not None and apart else None
         #: How the function was cut for the last batch; None before the first.
         self.cut: CutGraph | None = None
 
@@ -79,7 +83,10 @@ class Pipeline:
         loss, grads = self._run(plan, inputs)
         if self.optimiser is None:
             return loss, grads
-        self.optimiser(grads)
+        if self._updates is None:
+            self.optimiser(grads)
+        else:
+            self._updates(grads, plan.homes)
         return loss
 
     def _check_outside(self) -> None:
@@ -104,7 +111,7 @@ class Pipeline:
                 f"batch{called_at()}"
             )
         arrays, size = [_array(x) for x in leaves], count // n
-        return [rebuild([wrap(x[k * size : (k + 1) * size]) for x in arrays]) for k in range(n)]
+        return [rebuild([_rows(x, k * size, (k + 1) * size) for x in arrays]) for k in range(n)]
 
     def _plan(self, entry: Any, made: Any) -> _Plan:
         known = self._plans.get(entry.graph)
@@ -127,7 +134,10 @@ class Pipeline:
         stages = trained_stages(cut, [of[p] for p in self.weights], self._recompute)
         for trained, place in zip(stages, self.places, strict=True):
             place.prepare(trained.forward, trained.backward)
-        self._plans[graph] = plan = _Plan(cut, stages, parameters)
+        homes = dict.fromkeys(self.weights, self.places[0].device)
+        for trained, place in reversed(list(zip(stages, self.places, strict=True))):
+            homes.update((parameters[trained.stage.inputs[i]], place.device) for i in trained.weighed)
+        self._plans[graph] = plan = _Plan(cut, stages, parameters, homes)
         return plan
 
     def _run(self, plan: _Plan, inputs: list[list[Any]]) -> tuple[Any, list[Any]]:
@@ -206,7 +216,8 @@ def pipeline(
         micro_batches: into how many parts each batch is cut; more of them leave the stages less idle. Their number must divide the batch.
         schedule: "1f1b" or "gpipe": see `pipeline_schedule`. Both add in the same order.
         reduction: "mean" or "sum": how the loss of a batch is made of those of its examples.
-        optimiser: takes a step along the gradients in every call.
+        optimiser: takes a step along the gradients in every call. On devices it does so where the stages are: weights and state move there
+            with the first step and stay; `net.to("cpu")` brings a network back.
         recompute: whether a stage keeps its inputs alone and is computed again for its backward pass.
         measure: whether steps are measured, on the first micro-batch, to balance the stages; otherwise times are estimated from shapes.
         machine: what estimates and transfers are worked out with.
@@ -269,13 +280,18 @@ def _array(x: Any) -> Any:
     if isinstance(x, Parameter):
         return x._value
     if isinstance(x, Value):
-        if x._trace is not EAGER and x._trace is not HALF:
+        if x._trace not in BOTTOM:
             raise ArgumentError(
                 "pipeline: a batch that grad, vmap, jit or backward() follows cannot be given to a pipeline: it computes its own "
                 f"derivatives; pass plain arrays{called_at()}"
             )
         return x._value
     return x
+
+
+def _rows(x: Any, start: int, end: int) -> Any:
+    """Some examples of an array, on the host or on its device."""
+    return wrap(x[start:end]) if isinstance(x, np.ndarray) else wrap(x)[start:end]
 
 
 def _examples(leaves: Sequence[Any]) -> int:

@@ -26,6 +26,11 @@ class StagePlace:
     def on_device(self) -> bool:
         return self.name.startswith("xla:")
 
+    @property
+    def device(self) -> str:
+        """The name of the device: "cpu" for a backend of this process."""
+        return self.name.partition(":")[2] if self.on_device else "cpu"
+
     def put(self, x: Any) -> Any:
         """An array where this place computes. Between devices nothing waits: the copy is made when it can be."""
         if not self.on_device:
