@@ -18,6 +18,7 @@ from adjoint.parallel.layout_estimates import (
 )
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
+from adjoint.parallel.process_batches import global_batch, local_batch, local_rows
 from adjoint.parallel.process_group import barrier, initialize, processes, rank
 from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
 from adjoint.parallel.sharded_checkpoint import load, save
@@ -46,9 +47,12 @@ __all__ = [
     "constrain",
     "cut_graph",
     "estimate_layout",
+    "global_batch",
     "initialize",
     "layer_counts",
     "load",
+    "local_batch",
+    "local_rows",
     "mesh",
     "pipeline",
     "pipeline_schedule",

@@ -249,7 +249,7 @@ def _without_signal_handler(module: Any) -> Any:
 def _end(what: str, where: Seat) -> None:
     """End this process with a sentence, whatever its threads are doing."""
     text = (
-        f"adjoint: {what}. Rank {where.rank} of {where.n} ends too, with exit code {LOST}; "
+        f"\nadjoint: {what}. Rank {where.rank} of {where.n} ends too, with exit code {LOST}; "
         "a run that is started again goes on from its last checkpoint.\n"
     )
     _flush()

@@ -63,10 +63,13 @@ def _named(sharding: Any) -> str:
     found = sharding.device_set
     if len(found) == 1:
         return devices.name_of(next(iter(found)))
-    platform = devices.name_of(next(iter(found))).partition(":")[0]
-    numbers = sorted(int(devices.name_of(d).partition(":")[2]) for d in found)
+    platform = devices.platform_of(next(iter(found)))
+    here = sharding.is_fully_addressable
+    known = jax().local_devices(backend=platform) if here else jax().devices(platform)
+    numbers = sorted(known.index(d) for d in found)
     in_a_row = numbers == list(range(numbers[0], numbers[-1] + 1))
-    return f"{platform}:{numbers[0]}-{numbers[-1]}" if in_a_row else f"{platform}:{','.join(map(str, numbers))}"
+    text = f"{numbers[0]}-{numbers[-1]}" if in_a_row else ",".join(map(str, numbers))
+    return f"{platform}:{text}" if here else f"{platform}:{text} of all processes"
 
 
 def name_of(array: Any) -> str:

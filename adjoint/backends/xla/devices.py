@@ -29,21 +29,21 @@ def precise() -> Iterator[None]:
 
 
 def device(name: str | None) -> Any:
-    """The device that a name stands for: "gpu", "gpu:1", "cpu:0"; None for JAX's own choice.
+    """The device of this process that a name stands for: "gpu", "gpu:1", "cpu:0"; None for JAX's own choice.
 
     >>> device("cpu").platform
     'cpu'
     """
     module = jax()
     if name is None:
-        return module.devices()[0]
+        return module.local_devices()[0]
     platform, _, number = name.lower().partition(":")
     if platform not in PLATFORMS or not (number == "" or number.isdecimal()):
         raise ArgumentError(
             f"there is no device {name!r}: a device is one of {', '.join(PLATFORMS)}, or one of several by its number, as 'gpu:1'{called_at()}"
         )
     try:
-        found = module.devices(platform)
+        found = module.local_devices(backend=platform)
     except RuntimeError:
         here = sorted({d.platform for d in module.devices()} | {"cpu"})
         raise ArgumentError(
@@ -62,5 +62,13 @@ def name_of(found: Any) -> str:
     >>> name_of(device("cpu:0"))
     'cpu:0'
     """
-    platform = "gpu" if found.platform in ("cuda", "rocm") else found.platform
-    return f"{platform}:{jax().devices(platform).index(found)}"
+    platform = platform_of(found)
+    here = jax().local_devices(backend=platform)
+    if found not in here:
+        return f"{platform} {found.id} of process {found.process_index}"
+    return f"{platform}:{here.index(found)}"
+
+
+def platform_of(found: Any) -> str:
+    """The kind of a device, as adjoint calls it."""
+    return "gpu" if found.platform in ("cuda", "rocm") else str(found.platform)
