@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, ClassVar
 
 from adjoint.backends.gpu_kernels import driver
@@ -19,6 +20,7 @@ from adjoint.graph.rewrite import Make, changed, rebuild
 from adjoint.ops.families import Elementwise
 
 LEAST_BYTES = 1 << 22  # that a nest reads and writes, from which on a kernel of our own was measured to be faster
+LEAST_POINTS = 1 << 16  # of such a nest
 LEAST_FUNCTIONS = 3  # elementary functions at a point, likewise
 
 
@@ -62,7 +64,12 @@ class WithKernels:
 def replaced(
     graph: Graph, register: Callable[[ThreadLayout], str], worth: Callable[[Nest], str] | None = None
 ) -> WithKernels:
-    """The graph with kernels in it. `register` makes a kernel known to XLA and gives its name; `worth` says why one is not wanted."""
+    """The graph with kernels in it. `register` makes a kernel known to XLA and gives its name; `worth` says why one is not wanted.
+
+    Without a `worth`, kernels are where they were measured to be faster than XLA.
+    """
+    if worth is None and not any(map(_is_large_total, graph.nodes)):
+        return WithKernels(graph)  # most graphs: they need no plan
     if any(n < 0 for node in graph.nodes for s in _specs(node) for n in s.shape):
         return WithKernels(graph, left=["sizes that are known at run time only"])
     better = rebuild_top(graph)
@@ -98,15 +105,22 @@ def _shown(nest: Nest) -> str:
 def not_worth(nest: Nest) -> str:
     """Why XLA is as fast; empty where a kernel of our own was measured to be faster.
 
-    XLA makes one pass for a sum and another for what is stored, and computes the same elementary functions in both.
+    XLA makes one pass for a total and another for what is stored, and computes the same elementary functions in both.
     """
     size, expensive = sizes(nest)
     if size < LEAST_BYTES:
         return f"{size} bytes are too few"
-    reduced = sum(bool(root.op.reduction) for root in nest.roots)
-    if not 0 < reduced < len(nest.roots):
+    totals = [root for root in nest.roots if root.op.reduction]
+    if not totals or len(totals) == len(nest.roots) or any(prod(root.shape) > 1 for root in totals):
         return "one pass of XLA's"
     return "" if expensive >= LEAST_FUNCTIONS else f"{expensive} elementary functions are too few"
+
+
+def _is_large_total(node: Node) -> bool:
+    """Whether a node may be the total of a nest for which a kernel is worth while."""
+    if not node.op.reduction or isinstance(node.spec, tuple) or prod(node.shape) != 1:
+        return False
+    return prod(node.inputs[0].shape) >= LEAST_POINTS
 
 
 def rebuild_top(graph: Graph) -> Graph:

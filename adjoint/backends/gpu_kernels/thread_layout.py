@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.native.dtypes import is_known
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Load, Scalar, within
 from adjoint.backends.native.plan.units import Nest, cuts, nodes_of
@@ -95,7 +96,7 @@ class ThreadLayout:
     def alignment(self, strides: tuple[int, ...], offset: int, dtype: np.dtype) -> int:
         """Of which number of bytes the address of a vector is a multiple; arrays begin at multiples of 16 and more."""
         elements = gcd(offset, self.width, *strides[:-1])
-        return dtype.itemsize * elements
+        return min(dtype.itemsize * elements, 16)
 
     @property
     def results(self) -> list[Spec]:
@@ -122,6 +123,10 @@ def obstacle(nest: Nest) -> str:
     """Why a nest can be no kernel; empty if it can."""
     if not 0 < prod(nest.space) <= MOST_POINTS or any(n < 1 for n in nest.space):
         return f"a space of {nest.space}"
+    if strange := [
+        n.spec.dtype for n in (*nodes_of(nest.roots.values())[0], *nest.roots) if not is_known(n.spec.dtype)
+    ]:
+        return f"values of {strange[0]}"
     if cuts(nest.roots.values()):
         return "slices that are set"
     flags = {tuple(axis in root.op.axes for axis in range(len(nest.space))) for root in nest.roots if root.op.reduction}

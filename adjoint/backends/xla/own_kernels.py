@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import Any
 
-from adjoint.backends.gpu_kernels import driver, targets
+from adjoint.backends.gpu_kernels import targets
 from adjoint.backends.gpu_kernels.replaced import KernelCall, WithKernels, replaced
 from adjoint.backends.xla.lowering import lowers
 from adjoint.graph.node import Graph
@@ -26,8 +27,9 @@ def with_own_kernels(graph: Graph, devices: Sequence[Any]) -> WithKernels:
         return WithKernels(graph)  # XLA cuts a program for several devices, but not a kernel of ours
     if os.environ.get(SWITCH) == "0":
         return WithKernels(graph, left=[f"all of it ({SWITCH} is 0)"])
+    if find_spec("llvmlite") is None:
+        return WithKernels(graph, left=["all of it (the package llvmlite is not installed)"])
     try:
-        register = targets.on_gpu(devices[0].local_hardware_id)
-    except driver.DriverError as error:
-        return WithKernels(graph, left=[f"all of it ({error})"])
-    return replaced(graph, register)
+        return replaced(graph, targets.on_gpu(devices[0].local_hardware_id))
+    except Exception as error:  # whatever is wrong with kernels costs their speed, never the program
+        return WithKernels(graph, left=[f"all of it ({type(error).__name__}: {error})"])

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jax
@@ -20,7 +22,10 @@ from adjoint.backends.gpu_kernels import driver, ptx, targets
 from adjoint.backends.gpu_kernels.replaced import KernelCall, replaced
 from adjoint.backends.gpu_kernels.thread_layout import ThreadLayout
 from adjoint.backends.interpreter import Steps
+from adjoint.backends.xla import own_kernels
 from adjoint.backends.xla.devices import precise
+from adjoint.graph.node import Pick
+from adjoint.ops.card import REGISTRY, has_rule
 
 SEEDS = [0, 1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 23]
 
@@ -146,8 +151,10 @@ X = np.ones((1024, 2048), np.float32)
 
 
 def test_nests_that_gain_nothing_are_left_to_xla() -> None:
-    assert left(lambda x: ops.tanh(x) + 1, X[0]) == ["16384 bytes are too few"]
-    assert left(lambda x: x * x + 1, X) == ["one pass of XLA's"]
+    small = np.ones((256, 256), np.float32)
+    assert left(ad.value_and_grad(programs.chain), small) == ["524292 bytes are too few"]
+    assert left(lambda x: (ops.sum(x * x), ops.max(x)), X) == ["one pass of XLA's"]
+    assert left(ad.grad(programs.chain), X) == left(ad.value_and_grad(programs.chain), X[0]) == []  # not looked at
     assert left(lambda x: (ops.sum(x), ops.exp(x)), X) == ["1 elementary functions are too few"]
     assert left(ad.value_and_grad(programs.chain), X) == []
 
@@ -211,4 +218,81 @@ def test_a_machine_without_a_driver_says_so(monkeypatch: pytest.MonkeyPatch) -> 
     driver.library.cache_clear()
     with pytest.raises(driver.DriverError, match="there is no NVIDIA driver"):
         targets.on_gpu(0)
+    graph = programs.graph_of(ad.value_and_grad(programs.chain), [X])
+    gpu = SimpleNamespace(platform="gpu", local_hardware_id=0)
+    found = own_kernels.with_own_kernels(graph, [gpu])
+    assert found.graph is graph and "all of it (DriverError: there is no NVIDIA driver" in found.explain()
+    assert own_kernels.with_own_kernels(graph, [gpu, gpu]).explain() == ""
+    monkeypatch.setenv(own_kernels.SWITCH, "0")
+    assert own_kernels.with_own_kernels(graph, [gpu]).explain() == "  left to XLA: all of it (ADJOINT_GPU_KERNELS is 0)"
     driver.library.cache_clear()
+
+
+# ------------------------------------------------------------------ rare arguments
+
+TINY = np.float32(1e-45)
+RARE = [
+    0.0,
+    -0.0,
+    np.inf,
+    -np.inf,
+    np.nan,
+    TINY,
+    -TINY,
+    1e-38,
+    3e38,
+    -3e38,
+    1e-30,
+    1e30,
+    -1.0,
+    1.0,
+    2.0**16,
+    7e4,
+    -1e10,
+    104.0,
+]
+
+
+def of_one_number() -> list[Any]:
+    """The elementwise cards of one input that take any float32."""
+    kinds = [cls for _, cls in sorted(REGISTRY.items()) if cls.elementwise and getattr(cls, "arity", 0) == 1]
+    return [cls() for cls in kinds if not dataclasses.fields(cls) and has_rule(cls, "emit") and "f" in cls.emits]
+
+
+def test_every_function_of_one_number_at_rare_arguments() -> None:
+    """All in one kernel, where one element's flag has others computed again too."""
+    x = np.concatenate([np.tile(np.array(RARE, np.float32), 3), np.linspace(-9, 9, 45, dtype=np.float32)])
+    cards = of_one_number()
+    assert len(cards) > 25
+    graph = programs.graph_of(lambda x: tuple(op(x) for op in cards), [x])
+    found = replaced(graph, lambda _: "nothing", everywhere)
+    results = on_cpu(found.graph, [x])
+    with np.errstate(all="ignore"):
+        for op, y in zip(cards, results, strict=True):
+            wanted = np.asarray(op.eval(np, x))
+            np.testing.assert_allclose(y, wanted, rtol=3e-6, atol=1e-37, equal_nan=True, err_msg=str(op))
+
+
+def on_cpu(graph: Any, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    """The results of a graph of kernels alone, launched by hand: XLA would flush small numbers to zero."""
+    values: dict[Any, Any] = dict(zip(graph.params, arrays, strict=True))
+    for node in graph.nodes:
+        if isinstance(node.op, KernelCall):
+            values[node] = programs.launched(node.op.geometry, [values[i] for i in node.inputs])
+        elif isinstance(node.op, Pick):
+            values[node] = values[node.inputs[0]][node.op.index]
+    return [values[o] for o in graph.outputs]
+
+
+def test_zero_times_infinity_in_a_branch_that_is_not_taken() -> None:
+    x = np.array([*RARE, *np.zeros(11), 0.5, 2.0, 3.0], np.float32)
+
+    def loss(x: Any) -> Any:
+        return ops.sum(ops.where(x > 0, ops.log(ops.where(x > 0, x, 0.0)), 0.0) + ops.where(x > 1, 1.0 / x, 0.0))
+
+    graph = programs.graph_of(ad.grad(loss), [x])
+    (slope,) = on_cpu(replaced(graph, lambda _: "nothing", everywhere).graph, [x])
+    with np.errstate(all="ignore"):
+        (wanted,) = Steps(graph)(x)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-6, equal_nan=True)
+    assert (slope[-14:-3] == 0).all() and np.isfinite(slope[:2]).all()
