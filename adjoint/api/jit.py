@@ -132,7 +132,7 @@ class Jitted(Methods, Reports, Traced):
             policy = context.checkpointing.get()
             graph = graph if policy is None else with_plans(graph, policy)
             return entry.rebuild(store_back(entry.stored, write_back(entry.written, made, replay(graph, inputs))))
-        self._keep_layouts(made, entry, graph)
+        self._keep_layouts(made, entry, graph, inputs)
         if self._donate:
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
             return entry.rebuild([wrap(y) for y in store_back(entry.stored, found)])

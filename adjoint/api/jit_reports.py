@@ -6,6 +6,7 @@ from typing import Any
 
 from adjoint.api.arguments import CallArguments, Signature
 from adjoint.api.compiled import Compilation, Entry, executable, memory_of
+from adjoint.api.device_choice import backend_for
 from adjoint.api.written import replaced
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.graph.node import Graph
@@ -15,6 +16,7 @@ from adjoint.passes import schedule
 class Reports:
     """What a compiled function says of itself; the rest of it is in `Jitted`."""
 
+    _backend: str | None
     _donate: frozenset[str]
     _memory: int | None
     _signature: Signature
@@ -67,11 +69,12 @@ class Reports:
         made, entry, size = self._prepared(args, kwargs)
         return memory_of(entry.at(size), self.backend, self._donated(made))  # type: ignore[no-any-return]
 
-    def _keep_layouts(self, made: CallArguments, entry: Entry, graph: Graph) -> None:
+    def _keep_layouts(self, made: CallArguments, entry: Entry, graph: Graph, inputs: list[Any]) -> None:
         """Tell XLA which results take the place of which inputs, so that what lies on many devices stays as it lies."""
-        if not self.backend.startswith("xla"):
+        runs = backend_for(self._backend, inputs)
+        if not runs.startswith("xla"):
             return
-        run = executable(graph, self.backend)
+        run = executable(graph, runs)
         if getattr(run, "replaced", ()) is not None:
             return
         pairs = replaced(entry.written, entry.stored, entry.parameters, len(made.numbers))

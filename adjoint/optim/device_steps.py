@@ -188,7 +188,7 @@ def steps_on_device(optimiser: Optimizer, step: Jitted, batch: tuple[Any, ...]) 
         return None
     if len(made.numbers) != len(tree.leaves(arguments)):  # a number of Python's in it is part of the program
         return None
-    step._keep_layouts(made, entry, entry.graph)
+    step._keep_layouts(made, entry, entry.graph, made.numbers)
     return DeviceSteps(optimiser, runs, entry, batch)
 
 

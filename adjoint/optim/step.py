@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from adjoint import backends
+from adjoint import backends, ops
+from adjoint.api.batching import vmap
 from adjoint.api.grad import value_and_grad
 from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import binding
@@ -15,6 +16,7 @@ from adjoint.core import context, tree
 from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter
+from adjoint.core.spec import shape_of
 from adjoint.graph.node import Graph
 from adjoint.ops.functional.creation import zeros_beside
 from adjoint.optim.accumulate import GradientAccumulation
@@ -49,6 +51,8 @@ class CompiledStep:
         self._buffer: list[Any] = []
         self.placed: Callable[[list[Any]], list[Any]] = list  # puts new sums of gradients where they are to be
         self._on_device: DeviceSteps | None = None  # what runs the next steps, if Parameters are on a device by now
+        self.reduction, self.has_aux = reduction, has_aux
+        self.lanes = 1  # parts of a batch whose gradients are kept apart until the update: those of devices, which then send less
         self._overwriting = is_large(optimiser.parameters)
         given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
@@ -99,7 +103,8 @@ class CompiledStep:
         return (buffer, *self.optimiser.inputs(False))
 
     def _zeros(self) -> list[Any]:
-        return [zeros_beside(p, p.shape, working_dtype(p.dtype)) for p in self.optimiser.parameters]
+        lanes = () if self.lanes == 1 else (self.lanes,)
+        return [zeros_beside(p, (*lanes, *p.shape), working_dtype(p.dtype)) for p in self.optimiser.parameters]
 
     def _begin(self, accumulation: GradientAccumulation) -> None:
         """Empty sums, if a new mean begins."""
@@ -110,18 +115,38 @@ class CompiledStep:
         self, buffer: list[Any], state: State, params: list[Any], rates: tuple[Any, ...], batch: tuple[Any, ...]
     ) -> Any:
         out, buffer = self._collect(buffer, params, batch)
+        if self.lanes > 1:
+            buffer = list(self.optimiser.rule.collected([self._over_lanes(b) for b in buffer]))
         grads = buffer if self._gradients is None else list(self._gradients(buffer))
         return out, *self.optimiser.rule.update(grads, state, params, *rates)
 
     def _collect(self, buffer: list[Any], params: list[Any], batch: tuple[Any, ...]) -> Any:
         """The loss, and the buffer with the gradients in it; the gradients themselves if there is no buffer."""
         rule = self.optimiser.rule
-        out, grads = self._loss(rule.read(params), batch)
-        grads = rule.collected(grads)
+        if self.lanes > 1:
+            out, grads = self._in_lanes(rule.read(params), batch)
+        else:
+            out, grads = self._loss(rule.read(params), batch)
+            grads = rule.collected(grads)
         if self.accumulation is None:
             return out, list(grads)
         steps = self.accumulation.accumulation_steps
         return out, [b + g / steps for b, g in zip(buffer, grads, strict=True)]
+
+    def _in_lanes(self, params: Sequence[Any], batch: tuple[Any, ...]) -> Any:
+        """The loss, and the gradients of each part of the batch."""
+        parts = tree.map(lambda x: _cut(x, self.lanes), batch)
+        axes = tuple(tree.map(lambda x: 0 if shape_of(x) else None, part) for part in batch)
+        out, grads = vmap(lambda *part: self._loss(params, part), axes)(*parts)
+        return self._over_lanes(out), grads
+
+    def _over_lanes(self, x: Any) -> Any:
+        return ops.mean(x, 0) if self.reduction == "mean" else ops.sum(x, 0)
+
+
+def _cut(x: Any, lanes: int) -> Any:
+    shape = shape_of(x)
+    return ops.reshape(x, (lanes, shape[0] // lanes, *shape[1:])) if shape else x
 
 
 def compiled_step(

@@ -1,4 +1,4 @@
-"""Many devices: meshes and layouts, graphs cut into stages, and what the layouts of a large model cost.
+"""Many devices: meshes, layouts and split batches, graphs cut into stages, and what the layouts of a large model cost.
 
 >>> from adjoint import parallel
 >>> parallel.H100.devices_per_node
@@ -16,12 +16,24 @@ from adjoint.parallel.layout_estimates import (
     compare_layouts,
     estimate_layout,
 )
+from adjoint.parallel.layout_table import gathered, picture, show, to_host
 from adjoint.parallel.machines import CPU_CORE, H100, Machine
+from adjoint.parallel.parameter_layouts import (
+    lay_out,
+    layout,
+    layout_of,
+    place,
+    split_columns,
+    split_rows,
+    tensor_parallel,
+)
 from adjoint.parallel.pipelined_step import Pipeline, pipeline
 from adjoint.parallel.process_batches import global_batch, local_batch, local_rows
 from adjoint.parallel.process_group import barrier, initialize, processes, rank
 from adjoint.parallel.schedules import PipelineSchedule, Task, Timeline, pipeline_schedule
 from adjoint.parallel.sharded_checkpoint import load, save
+from adjoint.parallel.sharded_state import zero
+from adjoint.parallel.split_batches import DataParallel, data_parallel
 from adjoint.parallel.transformer_counts import LLAMA_70B, LayerCounts, TransformerSize, layer_counts
 
 __all__ = [
@@ -29,6 +41,7 @@ __all__ = [
     "Checkpoints",
     "CutGraph",
     "DeviceLayout",
+    "DataParallel",
     "H100",
     "LLAMA_70B",
     "LayerCounts",
@@ -53,11 +66,24 @@ __all__ = [
     "load",
     "local_batch",
     "local_rows",
+    "data_parallel",
+    "gathered",
+    "lay_out",
+    "layout",
+    "layout_of",
     "mesh",
+    "picture",
     "pipeline",
     "pipeline_schedule",
     "processes",
     "rank",
     "save",
+    "place",
+    "show",
+    "split_columns",
+    "split_rows",
+    "tensor_parallel",
+    "to_host",
     "virtual_devices",
+    "zero",
 ]

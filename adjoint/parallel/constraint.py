@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.lowering import lowers
 from adjoint.core.absent import ZERO
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import AdjointError, ShapeError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import Op, card
@@ -59,7 +59,10 @@ def _lowered(op, _spec, tracing, x):
     if found is None:
         return x
     mesh = Mesh(dict(zip(found.axis_names, found.devices.shape, strict=True)), list(found.devices.flat))
-    check_fits("constrain", op.layout, x.shape, mesh)
+    try:
+        check_fits("constrain", op.layout, x.shape, mesh)
+    except AdjointError as error:  # the line is that of the user's call, which is found further out
+        raise type(error)(str(error).partition("\n    called at")[0]) from None
     return jax().lax.with_sharding_constraint(x, sharding(mesh, op.layout))
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from adjoint.backends.xla.devices import jax
+import numpy as np
+
+from adjoint.backends.xla.devices import jax, precise
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.parallel.device_mesh import Mesh
 
@@ -57,3 +59,29 @@ def check_fits(what: str, layout: Layout, shape: Sequence[int], mesh: Mesh) -> N
 def sharding(mesh: Mesh, layout: Layout) -> Any:
     """JAX's object for a layout."""
     return jax().sharding.NamedSharding(mesh.jax, jax().sharding.PartitionSpec(*layout))
+
+
+def layout_of_array(x: Any) -> Layout | None:
+    """How an array lies on a mesh; None if it is on none."""
+    spec = getattr(getattr(x, "sharding", None), "spec", None)
+    return None if spec is None else as_layout("an array", tuple(spec))
+
+
+def put(x: Any, mesh: Mesh, layout: Layout) -> Any:
+    """An array laid out on a mesh. JAX goes on reading a NumPy array after it has returned, so it gets a copy of its own."""
+    wanted = sharding(mesh, layout)
+    if isinstance(x, jax().Array):
+        return x if x.sharding == wanted else _moved(x, wanted)
+    own = np.array(x, order="C")
+    with precise():
+        if wanted.is_fully_addressable:
+            return jax().device_put(own, wanted)
+        return jax().make_array_from_callback(own.shape, wanted, lambda part: own[part])
+
+
+def _moved(x: Any, wanted: Any) -> Any:
+    with precise():
+        if wanted.is_fully_addressable or x.sharding.device_set == wanted.device_set:
+            return jax().device_put(x, wanted)
+        own = np.array(x)
+        return jax().make_array_from_callback(own.shape, wanted, lambda part: own[part])
