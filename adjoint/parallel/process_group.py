@@ -86,7 +86,8 @@ def initialize(
     wanted, silence = seat(coordinator, n, rank), heartbeat(heartbeat_timeout)
     if _running is not None:
         if wanted not in (_running.seat, _ALONE):
-            raise ArgumentError(f"initialize: this process is {_running.seat} already, not {wanted}{called_at()}")
+            is_now, asked = (f"rank {s.rank} of {s.n} at {s.coordinator}" for s in (_running.seat, wanted))
+            raise ArgumentError(f"initialize: this process is {is_now} already, and cannot become {asked}{called_at()}")
         return
     if wanted.n == 1:
         return
@@ -150,7 +151,7 @@ def _refuse_if_late() -> None:
             f"initialize: JAX has begun to work in this process, with its own devices only: call parallel.initialize() before "
             f"anything is computed with it, best at the top of the program{called_at()}"
         )
-    if jax().distributed.is_initialized():
+    if getattr(jax().distributed, "is_initialized", lambda: False)():
         raise ProcessGroupError(
             f"initialize: jax.distributed runs already: call parallel.initialize() in place of jax.distributed.initialize(){called_at()}"
         )
@@ -300,6 +301,7 @@ def _leave(run: Running) -> None:
     try:
         run.roll.leave(run.patience)
     except ProcessGroupError as error:
+        run.roll.fail(f"it came to its end, and not all others came to theirs within {run.patience:g} s")
         _end(str(error), run.seat)
     if run.relay is not None:
         run.relay.release()

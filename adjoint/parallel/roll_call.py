@@ -88,8 +88,8 @@ class Coordinator:
             staying = set(range(self.n)) - self.left
         if not done:
             raise ProcessGroupError(late("the end of the program", timeout, staying))
+        self.ended.set()  # from here on, a connection that closes is no loss
         self._tell_all(all_done=True)
-        self.ended.set()
 
     def fail(self, why: str) -> None:
         """Tell the others, and give them time to hear it."""
@@ -144,7 +144,7 @@ class Coordinator:
         with self.change:
             self.wires.pop(rank, None)
             self.change.notify_all()
-            expected = rank in self.left or self.ended.is_set()
+            expected = self.ended.is_set()
             if not expected:
                 self.ended.set()
         if not expected:

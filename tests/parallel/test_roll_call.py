@@ -158,6 +158,13 @@ def test_whoever_is_done_waits_for_the_others_and_is_not_lost() -> None:
         assert "rank 1 did not come within 0.1 s" in str(error)
 
 
+def test_whoever_ends_before_all_are_done_is_lost_too() -> None:
+    with group(3) as made:
+        made.members[0].wire.send(bye=True)
+        made.members[0].fail("it waited too long")
+        assert made.losses[0].get(timeout=WAIT) == (1, "it waited too long") == made.losses[2].get(timeout=WAIT)
+
+
 def test_who_does_not_come_is_named() -> None:
     made = Group(4, WAIT)
     words = together(lambda: made.coordinator.gather(0.5), lambda: made.members[1].join(WAIT))
