@@ -10,11 +10,15 @@ from typing import Any
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.parallel.process_group import barrier, rank
 from adjoint.parallel.sharded_checkpoint import INDEX, load, save
+from adjoint.train.callbacks import Callback, RunContext
 from adjoint.train.safetensors import CheckpointError
 
 
-class Checkpoints:
+class Checkpoints(Callback):
     """A folder with the last checkpoints of a run, one for each step that is saved. A program that begins with `restore` can be started again at any time.
+
+    Among the callbacks of `Model.fit` it saves the network and its optimiser after every epoch, by the number of epochs that are complete:
+    `initial_epoch=checkpoints.restore([net, optimiser]) or 0` goes on.
 
     Args:
         directory: where they are; it is made if need be. Several processes need a file system that all of them see.
@@ -55,6 +59,12 @@ class Checkpoints:
         if rank() == 0:
             for old in self.steps()[: -self.keep]:
                 self._remove(old)
+
+    def on_train_epoch_end(self, run_context: RunContext) -> None:
+        """Save what `Model.fit` trains."""
+        run = run_context.original_args()
+        trained = [run.network, run.applied] if hasattr(run.applied, "parameters_dict") else [run.network]
+        self.save(run.cur_epoch_num, trained)
 
     def restore(self, state: Any, step: int | None = None) -> int | None:
         """Load the last checkpoint, or that of a step, into networks and optimisers, and set the random counter.

@@ -16,7 +16,9 @@ import adjoint as ad
 from adjoint import nn, ops, optim, parallel
 from adjoint.backends.xla.devices import precise
 from adjoint.core.random_counters import PROGRAM
+from adjoint.data import ArrayDataset
 from adjoint.parallel import sharded_checkpoint
+from adjoint.train import Model
 
 RNG = np.random.default_rng(7)
 VALUES = {
@@ -120,6 +122,26 @@ def test_a_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     assert parallel.Checkpoints(tmp_path / "run").restore(list(again)) == 3
     train(*again, range(3, 6))
     assert all(map(same, weights(*again), weights(net, optimiser)))
+
+
+def test_model_fit_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    data = ArrayDataset(rng.normal(size=(12, 3)).astype(np.float32), rng.normal(size=(12, 1)).astype(np.float32)).batch(
+        4
+    )
+
+    def fit(epochs: int, folder: str, seed: int) -> list[np.ndarray]:
+        ad.set_seed(seed)
+        net, optimiser = network()
+        checkpoints = parallel.Checkpoints(tmp_path / folder)
+        first = checkpoints.restore([net, optimiser]) or 0
+        Model(net, nn.MSELoss(), optimiser).fit(epochs, data, callbacks=[checkpoints], initial_epoch=first)
+        assert checkpoints.steps()[-1] == epochs
+        return weights(net, optimiser)
+
+    through = fit(4, "through", 2)
+    fit(2, "twice", 2)
+    assert all(map(same, fit(4, "twice", 77), through))
 
 
 def test_parameters_keep_their_layout(path: Path) -> None:
