@@ -17,11 +17,11 @@ from adjoint.parallel.best_cut import best_cut
 from adjoint.parallel.collectives import all_reduce_time, gather_time, sent_bytes
 from adjoint.parallel.machines import H100, Machine
 from adjoint.parallel.schedules import SCHEDULES, Timeline, check_positive, pipeline_schedule
-from adjoint.parallel.transformer_counts import LayerCounts, TransformerSize, layer_counts
+from adjoint.parallel.transformer_counts import COLUMNS, LayerCounts, TransformerSize, layer_counts
 
 RECOMPUTE = ("none", "attention", "layer")
-#: Bytes for each parameter: weights and gradients in two bytes, and float32 copies of the weight and of the two means of Adam.
-WEIGHT_BYTES, GRADIENT_BYTES, STATE_BYTES = 2, 2, 12
+#: Bytes for each parameter: the weight, and float32 copies of it and of the two means of Adam.
+WEIGHT_BYTES, STATE_BYTES = 2, 12
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,9 @@ class DeviceLayout:
         micro_batch: sequences that go through a stage at once.
         schedule: "1f1b" or "gpipe".
         recompute: what the backward pass computes again: "none", "attention" (its matrices) or "layer" (all but the inputs of layers).
+        joined: whether the cotangents of an input that several split products read are added before they are summed over devices, so that a layer takes two
+            sums backward; if not, one for each of its five such products.
+        gradient_bytes: bytes of each element of the gradients that are sent: 2, or 4 for float32.
 
     >>> DeviceLayout(data=16, tensor=8, pipeline=8).devices
     1024
@@ -48,11 +51,19 @@ class DeviceLayout:
     micro_batch: int = 1
     schedule: str = "1f1b"
     recompute: str = "attention"
+    joined: bool = True
+    gradient_bytes: int = 2
 
     def __post_init__(self) -> None:
         for name in ("data", "tensor", "pipeline", "micro_batch"):
             check_positive("DeviceLayout", name, getattr(self, name))
-        for name, known in (("zero", (0, 1, 2, 3)), ("schedule", SCHEDULES), ("recompute", RECOMPUTE)):
+        for name, known in (
+            ("zero", (0, 1, 2, 3)),
+            ("schedule", SCHEDULES),
+            ("recompute", RECOMPUTE),
+            ("joined", (True, False)),
+            ("gradient_bytes", (2, 4)),
+        ):
             if getattr(self, name) not in known:
                 raise ArgumentError(
                     f"DeviceLayout: {name} must be one of {', '.join(map(str, known))}, not {getattr(self, name)!r}{called_at()}"
@@ -67,7 +78,8 @@ class DeviceLayout:
         zero = f", ZeRO-{self.zero}" if self.zero else ""
         again = {"none": ", all kept", "attention": "", "layer": ", layers again"}[self.recompute]
         order = "" if self.schedule == "1f1b" else f", {self.schedule}"
-        return f"data {self.data} × tensor {self.tensor} × pipeline {self.pipeline}{zero}{again}{order}"
+        sums = ("" if self.joined else ", sums apart") + (", float32" if self.gradient_bytes == 4 else "")
+        return f"data {self.data} × tensor {self.tensor} × pipeline {self.pipeline}{zero}{again}{order}{sums}"
 
 
 @dataclass(frozen=True)
@@ -207,7 +219,7 @@ def estimate_layout(
         tokens=batch * sequence,
         model_flops=3.0 * (size.layers * counts.flops + head) * batch / layout.micro_batch,
         weight_bytes=_weights(layout, weights, counts.parameters),
-        gradient_bytes=GRADIENT_BYTES * weights / (layout.data if layout.zero >= 2 else 1),
+        gradient_bytes=layout.gradient_bytes * weights / (layout.data if layout.zero >= 2 else 1),
         state_bytes=STATE_BYTES * weights / (layout.data if layout.zero >= 1 else 1),
         activation_bytes=_activations(size, layout, stages, counts, parts, sequence),
         data_bytes=shared.sent,
@@ -281,8 +293,10 @@ def _stages(
 
 
 def _sums(layout: DeviceLayout) -> int:
-    """How many sums over the devices of a stage a layer takes: two forward, two backward, and two to compute it again."""
-    return (6 if layout.recompute == "layer" else 4) if layout.tensor > 1 else 0
+    """How many sums over the devices of a stage a layer takes: two forward, two or more backward, and two to compute it again."""
+    if layout.tensor == 1:
+        return 0
+    return 2 + (2 if layout.joined else len(COLUMNS)) + (2 if layout.recompute == "layer" else 0)
 
 
 @dataclass(frozen=True)
@@ -296,7 +310,7 @@ class _Shared:
 
 def _shared(layout: DeviceLayout, parts: int, parameters: float, machine: Machine) -> _Shared:
     n, stride = layout.data, layout.tensor
-    gradients, weights = GRADIENT_BYTES * parameters, WEIGHT_BYTES * parameters
+    gradients, weights = layout.gradient_bytes * parameters, WEIGHT_BYTES * parameters
     sent_g, sent_w = sent_bytes(n, gradients), sent_bytes(n, weights)
     time_g, time_w = (gather_time(machine, n, b, stride) for b in (gradients, weights))
     if layout.zero == 0:
