@@ -138,7 +138,7 @@ class MaskedMul(Elementwise):
     holds at every order.
     """
 
-    arity, complex, emits, linear_in = 2, True, "fi", ((0,), (1,))
+    arity, complex, emits, linear_in, absorbs_zero = 2, True, "fi", ((0,), (1,)), True
     linear_part = Mul.linear_part
 
     def eval(self, xp, x, y):

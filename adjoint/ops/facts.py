@@ -51,6 +51,8 @@ class Facts:
     fails_where: ClassVar[str] = ""
     #: Whether a result costs more to compute again than to store and read.
     expensive: ClassVar[bool] = False
+    #: Whether the result is a product that is 0 where a factor is, even if the other is infinite or NaN.
+    absorbs_zero: ClassVar[bool] = False
     #: Whether an element of the result takes a whole row of an input, or more: products and factorisations of matrices.
     dense: ClassVar[bool] = False
     #: Groups of inputs in which the op is linear together, the others being fixed; see `linear_part`.

@@ -49,9 +49,8 @@ class KernelText:
     def text(self) -> str:
         """The whole module."""
         declared, defined = parts_without_libm(self.module.maths)
-        for name, kind in sorted(self.thread.flagged):
-            _, definition, needs = branch_free.function(name, kind)
-            declared, defined = [*declared, *needs], [*defined, definition]
+        more = branch_free.parts(sorted(self.thread.flagged), self.gpu)
+        declared, defined = [*declared, *more[0]], [*defined, *more[1]]
         declarations = {text.split("@")[1].split("(")[0]: text for text in (*declared, *self.module.declarations)}
         return "\n".join([*declarations.values(), *self.shared, *defined, *self.module.functions, ""])
 

@@ -33,7 +33,7 @@ class ThreadFunction:
         #: The types of what a thread leaves for its block.
         self.parts = [in_register(f.total) for f in g.folds]
         self.wanted = {**{n: n.spec.dtype for n in g.stores}, **{f.node: f.lane for f in g.folds}}
-        self.flagged: set[tuple[str, str]] = set()  # functions that set a flag for rare arguments
+        self.flagged: set[str] = set()  # functions that set a flag for rare arguments
         self.rare = self._write_point("point", FlaggingLanes)
         if self.rare:
             self._write_point("any_point", lambda code: Lanes(code, 1))

@@ -19,8 +19,8 @@ THREADS = 256  # of a block
 WARP = 32
 WARPS = THREADS // WARP
 WIDTH = 4  # elements that a thread takes at once
-BLOCKS = 132 * 8  # of a kernel whose threads go on to further points: enough for every processor of a large GPU
-RUN = 1024  # elements that a thread adds up in single precision, as on the CPU
+PROCESSORS = 132  # of a large GPU
+PER_PROCESSOR = (16, 20, 24, 28, 32)  # how many blocks each of them may be given, whose threads go on to further points
 SHORT_ROW = 1024  # a row of so many elements is the work of one warp, a longer one that of a block
 MOST_POINTS = 1 << 30  # indices are of 32 bits
 FOLDS = frozenset(("sum", "max", "min"))
@@ -77,11 +77,7 @@ class ThreadLayout:
     def _blocks(self) -> int:
         if self.kind == "rows":
             return -(-self.rows // WARPS) if self.warp_rows else self.rows
-        items = max(self.items, 1)
-        wanted = -(-items // THREADS)
-        if self.kind == "map":
-            return min(wanted, 8 * BLOCKS)
-        return min(wanted, max(BLOCKS, -(-items // (THREADS * RUN))))
+        return shared_out(max(self.items, 1))
 
     @property
     def items(self) -> int:
@@ -110,6 +106,14 @@ class ThreadLayout:
     def made(self) -> list[Node]:
         """The nodes that the first results are."""
         return [*self.stores, *(f.node for f in self.folds)]
+
+
+def shared_out(items: int) -> int:
+    """Into how many blocks steps are shared out: as many for each processor, of which the last is not left with few."""
+    rounds = -(-items // (THREADS * PROCESSORS))  # steps of a thread, if there were one block for each processor
+    if rounds <= PER_PROCESSOR[0]:
+        return -(-items // THREADS)
+    return PROCESSORS * min(PER_PROCESSOR, key=lambda many: -(-rounds // many) * many)
 
 
 def _kind(flags: set[tuple[bool, ...]]) -> str:

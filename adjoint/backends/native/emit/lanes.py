@@ -129,12 +129,16 @@ class Lanes:
         integer = self.code.put(f"fptosi {self.type(old)} {safe} to {self.type(new)}")
         return self.select(inside, integer, self.number(-(2 ** (8 * new.itemsize - 1)), new), new)
 
+    def emitter(self) -> LaneEmitter:
+        """The builder that cards are given."""
+        return LaneEmitter(self)
+
     def apply(self, node: Node, xs: Sequence[str]) -> str:
         """The result of a node, given its inputs in their own dtypes."""
         specs = [i.spec for i in node.inputs]
         kinds = node.op.computes_in(node.spec, *specs)
         given = [Lane(self.cast(x, s.dtype, k), k) for x, s, k in zip(xs, specs, kinds, strict=True)]
-        y = node.op.emit(LaneEmitter(self), *given)
+        y = node.op.emit(self.emitter(), *given)
         if y.dtype != node.spec.dtype:
             raise DtypeError(f"emit of {node.op} gives {y.dtype}, the result is {node.spec.dtype}: cast it with b.cast")
         return y.text

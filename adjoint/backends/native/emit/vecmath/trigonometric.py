@@ -56,7 +56,7 @@ def sin(c: FunctionBody, x: VectorValue) -> VectorValue:
     r, low, k = _quadrant(c, a)
     s, t = _sin_of(c, r, low), _cos_of(c, r, low)
     odd = _odd(k)
-    fast = c.select(odd, t[0], s[0]) + c.select(odd, t[1], s[1])
+    fast = c.select(odd, t[0] + t[1], s[0] + s[1])
     fast = _flip(fast, _shift_to_sign(c, k) ^ c.sign_of(x))
     return c.lanes_of("sin", x, a > REDUCIBLE[c.dtype], fast)
 
@@ -67,7 +67,7 @@ def cos(c: FunctionBody, x: VectorValue) -> VectorValue:
     r, low, k = _quadrant(c, a)
     s, t = _sin_of(c, r, low), _cos_of(c, r, low)
     odd = _odd(k)
-    fast = c.select(odd, s[0], t[0]) + c.select(odd, s[1], t[1])
+    fast = c.select(odd, s[0] + s[1], t[0] + t[1])
     fast = _flip(fast, _shift_to_sign(c, k + 1))
     return c.lanes_of("cos", x, a > REDUCIBLE[c.dtype], fast)
 
