@@ -74,17 +74,22 @@ class DeviceSteps:
         given = [kept(x) if type(x) is np.ndarray else x for x in map(_array, batch)]
         if not self.checks.hold(given):
             return NotImplemented
-        others = [*map(_array, self.entry.weights()), *map(_array, self.entry.inputs())]
-        others += self.entry.draws.begin() if self.entry.draws is not None else []
-        rest = [*self._rates(), *given, *map(_host_value, others, self.dtypes[len(self.dtypes) - len(others) :])]
-        if max(map(sys.getrefcount, held)) > _ALONE:
-            held = self._spared(held)
-        if self.direct is None:
-            self.direct = self.run.direct([*held, *rest], range(len(held)), trusted=True)
+        draws = self.entry.draws
+        if self.direct is None:  # samples are drawn once it is known that they are taken here
+            like = [] if draws is None else [np.int64(0), np.int64(0)]
+            self.direct = self.run.direct([*held, *self._rest(given, like)], range(len(held)), trusted=True)
             if self.direct is None:
                 return NotImplemented
+        rest = self._rest(given, [] if draws is None else draws.begin())
+        if max(map(sys.getrefcount, held)) > _ALONE:
+            held = self._spared(held)
         found = self.direct(*held, *rest)
         return self._taken(found)
+
+    def _rest(self, batch: list[Any], drawn: list[Any]) -> list[Any]:
+        """What the graph takes behind Parameters and state."""
+        others = [*map(_array, self.entry.weights()), *map(_array, self.entry.inputs()), *drawn]
+        return [*self._rates(), *batch, *map(_host_value, others, self.dtypes[len(self.dtypes) - len(others) :])]
 
     def _spared(self, held: list[Any]) -> list[Any]:
         """The arrays, with copies of those that somebody else holds: the step writes over what it is given."""

@@ -69,8 +69,8 @@ def picture(x: Any) -> str:
     >>> import adjoint as ad
     >>> net = ad.parallel.place(ad.nn.Dense(4, 8), ad.parallel.mesh(data=1))
     >>> print(ad.parallel.picture(net.weight))
-            0:4
-    0:8     cpu:0
+         0:4
+    0:8  cpu:0
     """
     array = x._value if isinstance(x, Value) else x
     if isinstance(array, np.ndarray) or not hasattr(array, "sharding"):

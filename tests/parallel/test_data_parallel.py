@@ -58,6 +58,8 @@ CASES = [
     ("mlp64", {"data": 4}, 1, None),
     ("mlp", {"data": 8}, 2, None),
     ("mlp", {"data": 4, "model": 2}, 3, split_mlp),
+    ("lenet", {"data": 8}, 0, None),
+    ("block", {"data": 4, "model": 2}, 3, parallel.tensor_parallel),
 ]
 
 
@@ -149,7 +151,7 @@ def test_gradients_summed_over_devices_once_for_each_update(stage):
 
 def test_what_a_device_cannot_do_with_its_part_alone():
     mesh = parallel.mesh(data=4)
-    for name in ("lenet",):
+    for name in ("mlp", "lenet"):
         make, batches, loss = problem(name)
         around = lambda net, optimiser, one: parallel.data_parallel(one(), mesh, reduce_once=True)
         with pytest.raises(ad.ArgumentError, match="draws random samples|keeps moving averages"):

@@ -44,7 +44,7 @@ class Block(nn.Cell):
 def mlp(dtype: Any = ad.float32) -> Any:
     """Two layers with dropout between them."""
     return nn.SequentialCell(
-        nn.Dense(12, 32, activation="relu", dtype=dtype), nn.Dropout(p=0.0), nn.Dense(32, 16, dtype=dtype)
+        nn.Dense(12, 32, activation="relu", dtype=dtype), nn.Dropout(p=0.25), nn.Dense(32, 16, dtype=dtype)
     )
 
 
