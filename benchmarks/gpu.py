@@ -99,6 +99,7 @@ def raced(program: Program, size: Any, options: argparse.Namespace) -> dict[str,
         "rounds": {name: len(ts) for name, ts in times.items()},
         "first": first,
         "difference": worst,
+        "numbers": {name: [float(step[0]) for step in numbers] for name, (_, numbers) in ready.items()},
         "notes": notes,
     }
 
@@ -120,6 +121,7 @@ def _agree(program: Program, ready: dict[str, Any]) -> dict[str, float]:
         worst[name] = 0.0
         for ours, theirs in zip(mine, numbers, strict=True):
             for a, b in zip(ours, theirs, strict=True):
+                assert np.all(np.isfinite(a)), f"{program.title}: adjoint gives what is not finite"
                 np.testing.assert_allclose(a, b, err_msg=f"{program.title}: {name}", **program.tolerance)
                 worst[name] = max(worst[name], float(np.max(np.abs(a - b)) / np.max(np.abs(a))))
     return worst

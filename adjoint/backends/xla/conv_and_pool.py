@@ -172,7 +172,25 @@ def max_pool_pull(op: MaxPoolPull, spec: Any, tracing: Tracing, g: Any, x: Any) 
         return jnp.zeros(spec.shape, spec.dtype)
     hit, count = _peaks(op, spec, x)
     share = g / count.astype(g.dtype)
+    if op.stride == op.window and not any(map(any, op.padding)) and set(op.dilation) == {1}:
+        return _side_by_side(op, spec.shape, share, x)
     return _laid_back(op, spec.shape, g.dtype, lambda k: jnp.where(hit(k), share, np.zeros((), g.dtype)))
+
+
+def _side_by_side(op: Any, shape: Shape, share: Any, x: Any) -> Any:
+    """The same where each place is in one window at most: it asks for the largest element and the share of that window alone."""
+    jnp, lead = jax().numpy, len(shape) - op.rank
+    y = _over_windows(op, jax().lax.max, lowest(np.dtype(x.dtype)), x, _Shape(op.pooled(x.shape)))
+    y, share = jax().lax.optimization_barrier((y, share))  # else they are computed again for each place of a window
+    count = share.shape[lead:]
+    spread = tuple(n for pair in zip(count, (1,) * op.rank, strict=True) for n in pair)
+    tiles = tuple(n for pair in zip(count, op.window, strict=True) for n in pair)
+    part: Any = (..., *(slice(0, n * k) for n, k in zip(count, op.window, strict=True)))
+    inside = x[part]
+    hit = ~(inside.reshape(shape[:lead] + tiles) < y.reshape(shape[:lead] + spread))
+    found = jnp.where(hit, share.reshape(shape[:lead] + spread), np.zeros((), share.dtype)).reshape(inside.shape)
+    rest = [(0, n - k) for n, k in zip(shape[lead:], inside.shape[lead:], strict=True)]
+    return jnp.pad(found, [(0, 0)] * lead + rest)
 
 
 def _computing(spec: Any) -> np.dtype:

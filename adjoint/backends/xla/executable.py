@@ -24,6 +24,8 @@ from adjoint.core.arrays import kept
 from adjoint.core.errors import DeviceError, called_at
 from adjoint.graph.node import Graph
 
+#: XLA may not leave out the rounding between two steps in half precision. It would keep, and write to memory, float32.
+OPTIONS = {"xla_allow_excess_precision": False}
 CAPACITY = 256  # rows of the first buffers of a loop whose length is known only on the device
 
 
@@ -168,22 +170,43 @@ class Executable:
             tracing.begin()
             found = run(graph, tracing, xs)
             tracing.pulls.clear()
-            return found, tracing.extras, jax().numpy.asarray(tracing.code)
+            return [found[k] for k in order], tracing.extras, jax().numpy.asarray(tracing.code)
 
         structs = [
             jax().ShapeDtypeStruct(s.shape, s.dtype, sharding=where)
             for s, where in zip(self.specs, layouts, strict=True)
         ]
+        order = self._order_of_results(donated)
         results: Any = None
         if tracing.mesh is not None:
-            results = [self._layout_of_result(k, layouts) for k in range(len(self.graph.outputs))], None, None
+            results = [self._layout_of_result(k, layouts) for k in order], None, None
         lowered = jax().jit(program, donate_argnums=donated, out_shardings=results).lower(*structs)
-        return lowered.compile(), tracing
+        return _in_order(lowered.compile(OPTIONS), order), tracing
+
+    def _order_of_results(self, donated: tuple[int, ...]) -> list[int]:
+        """The results in the order of the inputs whose places they take: of an input that is given up, JAX gives the memory to the
+        first result of its shape and dtype, and another one would have to be copied there."""
+        places, last = self.replaced or {}, len(self.specs)
+        return sorted(range(len(self.graph.outputs)), key=lambda k: places.get(k, last) if donated else 0)
 
     def _layout_of_result(self, k: int, layouts: Sequence[Any]) -> Any:
         """That of the input whose place a result takes; None leaves it to XLA."""
         place = (self.replaced or {}).get(k)
         return layouts[place] if place is not None and self.specs[place] == self.graph.outputs[k].spec else None
+
+
+def _in_order(compiled: Any, order: list[int]) -> Any:
+    """What gives the results as the graph has them, made of what gives them in another order."""
+    if order == sorted(order):
+        return compiled
+    back = sorted(range(len(order)), key=order.__getitem__)
+
+    def run(*xs: Any) -> Any:
+        found, *others = compiled(*xs)
+        return [found[k] for k in back], *others
+
+    run.as_text = compiled.as_text  # type: ignore[attr-defined]
+    return run
 
 
 def whole(shardings: Sequence[Any]) -> Any:
