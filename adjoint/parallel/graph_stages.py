@@ -188,7 +188,7 @@ def _check_count(n: Any, steps: int) -> None:
         raise ArgumentError(f"cut_graph: a graph has at least one stage, not {n}{called_at()}")
     if n > steps:
         raise ArgumentError(
-            f"cut_graph: a graph of {steps} steps cannot be cut into {n} stages; a branch or a loop is one step{called_at()}"
+            f"cut_graph: a graph of {steps} steps cannot be cut into {n} stages; a branch, or a loop that stays one in the graph, is one step{called_at()}"
         )
 
 
@@ -196,11 +196,16 @@ def _costs(graph: Graph, times: Any, inputs: Sequence[Any] | None, machine: Mach
     if inputs is not None:
         times = measured_seconds(graph, inputs)
     if times is None:
-        return lambda node: machine.seconds(work(node).flops, work(node).bytes)
+        return lambda node: _estimated(node, machine)
     if callable(times):
         return times
     known: Mapping[Node, float] = times
     return lambda node: known.get(node, 0.0)
+
+
+def _estimated(node: Node, machine: Machine) -> float:
+    done = work(node)
+    return machine.seconds(done.flops, done.bytes)
 
 
 def _seconds(steps: Sequence[Node], cost: Callable[[Node], float]) -> list[float]:

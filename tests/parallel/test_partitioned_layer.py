@@ -48,7 +48,6 @@ data = [P("four"), P(), P(), *[P()] * 9]
 print(counts.input_bytes // 2, counts.parameters)
 print(*sums(graph, tensor))
 print(*sums(backward, [*tensor, P()]))
-print(*sums(graph, data))
 print(*sums(backward, [*data, P("four")]))
 """
 
@@ -83,6 +82,5 @@ def test_tensor_parallel_sums_are_those_of_the_estimate(lines: list[str]) -> Non
 
 
 def test_data_parallel_sums_every_parameter_once(lines: list[str]) -> None:
-    assert lines[3] == "[] []"
-    summed, others = lines[4].split("] [")
+    summed, others = lines[3].split("] [")
     assert others == "]" and sum(map(int, summed[1:].split(", "))) == int(lines[0].split()[1])
