@@ -10,7 +10,7 @@ import contextlib
 import socket
 import threading
 
-from adjoint.parallel.wire import in_background
+from adjoint.parallel.wire import in_background, stop_listening
 
 
 class Relay:
@@ -26,7 +26,7 @@ class Relay:
     def release(self) -> None:
         """From now on a connection that ends at one side ends at the other: the program is at its end."""
         self.released.set()
-        self.listener.close()
+        stop_listening(self.listener)
 
     def _accept(self) -> None:
         while True:
@@ -42,14 +42,25 @@ class Relay:
             far.settimeout(None)
             for end in (near, far):
                 end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            in_background(self._pass_on, near, far, True)
-            in_background(self._pass_on, far, near, False)
+            in_background(self._outward, near, far)
+            in_background(self._inward, far, near)
 
-    def _pass_on(self, source: socket.socket, sink: socket.socket, outward: bool) -> None:
+    def _outward(self, near: socket.socket, far: socket.socket) -> None:
+        """What JAX sends, until it ends the connection; what cannot be passed on any more is dropped."""
         with contextlib.suppress(OSError):
-            while data := source.recv(1 << 16):
-                sink.sendall(data)
-        if outward or self.released.is_set():
-            for end in (source, sink):
+            while data := near.recv(1 << 16):
                 with contextlib.suppress(OSError):
-                    end.shutdown(socket.SHUT_RDWR)
+                    far.sendall(data)
+        with contextlib.suppress(OSError):
+            far.shutdown(socket.SHUT_RDWR)
+        near.close()
+
+    def _inward(self, far: socket.socket, near: socket.socket) -> None:
+        """What JAX receives; that there will be nothing more is passed on at the end of the program only."""
+        with contextlib.suppress(OSError):
+            while data := far.recv(1 << 16):
+                near.sendall(data)
+        if self.released.is_set():
+            with contextlib.suppress(OSError):
+                near.shutdown(socket.SHUT_RDWR)
+        far.close()

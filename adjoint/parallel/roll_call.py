@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from adjoint.parallel.wire import ProcessGroupError, Wire, beat, in_background, ranks_text
+from adjoint.parallel.wire import ProcessGroupError, Wire, beat, in_background, ranks_text, stop_listening
 
 OnLoss = Callable[[int, str], None]
 
@@ -48,6 +48,7 @@ class Coordinator:
         self.passed: Counter[str] = Counter()
         self.left: set[int] = set()
         self.refusal = ""
+        self.begun = False
         self.change = threading.Condition()
         self.ended = threading.Event()
 
@@ -65,6 +66,7 @@ class Coordinator:
 
     def start(self, facts: Mapping[str, Any]) -> None:
         """Tell all what they need to begin, and watch them from now on."""
+        self.begun = True
         self._tell_all(go=dict(facts))
         for rank, wire in self.wires.items():
             in_background(self._listen, rank, wire)
@@ -100,7 +102,7 @@ class Coordinator:
     def close(self) -> None:
         """End all connections."""
         self.ended.set()
-        self.listener.close()
+        stop_listening(self.listener)
         for wire in list(self.wires.values()):
             wire.close()
 
@@ -117,6 +119,9 @@ class Coordinator:
         said = wire.receive()
         rank, n = said.get("hello"), said.get("n")
         if type(rank) is not int or type(n) is not int:
+            return wire.close()
+        if self.begun:
+            wire.send(late=f"rank {rank} comes to a run of {self.n} processes that has begun without it")
             return wire.close()
         with self.change:
             why = self._objection(rank, n)
@@ -208,20 +213,23 @@ class GroupMember:
         self.wire: Wire
 
     def join(self, timeout: float) -> dict[str, Any]:
-        """Find rank 0, and wait until all have come; gives what rank 0 says to begin with."""
+        """Find rank 0, and wait until all have come; gives what rank 0 says to begin with.
+
+        A rank 0 that ends, or that belongs to a run which has lost a process, may be about to start again.
+        """
         until = time.monotonic() + timeout
-        self.wire = Wire(self._connect(until, timeout), timeout)
-        self.wire.send(hello=self.rank, n=self.n)
-        said = self.wire.receive()
-        if "gone" in said:
-            raise ProcessGroupError(
-                f"initialize: rank 0 at {self.host}:{self.port} answered, and then ended or fell silent before all had come"
-            )
+        while True:
+            self.wire = Wire(self._connect(until, timeout), max(until - time.monotonic(), 0.1))
+            self.wire.send(hello=self.rank, n=self.n)
+            said = self.wire.receive()
+            if "go" in said or "refused" in said or time.monotonic() + 0.5 > until:
+                break
+            self.wire.close()
+            time.sleep(0.2)
         if "go" not in said:
             self.wire.close()
-            raise ProcessGroupError(
-                f"initialize: {said.get('refused', 'rank 0 gave an answer that is not understood')}"
-            )
+            ended = f"rank 0 at {self.host}:{self.port} answered, and then ended or fell silent before all had come"
+            raise ProcessGroupError(f"initialize: {said.get('refused') or said.get('late') or ended}")
         self.wire.silence = self.silence
         self.wire.connection.settimeout(self.silence)
         in_background(self._listen)

@@ -71,6 +71,13 @@ def _read(line: bytes) -> dict[str, Any]:
     return message if isinstance(message, dict) else {"gone": "it sent what is no message of adjoint"}
 
 
+def stop_listening(listener: socket.socket) -> None:
+    """Close a socket that listens, also for a thread that waits there."""
+    for end in (lambda: listener.shutdown(socket.SHUT_RDWR), listener.close):
+        with contextlib.suppress(OSError):
+            end()
+
+
 def beat(wires: Any, silence: float, ended: threading.Event) -> None:
     """Send signs of life on all these connections until the end."""
     while not ended.wait(silence / 5):

@@ -194,6 +194,26 @@ def test_two_processes_of_one_rank_are_refused() -> None:
     assert ["two processes were started as rank 1" in str(s) for s in said] == [True] * 3
 
 
+def test_whoever_comes_late_waits_for_the_next_run() -> None:
+    """As a process that is started again before rank 0 has ended."""
+    with group(2) as made:
+        (error,) = together(lambda: made.member(1, 2, WAIT).join(0.6))
+        assert str(error) == "initialize: rank 1 comes to a run of 2 processes that has begun without it"
+        waiting = made.member(1, 2, WAIT)
+        results: list[Any] = []
+        thread = threading.Thread(target=lambda: results.append(waiting.join(WAIT)))
+        thread.start()
+        time.sleep(0.1)
+    listener = socket.create_server(("127.0.0.1", made.port))
+    again = Coordinator(listener, 2, WAIT, lambda *_: None)
+    again.gather(WAIT)
+    again.start({"word": "again"})
+    thread.join(WAIT)
+    assert results == [{"word": "again"}]
+    again.close()
+    waiting.wire.close()
+
+
 def test_strangers_at_the_door_disturb_nobody() -> None:
     made = Group(2, WAIT)
     for text in (b"GET / HTTP/1.1\r\n\r\n", b"\xff\x00\n", b'{"hello": "x"}\n', b""):
@@ -222,8 +242,10 @@ def test_the_relay_passes_on_and_keeps_the_near_end_open() -> None:
         assert near.recv(10) == b"and back"
         far.close()
         near.settimeout(0.2)
-        with pytest.raises(TimeoutError):  # no end is seen
-            near.recv(10)
+        for _ in range(3):
+            near.sendall(b"to nobody")
+            with pytest.raises(TimeoutError):  # no end is seen
+                near.recv(10)
         relay.release()
         near.close()
 
