@@ -75,7 +75,7 @@ def _is_array(x: Any) -> bool:
 
 def bottom(x: Any) -> Any:
     """The array at the bottom of a Tensor, whatever transforms track it; what is no Tensor as it is."""
-    while hasattr(x, "_trace"):
+    while hasattr(x, "_extra"):
         x = x._value
     return x
 
