@@ -40,7 +40,7 @@ def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
     for x in args:
         kind = type(x)
         if kind is Tensor and (x._trace is EAGER or x._trace is DEVICE):
-            key += (x._trace,) if x._trace is DEVICE else ()
+            key += (x._value.sharding,) if x._trace is DEVICE else ()  # which device, or how it lies on several
             x = x._value
             key += (x.shape, x.dtype)
             values.append(x)

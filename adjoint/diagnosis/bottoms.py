@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
+from adjoint.core.placement import is_device_array
 
 
 def bottom(x: Any) -> Any:
     """The array that a value of any transform stands for; None if it is a value of a graph that is being built."""
     while isinstance(x, Value):
         x = x._value
+    if is_device_array(x):
+        return np.asarray(x)
     return x if isinstance(x, (np.ndarray, np.generic, bool, int, float, complex)) else None
 
 

@@ -17,7 +17,7 @@ from adjoint.backends.xla.failures import Tracing, number_in
 from adjoint.backends.xla.lowering import LOWERINGS, apply
 from adjoint.core import context
 from adjoint.core.arrays import kept
-from adjoint.core.dispatch import Value
+from adjoint.core.dispatch import BOTTOM, Value, located
 from adjoint.core.errors import LIBRARIES, DeviceError, called_at
 from adjoint.core.placement import HOST, bottom, is_device_array
 from adjoint.core.spec import spec_of
@@ -93,7 +93,8 @@ class DeviceCall:
             tracing = Tracing(CAPACITY, name_of(self.like).partition(":")[0], len(where))
             y = apply(self.op, spec, tracing, values)
             if tracing.sites and (failed := int(tracing.code)):
-                raise tracing.error(failed)(number_in(failed))  # type: ignore[misc]
+                self.opaque = True  # the error says all
+                raise located(tracing.error(failed)(number_in(failed)))  # type: ignore[arg-type]
         return y
 
     def infer(self, *specs: Any) -> Any:
@@ -105,22 +106,22 @@ class DeviceCall:
 
 def placed(op: Any, xs: tuple[Any, ...]) -> tuple[Any, Any]:
     """What runs an op on a device, and the inputs there; values of two devices are refused."""
-    arrays = [x._value if isinstance(x, Value) else x for x in xs]
+    arrays = [x._value if isinstance(x, Value) else np.asarray(x) if isinstance(x, (list, tuple)) else x for x in xs]
     if getattr(op, "transfers", False):
         return op, arrays
     if op.effect or (isinstance(op, Control) and type(op) not in LOWERINGS):
         return op, arrays
     like = next(x for x in arrays if is_device_array(x))
-    _check(op, xs, arrays, like)
+    _check(op, arrays, like)
     return DeviceCall(op, like), arrays
 
 
 # ---------------------------------------------------------------- values of two devices
 
 
-def _check(op: Any, xs: Sequence[Any], arrays: Sequence[Any], like: Any) -> None:
+def _check(op: Any, arrays: Sequence[Any], like: Any) -> None:
     """Raise for values on different devices. Numbers go everywhere; indices, and arrays that adjoint has made on the way, too."""
-    for x, array in zip(xs, arrays, strict=True):
+    for array in arrays:
         if array is like:
             continue
         if is_device_array(array):
@@ -128,7 +129,7 @@ def _check(op: Any, xs: Sequence[Any], arrays: Sequence[Any], like: Any) -> None
                 raise mixed(op, name_of(like), name_of(array))
         elif isinstance(array, np.ndarray) and array.ndim and context.device.get() is None:
             index = bool(op.indexing) and array.dtype.kind in "biu"
-            if not index and (isinstance(x, Value) or _is_of_a_program(array)):
+            if not index and _is_of_a_program(array):
                 raise mixed(op, name_of(like), HOST)
 
 
@@ -142,7 +143,7 @@ def mixed(op: Any, here: str, there: str) -> DeviceError:
 
 
 def _is_of_a_program(array: np.ndarray) -> bool:
-    """Whether a host array was given to adjoint by the user, or is the value of a Tensor that a transform tracks.
+    """Whether a host array was given to adjoint by the user, is a Parameter's, or the value of a Tensor that a transform tracks.
 
     Constants that functions make on their way (a range of indices, a mask) are neither: they go where they are needed.
     """
@@ -154,7 +155,7 @@ def _is_of_a_program(array: np.ndarray) -> bool:
         ):  # the inputs of an op, to a transform perhaps, which has copied some of them
             inside = frame.f_locals
             for x, copied in zip_longest(inside.get("xs") or (), inside.get("values") or ()):
-                if isinstance(x, Value) and bottom(x) is array:
+                if isinstance(x, Value) and x._trace not in BOTTOM and bottom(x) is array:
                     return True
                 array = x if copied is array and isinstance(x, np.ndarray) else array
         before, frame = frame, frame.f_back  # type: ignore[assignment]

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import EAGER, Value, wrap
+from adjoint.core.dispatch import EAGER, Value, beside, wrap
 from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, refused
 from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops.broadcasting import broadcast_to
@@ -108,7 +108,9 @@ def nonzero(input: Any, as_tuple: bool = False) -> Any:
      [2]]
     """
     found = np.nonzero(_values(input, "nonzero"))
-    return tuple(wrap(i) for i in found) if as_tuple else wrap(np.stack(found, axis=1))
+    places = found if as_tuple else (np.stack(found, axis=1),)
+    made = tuple(wrap(beside(i, input)) for i in places)
+    return made if as_tuple else made[0]
 
 
 @public(method=True)
@@ -188,7 +190,7 @@ def bincount(input: Any, weights: Any = None, minlength: int = 0) -> Any:
     """
     indices = _values(input, "bincount")
     if weights is None:
-        return wrap(np.bincount(indices, minlength=minlength))
+        return wrap(beside(np.bincount(indices, minlength=minlength), input))
     weights = weights if isinstance(weights, Value) else np.asarray(weights)
     size = max(int(indices.max(initial=-1)) + 1, minlength)
     return index_put_add(np.zeros(size, weights.dtype), (indices,), weights)

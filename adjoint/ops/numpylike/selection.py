@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import DEVICE, beside, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, called_at
 from adjoint.core.spec import normalize_axis
 from adjoint.ops import compare as _c
@@ -175,12 +175,12 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 def argwhere(a: Any) -> Any:
     """As numpy.argwhere."""
-    return wrap(np.argwhere(array_of_known("argwhere", a)))
+    return wrap(beside(np.argwhere(array_of_known("argwhere", a)), a))
 
 
 def flatnonzero(a: Any) -> Any:
     """As numpy.flatnonzero."""
-    return wrap(np.flatnonzero(array_of_known("flatnonzero", a)))
+    return wrap(beside(np.flatnonzero(array_of_known("flatnonzero", a)), a))
 
 
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
@@ -190,7 +190,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     line, v = stop_gradient(tensor(a)), stop_gradient(tensor(v))
     if sorter is not None:
         line = _f.take(line, tensor(sorter), 0)
-    if not line.tracked and not v.tracked:
+    if line._trace is not DEVICE and v._trace is not DEVICE and not line.tracked and not v.tracked:
         return wrap(np.searchsorted(array_of(line), array_of(v), side))  # type: ignore[call-overload]
     before = comes_before if side == "left" else comes_up_to
     low = F.cast(zeros_like(v), np.int64)

@@ -1,0 +1,115 @@
+"""Whole training loops on a device: losses, Parameters, moving averages and the optimiser's state are the host's to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, ops, optim, train
+from adjoint.optim.step import compiled_step
+
+HERE = "cpu:2"
+RNG = np.random.default_rng(0)
+IMAGES = RNG.normal(size=(6, 1, 9, 9)).astype("float32")
+WORDS, LABELS = RNG.integers(0, 11, (6, 7)), RNG.integers(0, 5, 6)
+
+
+def lenet() -> nn.Cell:
+    return nn.SequentialCell(
+        nn.Conv2d(1, 4, 3, pad_mode="valid"), nn.BatchNorm2d(4), nn.ReLU(), nn.MaxPool2d(2, 2), nn.Flatten(),
+        nn.Dense(36, 10), nn.Dropout(p=0.3), nn.Dense(10, 5),
+    )  # fmt: skip
+
+
+class Block(nn.Cell):
+    """An embedding, a transformer's layer with dropout, a norm and a linear layer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(11, 8)
+        self.layer = nn.TransformerEncoderLayer(8, 2, 16, dropout=0.1, batch_first=True)
+        self.norm, self.out = nn.LayerNorm((8,)), nn.Dense(8, 5)
+
+    def construct(self, x):
+        return self.out(self.norm(self.layer(self.table(x))).mean(1))
+
+
+def trained(make, mode: str, x: np.ndarray, device: str):
+    """Losses, Parameters and where they are, after three steps."""
+    ad.set_seed(3)
+    net, loss = make().set_train(), nn.CrossEntropyLoss()
+    optimiser = optim.Adam(net.trainable_params(), 0.01)
+    net.to(device)
+    batch = ad.Tensor(x, device=device), ad.Tensor(LABELS, device=device)
+    losses = []
+
+    def forward(x, y):
+        return loss(net(x), y)
+
+    if mode == "compiled":
+        step = compiled_step(forward, optimiser.parameters, optimiser)
+        losses = [step(*batch) for _ in range(3)]
+    elif mode == "grad":
+        gradient = ad.value_and_grad(forward, None, optimiser.parameters)
+        for _ in range(3):
+            value, grads = gradient(*batch)
+            optimiser(grads)
+            losses.append(value)
+    else:
+        for _ in range(3):
+            losses.append(forward(*batch))
+            losses[-1].backward()
+            optimiser([p.grad for p in optimiser.parameters])
+            for p in optimiser.parameters:
+                p.grad = None
+    places = {p.device for p in [*net.get_parameters(), *optimiser.slots["moment1"], *losses]}
+    return net, [float(v) for v in losses], places
+
+
+@pytest.mark.parametrize(
+    ("make", "mode"), [(lenet, "backward"), (lenet, "compiled"), (Block, "grad"), (Block, "compiled")]
+)
+def test_training(make, mode, tmp_path):
+    x = IMAGES if make is lenet else WORDS
+    net, losses, places = trained(make, mode, x, HERE)
+    want, expected, at_home = trained(make, mode, x, "cpu")
+    assert (places, at_home) == ({HERE}, {"cpu"})
+    np.testing.assert_allclose(losses, expected, rtol=2e-6)
+    for p, q in zip(net.get_parameters(), want.get_parameters(), strict=True):
+        np.testing.assert_allclose(p.asnumpy(), q.asnumpy(), rtol=1e-4, atol=3e-6, err_msg=p.name)
+    if mode == "grad":
+        train.save_checkpoint(net, str(tmp_path / "net.ckpt"))
+        loaded = train.load_checkpoint(str(tmp_path / "net.ckpt"))
+        assert {p.device for p in loaded.values()} == {"cpu"}
+        train.load_param_into_net(net, loaded)
+        assert {p.device for p in net.get_parameters()} == {HERE}
+
+
+def test_recurrent_layers_and_losses():
+    ad.set_seed(1)
+    x = RNG.normal(size=(4, 3, 5))
+    for make in (lambda: nn.LSTM(5, 4), lambda: nn.GRU(5, 4, bidirectional=True)):
+        net = make()
+        want = ad.grad(lambda x, net=net: (net(x)[0] ** 2).sum())(ad.Tensor(x, ad.float32))
+        net.to(HERE)
+        got = ad.grad(lambda x, net=net: (net(x)[0] ** 2).sum())(ad.Tensor(x, ad.float32, device=HERE))
+        assert got.device == HERE
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-4, atol=1e-6)
+    a, b = RNG.uniform(0.1, 0.9, (2, 4, 3))
+    for loss in (nn.MSELoss(), nn.L1Loss(), nn.SmoothL1Loss(), nn.BCELoss(), nn.KLDivLoss(), nn.HuberLoss()):
+        want = ad.grad(loss)(ad.Tensor(a), ad.Tensor(b))
+        got = ad.grad(loss)(ad.Tensor(a, device=HERE), ad.Tensor(b, device=HERE))
+        assert got.device == HERE
+        np.testing.assert_allclose(got.asnumpy(), want.asnumpy(), rtol=1e-12)
+
+
+def test_samples_are_those_of_the_host():
+    like = ad.Tensor(np.zeros((3, 5)), device=HERE)
+    ad.set_seed(4)
+    want = [ops.randn_like(ad.Tensor(np.zeros((3, 5)))), ops.dropout(ad.Tensor(np.ones((3, 5))), 0.5, training=True)]
+    ad.set_seed(4)
+    got = [ops.randn_like(like), ops.dropout(like + 1, 0.5, training=True)]
+    for a, b in zip(got, want, strict=True):
+        assert a.device == HERE
+        np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-12)
