@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test docs versions versions-part counts check fuzz fuzz-native bench bench-eager clean
+.PHONY: demo test docs versions versions-part counts check fuzz fuzz-native xla-corpus bench bench-eager clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -51,6 +51,9 @@ bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where th
 	$(BIN)/python -m venv .venv-bench
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . torch==2.13.0 autograd
 	.venv-bench/bin/python benchmarks/eager.py --write docs/eager_benchmark.md
+
+xla-corpus: $(STAMP)  ## every program of the corpus on the backend xla
+	ADJOINT_WHOLE_CORPUS=1 $(BIN)/python -m pytest -q tests/backends/xla/test_xla_corpus.py
 
 bench: $(STAMP)  ## every workload against the other frameworks, each in an environment of its own
 	$(BIN)/python -m venv .venv-bench

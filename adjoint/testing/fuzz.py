@@ -2,6 +2,7 @@
 
 python -m adjoint.testing.fuzz 100000                          # or: make fuzz
 python -m adjoint.testing.fuzz 20000 --backend native          # all that is compared is machine code; or: make fuzz-native
+python -m adjoint.testing.fuzz 1000 --backend xla              # or of XLA's
 python -m adjoint.testing.fuzz 20000 --start 500000 --jobs 2   # seeds 500000 to 519999
 python -m adjoint.testing.fuzz 1 --start 4711                  # one program again
 
@@ -301,7 +302,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--check", choices=list(CHECKS), help="the same further check for all of them")
-    parser.add_argument("--backend", choices=BACKENDS, help="the same backend for all that is compared")
+    parser.add_argument("--backend", choices=(*BACKENDS, "xla"), help="the same backend for all that is compared")
     options = parser.parse_args(arguments)
     os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
     wrong = watched(

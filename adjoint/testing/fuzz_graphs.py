@@ -3,6 +3,7 @@
 python -m adjoint.testing.fuzz_graphs 100000                 # or: make fuzz-native
 python -m adjoint.testing.fuzz_graphs 50000 --start 50000    # the second half, on another machine
 python -m adjoint.testing.fuzz_graphs 1 --start 4711         # one graph again
+python -m adjoint.testing.fuzz_graphs 1000 --backend xla     # another backend than machine code
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.grad import grad
+from adjoint.backends import chosen, compiled
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
+from adjoint.core import context
 from adjoint.core.spec import float32
 from adjoint.graph.control import Control
 from adjoint.graph.derivatives import vjp_graph, vmap_graph
@@ -119,13 +122,18 @@ def each(graph: Graph, examples: Sequence[Arrays]) -> Arrays:
     return [np.stack([np.asarray(y) for y in ys]) for ys in zip(*(run(*xs) for xs in examples), strict=True)]
 
 
+def _program(graph: Graph) -> Any:
+    """The graph as the backend in force runs it; machine code as it is, without a look at what memory there is."""
+    return compiler.Program(graph) if chosen() == "native" else compiled(chosen(), graph)
+
+
 # ---------------------------------------------------------------- kinds of comparison
 
 
 def forward(random: Random, optimised: bool = False, **options: Any) -> None:
     """Integers: machine code and the interpreter, on the graph as it is or as the passes make it."""
     graph, inputs = random_graph(random, random.randrange(3, 15), empty=random.random() < 0.2, **options)
-    found = compiler.Program(optimise(graph)[0] if optimised else graph)(*inputs)
+    found = _program(optimise(graph)[0] if optimised else graph)(*inputs)
     exactly(graph, found, Steps(graph)(*inputs))
 
 
@@ -134,7 +142,7 @@ def donated(random: Random) -> None:
     graph, inputs = random_graph(random, random.randrange(3, 12))
     wanted = [np.array(y) for y in Steps(graph)(*inputs)]
     given = tuple(k for k in range(len(inputs)) if random.random() < 0.6)
-    run = compiler.Program(optimise(graph)[0])
+    run = _program(optimise(graph)[0])
     exactly(graph, [np.asarray(y) for y in run.giving_up([np.array(x) for x in inputs], given)], wanted)
 
 
@@ -152,14 +160,14 @@ def batch(random: Random) -> None:
     """A batch in machine code, and each example of it in the interpreter."""
     graph, inputs = random_graph(random, random.randrange(3, 10))
     whole, stacked, examples = as_examples(graph, random, inputs)
-    exactly(whole, compiler.Program(optimise(whole)[0])(*stacked), each(graph, examples))
+    exactly(whole, _program(optimise(whole)[0])(*stacked), each(graph, examples))
 
 
 def numbers(random: Random) -> None:
     """Any numbers: machine code and dynamic mode."""
     graph, inputs = random_graph(random, random.randrange(3, 15), real=True)
     wanted = [np.asarray(y) for y in replay(graph, inputs)]
-    closely(graph, compiler.Program(graph)(*inputs), wanted, lambda k: Steps(graph)(*moved(graph, inputs, k)))
+    closely(graph, _program(graph)(*inputs), wanted, lambda k: Steps(graph)(*moved(graph, inputs, k)))
 
 
 def _pulled(random: Random) -> tuple[Graph, Graph, Arrays, tuple[int, ...], tuple[int, ...]]:
@@ -180,7 +188,7 @@ def gradient(random: Random) -> None:
         found = replay(graph, xs)
         return sum((total(found[k] * g) for k, g in zip(active, seeds, strict=True)), 0.0)
 
-    found = compiler.Program(optimise(pulled)[0])(*given)
+    found = _program(optimise(pulled)[0])(*given)
     traced = grad(slope, wanted)(*inputs)
     near = lambda k: Steps(pulled)(*moved(pulled, given, k))  # noqa: E731
     closely(pulled, found, [np.asarray(g) for g in (traced if isinstance(traced, tuple) else (traced,))], near)
@@ -207,7 +215,7 @@ def batch_of_gradients(random: Random) -> None:
     """Derivatives of a batch in machine code, and of each example in the interpreter."""
     _, pulled, given, _, _ = _pulled(random)
     whole, stacked, examples = as_examples(pulled, random, given)
-    found = compiler.Program(optimise(whole)[0])(*stacked)
+    found = _program(optimise(whole)[0])(*stacked)
     closely(whole, found, each(pulled, examples), lambda k: Steps(whole)(*moved(whole, stacked, k)))
 
 
@@ -224,15 +232,15 @@ KINDS: list[Callable[[Random], None]] = [
 ]
 
 
-def disagreement(seed: int) -> str | None:
-    """What is wrong with the graph of a seed; None if nothing is."""
+def disagreement(seed: int, backend: str = "native") -> str | None:
+    """What is wrong with the graph of a seed on a backend; None if nothing is."""
     random = Random(seed)
     effort, bits = random.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 2)), random.choice((128, 256, 256, 0))
     kind = KINDS[seed % len(KINDS)]
     if seed % 50 == 0:
         kind = partial(on_threads, large=True) if random.random() < 0.5 else partial(on_threads, wide=True)
     try:
-        with np.errstate(all="ignore"), quick_builds(effort, bits):
+        with np.errstate(all="ignore"), quick_builds(effort, bits), context.setting(context.backend, backend):
             kind(random)
     except Disagreement as error:
         return str(error)
@@ -242,15 +250,16 @@ def disagreement(seed: int) -> str | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Compare the native backend, bounds-checked, on many random graphs."""
+    """Compare the native backend, bounds-checked, or another one, on many random graphs."""
     parser = argparse.ArgumentParser(prog="python -m adjoint.testing.fuzz_graphs", description=main.__doc__)
     parser.add_argument("count", type=int, nargs="?", default=1000, help="graphs to compare")
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--backend", choices=("native", "xla"), default="native", help="the backend to compare")
     options = parser.parse_args(arguments)
     os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
     seeds = range(options.start, options.start + options.count)
-    wrong = watched(disagreement, seeds, options.jobs, LIMIT, what="graphs")
+    wrong = watched(partial(disagreement, backend=options.backend), seeds, options.jobs, LIMIT, what="graphs")
     return 1 if wrong else 0
 
 

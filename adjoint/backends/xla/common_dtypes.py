@@ -43,6 +43,6 @@ def computing_dtype(result: np.dtype, specs: Sequence[Spec]) -> np.dtype:
 
 def converted(x: Any, dtype: np.dtype) -> Any:
     """An array of a dtype; a Python integer that it cannot hold is an error, as in NumPy."""
-    if type(x) is int and dtype.kind in "iu":
+    if type(x) is int:
         x = np.asarray(x, dtype)
     return jax().lax.convert_element_type(jax().numpy.asarray(x), dtype)

@@ -37,7 +37,8 @@ def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
         if isinstance(node.op, Param):
             continue
         if isinstance(node.op, Const):
-            values[node] = fitted(node.op.value, node.spec)
+            big = type(node.op.value) is int and abs(node.op.value) >= 2**63  # a float will be made of it
+            values[node] = node.op.value if big else fitted(node.op.value, node.spec)
         elif isinstance(node.op, Pick):
             values[node] = values[node.inputs[0]][node.op.index]
         else:

@@ -20,7 +20,7 @@ def error_of(f: Any, args: Any, backend: str) -> BaseException:
 def first_line(error: BaseException) -> str:
     """What is said of the step itself, without the calls around it."""
     said = str(error).split("\n")[0]
-    return said[said.rindex("()") :] if "()" in said else said
+    return said[said.rindex(" on ") :] if " on " in said else said
 
 
 def fails_alike(f: Any, *args: Any) -> BaseException:
@@ -68,6 +68,16 @@ def test_an_index_out_of_range_in_loops_and_branches():
     fails_alike(until_negative, x)
     fails_alike(in_a_branch, x, ad.Tensor(-5))
     assert ad.jit(in_a_branch, backend="xla")(x, ad.Tensor(5)) == 1.0
+
+
+def test_a_place_out_of_range():
+    def put(x, i):
+        y = x * 1.0
+        y[i] = 7.0
+        return y
+
+    fails_alike(put, np.arange(4.0), np.array([1, 4]))
+    fails_alike(lambda x, i: ops.scatter_add(x, 0, i, x[:2]), np.arange(4.0), np.array([-5, 1]))
 
 
 @pytest.mark.parametrize(

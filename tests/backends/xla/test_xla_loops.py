@@ -141,3 +141,8 @@ def left_early(xs):
 def test_loops_that_are_left_early(xs):
     same(lambda x: (ad.value_and_grad(left_early)(x), ad.hessian(left_early)(x)), np.array(xs))
     same(ad.vmap(ad.grad(left_early)), np.array([xs, xs[::-1]]))
+
+
+@pytest.mark.parametrize("policy", ["sqrt", "binomial"])
+def test_states_that_are_computed_again(policy):
+    same(ad.value_and_grad(longer, checkpoint=policy), 1.3)
