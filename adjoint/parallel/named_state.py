@@ -51,7 +51,13 @@ def array_of(what: str, name: str, value: Any) -> Any:
     """The array of a Tensor, a Parameter or an array: NumPy's, or JAX's with its layout."""
     while isinstance(value, Tensor):
         value = value._value
-    if isinstance(value, (np.ndarray, np.generic)) or on_devices(value):
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+    if on_devices(value):
+        if not isinstance(value.dtype, np.dtype):  # a key of jax.random
+            raise ArgumentTypeError(
+                f"{what}: '{name}' is {value.dtype}, which no file has: save jax.random.key_data of it{called_at()}"
+            )
         return value
     raise ArgumentTypeError(
         f"{what}: '{name}' is {type(value).__name__}: a state holds networks, optimisers, Tensors, arrays, numbers and texts{called_at()}"
@@ -63,11 +69,11 @@ def on_devices(value: Any) -> bool:
     return hasattr(value, "sharding") and hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def own_pieces(array: Any, rank: int) -> list[tuple[Bounds, np.ndarray]]:
-    """The pieces of an array that this process writes: of each part that several devices hold, one of them has the say."""
+def own_pieces(array: Any) -> list[tuple[Bounds, np.ndarray]]:
+    """The pieces of an array that this process has: of each part that several devices hold, one of them has the say. All of a host array."""
     shape = tuple(array.shape)
     if not on_devices(array):
-        return [((tuple(0 for _ in shape), shape), np.asarray(array))] if rank == 0 else []
+        return [((tuple(0 for _ in shape), shape), np.asarray(array))]
     return [
         (bounds(shard.index, shape), np.asarray(shard.data))
         for shard in array.addressable_shards

@@ -72,7 +72,7 @@ def save(path: str | os.PathLike[str], state: Any, *, timeout: float = 600.0) ->
         shutil.rmtree(work, ignore_errors=True)
         os.mkdir(work)
     barrier(f"the checkpoint {name} is begun", timeout)
-    _write_own(work, arrays)
+    _write_own(work, arrays, values)
     barrier(f"the checkpoint {name} is written", timeout)
     if rank() == 0:
         _write_index(work, arrays, values)
@@ -180,8 +180,8 @@ class Pieces:
 # ---------------------------------------------------------------- writing
 
 
-def _write_own(work: str, arrays: Mapping[str, Any]) -> None:
-    """Write the pieces of this process, and a list of them."""
+def _write_own(work: str, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> None:
+    """Write the pieces of this process, and a list of them. Arrays of the host are written by rank 0; the others say what they have."""
     if not os.path.isdir(work):
         raise CheckpointError(
             f"save: rank {rank()} does not see {work}, which rank 0 has made: checkpoints of several processes need a file system "
@@ -189,38 +189,39 @@ def _write_own(work: str, arrays: Mapping[str, Any]) -> None:
         )
     file = f"rank-{rank():05d}.safetensors"
     pieces: dict[str, np.ndarray] = {}
-    listed: dict[str, list[dict[str, Any]]] = {}
+    listed: dict[str, list[dict[str, Any]]] = {name: [] for name in arrays}
     for name, array in arrays.items():
-        for (start, stop), piece in own_pieces(array, rank()):
+        for (start, stop), piece in own_pieces(array):
             key = f"{name}@{','.join(map(str, start))}"
-            pieces[key] = piece
-            listed.setdefault(name, []).append(
-                {"file": file, "key": key, "start": start, "stop": stop, "sha256": _digest(piece)}
-            )
+            if on_devices(array) or rank() == 0:
+                pieces[key] = piece
+            listed[name].append({"file": file, "key": key, "start": start, "stop": stop, "sha256": _digest(piece)})
     if pieces:
         safetensors.write(os.path.join(work, file), pieces, {})
-    _write_text(os.path.join(work, _list_of(rank())), json.dumps(listed))
+    _write_text(os.path.join(work, _list_of(rank())), json.dumps({"arrays": listed, "values": dict(values)}))
 
 
 def _write_index(work: str, arrays: Mapping[str, Any], values: Mapping[str, Any]) -> None:
     """Put the lists of all processes together; every element of every array must be in one piece."""
-    pieces: dict[str, list[Any]] = {name: [] for name in arrays}
+    pieces: dict[str, dict[Any, Any]] = {name: {} for name in arrays}
     for k in range(processes()):
-        path = os.path.join(work, _list_of(k))
-        try:
-            with open(path, encoding="utf-8") as file:
-                listed = json.load(file)
-        except (OSError, ValueError) as error:
-            raise CheckpointError(f"save: {path} of rank {k} cannot be read: {error}{called_at()}") from None
-        if unknown := sorted(set(listed) - set(pieces)):
-            raise CheckpointError(
-                f"save: rank {k} saves '{unknown[0]}', which the state of rank 0 does not have{called_at()}"
-            )
-        for name, found in listed.items():
-            pieces[name] += found
-        os.unlink(path)
+        listed = _read_list(work, k)
+        _check_same_names(k, {*listed["arrays"], *listed["values"]}, {*arrays, *values})
+        for name, value in values.items():
+            if json.dumps(listed["values"][name]) != json.dumps(value):
+                raise CheckpointError(
+                    f"save: '{name}' is {value!r} on rank 0 and {listed['values'][name]!r} on rank {k}{called_at()}"
+                )
+        for name, found in listed["arrays"].items():
+            for piece in found:
+                first = pieces[name].setdefault((*piece["start"], *piece["stop"]), piece)
+                if first["sha256"] != piece["sha256"]:
+                    raise CheckpointError(
+                        f"save: rank {k} holds other values of '{name}' than {first['file'].partition('.')[0]}: what is not split "
+                        f"must be the same in all processes{called_at()}"
+                    )
     said = {
-        name: {"shape": list(array.shape), "dtype": np.dtype(array.dtype).name, "pieces": pieces[name]}
+        name: {"shape": list(array.shape), "dtype": np.dtype(array.dtype).name, "pieces": list(pieces[name].values())}
         for name, array in arrays.items()
     }
     for name, one in said.items():
@@ -232,6 +233,24 @@ def _write_index(work: str, arrays: Mapping[str, Any], values: Mapping[str, Any]
     body = json.dumps({"arrays": said, "values": dict(values), "random": PROGRAM.state()})
     digest = hashlib.sha256(body.encode()).hexdigest()
     _write_text(os.path.join(work, INDEX), json.dumps({"format": FORMAT, "sha256": digest, "body": body}))
+
+
+def _read_list(work: str, k: int) -> dict[str, Any]:
+    """What a process says that it has; the file is not needed afterwards."""
+    path = os.path.join(work, _list_of(k))
+    try:
+        with open(path, encoding="utf-8") as file:
+            listed = json.load(file)
+        os.unlink(path)
+    except (OSError, ValueError) as error:
+        raise CheckpointError(f"save: {path} of rank {k} cannot be read: {error}{called_at()}") from None
+    return dict(listed)
+
+
+def _check_same_names(k: int, found: set[str], wanted: set[str]) -> None:
+    if differing := sorted(found ^ wanted):
+        who = f"rank {k}" if differing[0] in found else "rank 0"
+        raise CheckpointError(f"save: of ranks 0 and {k}, only {who} has '{differing[0]}' in its state{called_at()}")
 
 
 def _write_text(path: str, text: str) -> None:

@@ -160,6 +160,15 @@ def test_parameters_keep_their_layout(path: Path) -> None:
 
 
 def test_tensors_and_dtypes_of_the_like(path: Path) -> None:
+    parallel.save(
+        path, {"big": np.arange(3).astype(">i4"), "turned": np.arange(6.0).reshape(2, 3).T, "gaps": np.arange(9)[::3]}
+    )
+    found = parallel.load(path)
+    assert (
+        found["big"].tolist() == [0, 1, 2]
+        and found["gaps"].tolist() == [0, 3, 6]
+        and found["turned"][2].tolist() == [2, 5]
+    )
     parallel.save(path, {"x": ad.Tensor([1.5, 2.5]), "n": np.int32(3)})
     found = parallel.load(path, {"x": ad.Tensor(np.zeros(2)), "n": np.int64(0)})
     assert isinstance(found["x"], ad.Tensor) and found["x"].dtype == np.float64 and found["n"].dtype == np.int64
@@ -246,6 +255,37 @@ def test_an_end_between_two_names_loses_nothing(path: Path, monkeypatch: pytest.
     assert parallel.load(path)["w"][0] == 3.0
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        ({"w": np.ones(3), "n": 1}, ""),
+        ({"w": np.zeros(3), "n": 1}, "rank 1 holds other values of 'w' than rank-00000"),
+        ({"w": np.ones(3), "n": 2}, "'n' is 1 on rank 0 and 2 on rank 1"),
+        ({"w": np.ones(3), "n": 1, "v": np.ones(1)}, "of ranks 0 and 1, only rank 1 has 'v' in its state"),
+        ({"w": np.ones(3)}, "of ranks 0 and 1, only rank 0 has 'n' in its state"),
+    ],
+)
+def test_processes_that_do_not_agree_are_found_out(
+    state: dict[str, Any], words: str, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes, one after the other."""
+    path.mkdir(parents=True)
+    mine = {"w": np.ones(3), "n": 1}
+    monkeypatch.setattr(sharded_checkpoint, "processes", lambda: 2)
+    for k, own in ((1, state), (0, mine)):
+        monkeypatch.setattr(sharded_checkpoint, "rank", lambda k=k: k)
+        arrays = {name: x for name, x in own.items() if isinstance(x, np.ndarray)}
+        values = {name: x for name, x in own.items() if name not in arrays}
+        sharded_checkpoint._write_own(str(path), arrays, values)
+    if words:
+        with pytest.raises(ad.CheckpointError, match=words):
+            sharded_checkpoint._write_index(str(path), arrays, values)
+    else:
+        sharded_checkpoint._write_index(str(path), arrays, values)
+        assert sorted(os.listdir(path)) == ["index.json", "rank-00000.safetensors"]
+        assert np.array_equal(parallel.load(path)["w"], np.ones(3))
+
+
 def test_a_folder_of_the_user_s_is_not_replaced(path: Path) -> None:
     path.mkdir(parents=True)
     (path / "thesis.tex").write_text("precious")
@@ -260,7 +300,7 @@ def test_what_cannot_be_saved_is_refused_by_name(path: Path) -> None:
     for state, words in (
         ({"f": print}, "'f' is builtin_function_or_method"), ({1: np.ones(1)}, "named by texts, not 1"),
         ({"a/b": np.ones(1), "a": {"b": np.ones(1)}}, "two different values are named 'a/b'"), (3, "expected a Cell"),
-        ({"c": np.ones(1, np.complex128)}, "'c@0' is complex128"),
+        ({"c": np.ones(1, np.complex128)}, "'c@0' is complex128"), ({"k": jax.random.key(0)}, "save jax.random.key_data of it"),
     ):  # fmt: skip
         with pytest.raises(ad.AdjointError, match=words):
             parallel.save(path, state)
