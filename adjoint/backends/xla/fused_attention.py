@@ -46,7 +46,18 @@ def attention_pull(op: FusedPart, tracing: Tracing, q: Any, k: Any, v: Any, g: A
     return tuple(pull(g.astype(v.dtype)))
 
 
-KERNELS: dict[str, Callable[..., Sequence[Any] | None]] = {"attention": attention, PULL + "attention": attention_pull}
+def computed_again(op: FusedPart, tracing: Tracing, *xs: Any) -> Sequence[Any]:
+    """The cotangents from the inputs and the cotangents of the results alone: what the forward pass computes on the way is cheap, and
+    writing it to memory, in float32, is not. XLA would take the two for one computation."""
+    return tuple(run(op.inner, tracing, jax().lax.optimization_barrier(xs)))
+
+
+KERNELS: dict[str, Callable[..., Sequence[Any] | None]] = {
+    "attention": attention,
+    PULL + "attention": attention_pull,
+    PULL + "gelu": computed_again,
+    PULL + "layer_norm": computed_again,
+}
 
 
 def implementation(tracing: Tracing, causal: bool, q: Any, k: Any, v: Any) -> str | None:

@@ -9,17 +9,22 @@ from adjoint.graph.rewrite import rebuild
 from adjoint.graph.walk import uses
 from adjoint.ops.contract import MatMul
 from adjoint.ops.einstein_sum import Einsum
+from adjoint.ops.movement import Transpose
 from adjoint.ops.reduce import Sum
 
 
 def prepared(graph: Graph) -> Graph:
     """The graph with sums over products of matrices as products: the gradient of a weight that a batch of matrices shares.
 
-    In half precision that is also more exact: the sum is rounded once.
+    In half precision that is also more exact: the sum is rounded once. A product that is transposed afterwards is taken so at once.
     """
     used = uses(graph)
 
     def rule(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+        if isinstance(node.op, Transpose) and isinstance(inputs[0].op, Einsum) and used.get(node.inputs[0], 1) == 1:
+            product = inputs[0].op
+            result = "".join(product.result[k] for k in node.op.perm)
+            return builder.build(Einsum(product.terms, result), list(inputs[0].inputs))
         if not isinstance(node.op, Sum) or used.get(node.inputs[0], 1) > 1 or not isinstance(inputs[0].op, MatMul):
             return None
         x, y = inputs[0].inputs

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
+from adjoint.core import context
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import shape_of
+from adjoint.core.spec import dtype_of, is_half, shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.casting import in_single
@@ -89,11 +92,19 @@ def gelu(input: Any, approximate: str = "none") -> Any:
     >>> print(ops.gelu(Tensor([1.0])), ops.gelu(Tensor([1.0]), "tanh"))
     [0.8413447] [0.841192]
     """
+    if approximate not in ("none", "tanh"):
+        raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
+    fused = context.fused.get()
+    if fused is not None and isinstance(input, Value) and is_half(dtype_of(input)):
+        return fused("gelu", (approximate,), partial(_gelu, approximate=approximate), (input,))
+    return _gelu(input, approximate)
+
+
+@in_single
+def _gelu(input: Any, approximate: str) -> Any:
     if approximate == "none":
         return 0.5 * input * (1.0 + erf(input * math.sqrt(0.5)))
-    if approximate == "tanh":
-        return 0.5 * input * (1.0 + _g.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
-    raise ArgumentError(f"gelu: approximate must be 'none' or 'tanh', not {approximate!r}{called_at()}")
+    return 0.5 * input * (1.0 + _g.tanh(math.sqrt(2.0 / math.pi) * (input + 0.044715 * input * input * input)))
 
 
 def log_sigmoid(input: Any) -> Any:

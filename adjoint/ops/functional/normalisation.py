@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from adjoint.core import context
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, float32, is_half, shape_of
 from adjoint.ops import transcendental as _t
@@ -44,7 +47,6 @@ def _channel_shape(what: str, x: Any, **vectors: Any) -> tuple[int, ...]:
     return (shape[1], *(1,) * (len(shape) - 2))
 
 
-@in_single
 def layer_norm(
     input: Any, normalized_shape: int | Sequence[int], weight: Any = None, bias: Any = None, eps: float = 1e-5
 ) -> Any:
@@ -62,7 +64,21 @@ def layer_norm(
     if not inner or first < 0 or shape[first:] != inner or wrong:
         what = f"the {wrong[0]}" if wrong else f"the input, of shape {shape},"
         raise ShapeError(f"layer_norm: {what} does not have the normalized_shape {inner} at its end{called_at()}")
-    axes = tuple(range(first, len(shape)))
+    normal = partial(_layer_norm, inner=inner, eps=eps)
+    fused, vectors = context.fused.get(), [v for v in (weight, bias) if v is not None]
+    if (
+        fused is not None
+        and is_half(dtype_of(input))
+        and len(vectors) == 2
+        and all(isinstance(v, Value) for v in vectors)
+    ):
+        return fused("layer_norm", (inner, eps), normal, (input, *vectors))
+    return normal(input, weight, bias)
+
+
+@in_single
+def _layer_norm(input: Any, weight: Any, bias: Any, inner: tuple[int, ...], eps: float) -> Any:
+    axes = tuple(range(len(shape_of(input)) - len(inner), len(shape_of(input))))
     return _scaled(_standard(input, *_moments(input, axes), eps), weight, bias, inner)
 
 

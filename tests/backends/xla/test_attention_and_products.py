@@ -116,3 +116,22 @@ def test_the_gradient_of_a_choice_along_an_axis_is_no_scatter():
     f = ad.grad(lambda x: (ops.take_along_axis(x, classes, 1) ** 3).sum())
     compiled = ad.jit(f, backend="xla")
     np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
+
+
+def test_what_half_precision_computes_again_is_what_single_steps_give():
+    rng = np.random.default_rng(0)
+    shapes = ((3, 5, 16), (16, 16), (16,), (16,))
+    x, w, gamma, beta = (ad.Tensor(rng.standard_normal(s).astype(np.float32)).astype(ad.bfloat16) for s in shapes)
+
+    def f(x, w, gamma, beta):
+        return ops.cast(ops.gelu(ops.layer_norm(x @ w.T, (16,), gamma, beta), "tanh"), ad.float32).sum()
+
+    both = ad.value_and_grad(f, (0, 1, 2, 3))
+    compiled = ad.jit(both, backend="xla")
+    kernels = [n.op.kernel for n in compiled.graph(x, w, gamma, beta).calls if isinstance(n.op, FusedPart)]
+    assert kernels == ["layer_norm", "gelu", "pull of gelu", "pull of layer_norm"]
+    (value, slopes), (expected, wanted) = compiled(x, w, gamma, beta), both(x, w, gamma, beta)
+    np.testing.assert_allclose(float(value), float(expected), rtol=1e-5)
+    for found, want in zip(slopes, wanted, strict=True):
+        found, want = (np.asarray(t.astype(ad.float64)) for t in (found, want))
+        np.testing.assert_allclose(found, want, rtol=2**-7, atol=2**-7 * np.abs(want).max())
