@@ -24,6 +24,7 @@ from adjoint.parallel.device_mesh import Mesh
 from adjoint.parallel.graph_stages import CutGraph, cut_graph, measured_seconds
 from adjoint.parallel.machines import CPU_CORE, Machine
 from adjoint.parallel.schedules import SCHEDULES, PipelineSchedule, check_positive, pipeline_schedule
+from adjoint.parallel.sharded_state import ShardedRule
 from adjoint.parallel.stage_derivatives import TrainedStage, trained_stages
 from adjoint.parallel.stage_runs import StagePlace, StepRun, added, in_turn, like, on_threads
 from adjoint.parallel.stage_updates import StageUpdates
@@ -242,6 +243,16 @@ def pipeline(
     if schedule not in SCHEDULES:
         raise ArgumentError(
             f"pipeline: there is no schedule {schedule!r}; there are {', '.join(SCHEDULES)}{called_at()}"
+        )
+    if optimiser is not None and not isinstance(optimiser, Optimizer):
+        raise ArgumentTypeError(
+            f"pipeline: the optimiser must be one of `optim` that takes gradients, not {type(optimiser).__name__}: a pipeline adds up its "
+            f"micro-batches itself{called_at()}"
+        )
+    if optimiser is not None and isinstance(optimiser.rule, ShardedRule):
+        raise ArgumentError(
+            f"pipeline: the state of this optimiser is split by `parallel.zero`, which goes with `data_parallel`; a stage has the state of its own "
+            f"weights: make an optimiser without it{called_at()}"
         )
     if optimiser is not None and [*map(id, optimiser.parameters)] != [*map(id, params)]:
         raise ArgumentError(

@@ -265,6 +265,8 @@ def counting(x):
         ({"schedule": "zb"}, None, ad.ArgumentError, "there are gpipe, 1f1b"),
         ({"reduction": "max"}, None, ad.ArgumentError, '"mean" or "sum"'),
         ({"weights": []}, None, ad.ArgumentError, "no weights"),
+        ({"optimiser": optim.GradientAccumulation(2)}, None, ad.ArgumentTypeError, "not GradientAccumulation"),
+        ({"optimiser": parallel.zero(optim.SGD([W], 0.1), parallel.mesh(data=1))}, None, ad.ArgumentError, "split by `parallel.zero`"),
         ({"optimiser": optim.SGD([OTHER], 0.1)}, None, ad.ArgumentError, "the Parameters of the optimiser"),
     ],
 )  # fmt: skip
