@@ -205,7 +205,7 @@ def _in_order(compiled: Any, order: list[int]) -> Any:
         found, *others = compiled(*xs)
         return [found[k] for k in back], *others
 
-    run.as_text = compiled.as_text  # type: ignore[attr-defined]
+    run.as_text, run.memory_analysis = compiled.as_text, compiled.memory_analysis  # type: ignore[attr-defined]
     return run
 
 
