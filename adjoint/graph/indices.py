@@ -23,9 +23,11 @@ class Indices:
     sizes: tuple[int, ...]
 
     def in_range(self, inputs: Sequence[Any]) -> bool:
-        """Whether all of them are, for these inputs."""
+        """Whether all of them are, for these inputs; False too where other processes hold a part of one."""
         if not self.sizes:
             return True
+        if not all(getattr(x, "is_fully_addressable", True) for x in inputs):
+            return False
         found = steps(self.graph)(*inputs)
         return all(
             np.min(i, initial=0) >= -n and np.max(i, initial=-1) < n for i, n in zip(found, self.sizes, strict=True)

@@ -144,7 +144,7 @@ class _Checks:
             return True
         inputs: list[Any] = [None] * self.count
         for k, x in zip(self.used, looked, strict=True):
-            inputs[k] = np.asarray(x)
+            inputs[k] = np.asarray(x) if getattr(x, "is_fully_addressable", True) else x
         good = self.found.in_range(inputs)
         self.known = looked if good and fixed else []
         return good

@@ -79,6 +79,17 @@ def put(x: Any, mesh: Mesh, layout: Layout) -> Any:
         return jax().make_array_from_callback(own.shape, wanted, lambda part: own[part])
 
 
+def of_first_process(x: Any, mesh: Mesh) -> Any:
+    """A host value as rank 0 has it, where the mesh is that of several processes, which may have begun with different ones."""
+    processes = {d.process_index for d in mesh.jax.devices.flat}
+    if isinstance(x, jax().Array) or len(processes) < max(2, jax().process_count()):
+        return x
+    from jax.experimental.multihost_utils import broadcast_one_to_all
+
+    with precise():
+        return np.asarray(broadcast_one_to_all(np.asarray(x)))
+
+
 def _moved(x: Any, wanted: Any) -> Any:
     with precise():
         if wanted.is_fully_addressable or x.sharding.device_set == wanted.device_set:

@@ -13,7 +13,7 @@ from adjoint.nn.cell import Cell
 from adjoint.nn.transformer import MultiheadAttention
 from adjoint.optim.optimizer import Optimizer
 from adjoint.parallel.device_mesh import Mesh
-from adjoint.parallel.layouts_on_mesh import Layout, as_layout, check_fits, put
+from adjoint.parallel.layouts_on_mesh import Layout, as_layout, check_fits, of_first_process, put
 
 NOTE = "_layout"  # the attribute of a Parameter that says how it is to lie
 
@@ -166,7 +166,7 @@ def place_parameter(p: Parameter, mesh: Mesh) -> None:
     """Put a Parameter on a mesh as its layout says, unless it is there."""
     wanted = layout_of(p)
     check_fits(f"Parameter {p.name!r}", wanted, p._value.shape, mesh)
-    p._value = put(p._value, mesh, wanted)
+    p._value = put(of_first_process(p._value, mesh), mesh, wanted)
 
 
 def follow_parameters(optimiser: Optimizer) -> None:
