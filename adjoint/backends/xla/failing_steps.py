@@ -41,7 +41,7 @@ def _indices_in_range(op: Any, tracing: Tracing, xs: Sequence[Any]) -> None:
     for axis, (i, n) in enumerate(zip(indices, np.shape(xs[0]), strict=False)):
         if _is_known(i) and np.all((np.asarray(i) < n) & (np.asarray(i) >= -n)):
             continue
-        i = jnp.asarray(i)
+        i = jnp.asarray(i).astype(np.int64)  # small integers may not hold the size
         outside = ((i >= n) | (i < -n)).ravel()
         said = f"index # is out of bounds for axis {axis} with size {n}"
         first = i.ravel()[jnp.argmax(outside)]

@@ -32,6 +32,7 @@ class Tracing:
         self.sites: list[Failure] = []  # the error of each; None where a buffer was too short
         self.code: Any = np.int64(0)
         self.place: tuple[str, int] | None = None  # the user's line that made the step
+        self.depth = 0  # of branches and loops around
         self.calls_python = False
         self.journal: Any = None  # of the run that is going on, where Python is called
         self.later_inside = False  # whether what may be done after the run stands inside branches or loops
@@ -74,10 +75,12 @@ class Tracing:
     def inside(self, code: Any) -> Iterator[None]:
         """A part of the program that JAX traces by itself: it begins with a code, and hands on what it has become."""
         outer, self.code = self.code, code
+        self.depth += 1
         try:
             yield
         finally:
             self.code = outer
+            self.depth -= 1
 
 
 def number_in(code: int) -> int:

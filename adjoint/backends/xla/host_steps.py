@@ -40,7 +40,8 @@ def _effect(op: Effect, spec: Any, tracing: Tracing, xs: Sequence[Any]) -> Any:
         truths = _truths(op, xs, 1, spec)
         due = when & ~truths
     due = jnp.any(due) & (tracing.code == 0)
-    if op.afterwards and not tracing.later_inside:
+    if (op.afterwards and not tracing.later_inside) or (tracing.devices > 1 and not tracing.depth):
+        # Where there are several devices Python is not called on the way: what is printed and checked comes with the results.
         tracing.extras += [tracing.code == 0, *xs]
         tracing.afterwards.append((len(xs), lambda *arrays: op.eval(np, *arrays)))
         return truths

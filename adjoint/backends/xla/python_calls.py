@@ -57,8 +57,8 @@ def on_host(
     """The results of a Python function of NumPy arrays. What it raises is raised by the call of the compiled function."""
     if tracing.devices > 1:
         raise DeviceError(
-            f"{what}: a function that runs on {tracing.devices} devices cannot call Python; print, check and call Python outside of it, "
-            "or compile it for one device"
+            f"{what}: a function that runs on {tracing.devices} devices cannot call Python in branches and loops, nor functions of the user's; print, "
+            "check and call Python outside of them, or compile it for one device"
         )
     tracing.calls_python = True
     site = tracing.site(lambda _: tracing.journal.error)

@@ -188,3 +188,25 @@ def test_moving_averages(looped):
         found.append([np.asarray(norm.moving_mean), np.asarray(norm.moving_variance)])
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
     assert np.abs(found[0][0]).max() > 0
+
+
+def test_on_several_devices():
+    """What stands outside of branches and loops is printed and checked when the results are there; else it is refused by name."""
+    from jax import device_put, devices, sharding
+
+    from adjoint.core.dispatch import wrap
+
+    mesh = sharding.Mesh(np.array(devices()[:2]), ("data",))
+    x = wrap(device_put(np.arange(4, dtype=np.float32), sharding.NamedSharding(mesh, sharding.PartitionSpec("data"))))
+
+    def f(x, least):
+        print("first", x.sum())
+        assert x.sum() > least, f"the sum is {x.sum():.1f}"
+        print("second")
+        return x * 2.0
+
+    assert outcome(f, (x, 1.0), "xla")[:2] == ("first 6.0\nsecond\n", None)
+    text, error, (said,) = outcome(f, (x, 7.0), "xla")
+    assert (text, error) == ("first 6.0\n", AssertionError) and said.startswith("the sum is 6.0")
+    with pytest.raises(ad.DeviceError, match="runs on 2 devices cannot call Python"):
+        ad.jit(raising_in_a_loop, backend="xla")(x.sum())

@@ -62,6 +62,13 @@ def test_an_index_out_of_range_names_the_index_and_the_line():
     fails_alike(lambda x, i: ops.take_along_axis(x, i, 1), x, np.array([[0], [9]]))
 
 
+def test_indices_of_small_dtypes():
+    """Whose range is shorter than the axis."""
+    x, i = np.arange(300.0), np.array([1, 100, -3], np.int8)
+    np.testing.assert_array_equal(np.asarray(ad.jit(lambda x, i: x[i], backend="xla")(x, i)), x[i])
+    fails_alike(lambda x, i: x[i], x[:5], np.array([1, 200], np.uint8))
+
+
 def test_an_index_out_of_range_in_loops_and_branches():
     x = np.array([1.0, 2.0, 3.0])
     fails_alike(up_to, x, ad.Tensor(7))
