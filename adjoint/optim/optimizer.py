@@ -14,7 +14,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import AdjointError, ArgumentError, ArgumentTypeError, ShapeError, boundary, called_at
 from adjoint.core.parameter import Parameter, ParameterTuple, plain
-from adjoint.core.placement import device_of, is_device_array
+from adjoint.core.placement import beside, device_of, is_device_array
 from adjoint.core.tensor import Tensor
 from adjoint.optim.groups import LearningRate, Params, Schedule, WeightDecay, members
 from adjoint.optim.memory import is_large, owned, unfollowed
@@ -209,11 +209,15 @@ class Optimizer:
         return {"step": plain(self.global_step), **state}, [value(p) for p in self.parameters], rates
 
     def _follow(self) -> None:
-        """Let the state be where the Parameters are, which may have been moved."""
+        """Let the state be where the Parameters are, which may have been moved; the number of steps goes by the host."""
+        step = self.global_step
+        if is_device_array(step._value) and any(device_of(p) != device_of(step) for p in self.parameters):
+            step._value = np.array(step._value)
         for held in self.slots.values():
             for slot, p in zip(held, self.parameters, strict=True):
-                if (device := device_of(p)) != device_of(slot):
-                    slot.move(device)
+                if device_of(p) != device_of(slot):
+                    there = is_device_array(p._value)
+                    slot._value = beside(slot._value, p._value) if there else np.array(slot._value)
 
     def store(self, params: Sequence[Any], state: State) -> None:
         """Set the Parameters and the state to what a step made of them."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from adjoint import ops
 from adjoint.core.spec import is_inexact
 from adjoint.testing.cases import Case, cases, flat
 
-HERE = "cpu:3"
+HERE = os.environ.get("ADJOINT_TEST_DEVICE", "cpu:3")
 CARDS = sorted(name for name, cls in ops.REGISTRY.items() if not cls.opaque)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -9,7 +11,7 @@ import adjoint as ad
 from adjoint import nn, ops, optim, train
 from adjoint.optim.step import compiled_step
 
-HERE = "cpu:2"
+HERE = os.environ.get("ADJOINT_TEST_DEVICE", "cpu:2")
 RNG = np.random.default_rng(0)
 IMAGES = RNG.normal(size=(6, 1, 9, 9)).astype("float32")
 WORDS, LABELS = RNG.integers(0, 11, (6, 7)), RNG.integers(0, 5, 6)
@@ -113,3 +115,15 @@ def test_samples_are_those_of_the_host():
     for a, b in zip(got, want, strict=True):
         assert a.device == HERE
         np.testing.assert_allclose(a.asnumpy(), b.asnumpy(), rtol=1e-12)
+
+
+def test_the_state_of_an_optimiser_follows_its_parameters():
+    p = ad.Parameter(ad.Tensor([1.0, 2.0]), name="p")
+    optimiser = optim.Momentum([p], 0.1, 0.9)
+    for device in ("cpu", HERE, "cpu"):
+        p.to(device)
+        optimiser([ad.Tensor([1.0, 1.0], device=device)])
+        assert (p.device, optimiser.slots["moments"][0].device) == (device, device)
+    np.testing.assert_allclose(p.asnumpy(), np.array([1.0, 2.0]) - 0.1 * (1 + 1.9 + 2.71), rtol=1e-6)
+    with pytest.raises(ad.DeviceError):
+        optimiser([ad.Tensor([1.0, 1.0], device=HERE)])
