@@ -10,8 +10,8 @@ from adjoint.backends.xla.common_dtypes import computing_dtype, converted
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.lowering import lowers
-from adjoint.core.spec import float32, is_half, spec_of
-from adjoint.ops.arithmetic import FloorDiv, Mod, Sign
+from adjoint.core.spec import float32, is_half, is_inexact, spec_of
+from adjoint.ops.arithmetic import FloorDiv, Mod, Pow, Sign
 from adjoint.ops.casting import Cast
 
 WORD, HALF_WORD = np.dtype(np.int64), np.dtype(np.int32)
@@ -79,6 +79,21 @@ def mod(op: Mod, spec: Any, tracing: Tracing, x: Any, y: Any) -> Any:
         moved = jnp.where((y < 0) != (rest < 0), rest + y, rest)
         return jnp.where(rest == 0, jnp.copysign(np.zeros((), x.dtype), y), moved)
     return jnp.where(y == 0, np.zeros((), x.dtype), jnp.mod(x, jnp.where(y == 0, np.ones((), y.dtype), y)))
+
+
+@lowers(Pow)
+def power(op: Pow, spec: Any, tracing: Tracing, x: Any, y: Any) -> Any:
+    """x to the power of y; of integers by squaring, for as many bits as an exponent has. Whether it is negative is looked at elsewhere."""
+    jnp = jax().numpy
+    if not is_inexact(spec.dtype):
+        x, y = jnp.broadcast_arrays(*_both(spec, x, y))
+
+        def square(_: Any, state: Any) -> Any:
+            found, x, y = state
+            return jnp.where((y & 1) == 1, found * x, found), x * x, y >> 1
+
+        return jax().lax.fori_loop(0, spec.dtype.itemsize * 8, square, (jnp.ones_like(x), x, y))[0]
+    return op.eval(jnp, *_both(spec, x, y))
 
 
 @lowers(Sign)

@@ -59,12 +59,14 @@ def zeta(op: Zeta, spec: Any, tracing: Tracing, x: Any, q: Any) -> Any:
 
 
 def _zeta(x: Any, q: Any) -> Any:
-    """JAX's, with its poles at 0, -1, -2, ... and its limit for large q."""
+    """JAX's, with its poles at 0, -1, -2, ..., and for large q the first two terms of its expansion, beyond which nothing counts."""
     jnp = jax().numpy
-    pole = (q <= 0) & (q == jnp.floor(q))
-    inside = jnp.where(pole | (q == np.inf), 1.0, q)
-    y = jax().scipy.special.zeta(x, inside)
-    return jnp.where((x > 1) & pole, np.inf, jnp.where((x > 1) & (q == np.inf), 0.0, y))
+    pole, large = (q <= 0) & (q == jnp.floor(q)), q > 1e8
+    y = jax().scipy.special.zeta(x, jnp.where(pole | large, 1.0, q))
+    y = jnp.where((x > 1) & large, (1 / (x - 1) + 0.5 / q) * q ** (1 - x), y)
+    nearest = jnp.where(q > 0, q, jnp.abs(q - jnp.round(q)))  # the term that is left of the sum where x is large
+    y = jnp.where((x > 1e4) & jnp.isnan(y) & ~jnp.isnan(q), nearest**-x, y)
+    return jnp.where((x > 1) & pole, np.inf, y)
 
 
 @lowers(Gammainc)
