@@ -168,7 +168,7 @@ def _meet(
     if where.rank == 0:
         coordinator = Coordinator(_listener(where), where.n, silence, lost)
         coordinator.gather(timeout)
-        facts = {"port": _free_port(), "random": PROGRAM.state()}
+        facts = {"port": _reserved_port(where), "random": PROGRAM.state()}
         coordinator.start(facts)
         return coordinator, facts, None
     member = GroupMember(where.host, where.port, where.rank, where.n, silence, lost)
@@ -196,9 +196,21 @@ def _listener(where: Seat) -> socket.socket:
         ) from None
 
 
-def _free_port() -> int:
-    with socket.create_server(("", 0)) as found:
-        return int(found.getsockname()[1])
+_reserved: list[socket.socket] = []  # held until the program ends
+
+
+def _reserved_port(where: Seat) -> int:
+    """A port for JAX's coordinator, which may share it with a socket that is held here; nobody else is given it meanwhile."""
+    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    shared = hasattr(socket, "SO_REUSEPORT")
+    if shared:
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        _reserved.append(found)
+    found.bind(("127.0.0.1" if where.here else "", 0))
+    port = int(found.getsockname()[1])
+    if not shared:
+        found.close()
+    return port
 
 
 def _start_jax(
