@@ -10,12 +10,15 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.lowering import lowers, run
 from adjoint.core.spec import is_half
 from adjoint.graph.fused import PULL, FusedPart
 
+FAR = 20.0  # beyond it the density of gelu's derivative is 0 in float32
 WIDEST = 128  # the head dimension that every GPU with the kernel takes
 
 
@@ -52,10 +55,27 @@ def computed_again(op: FusedPart, tracing: Tracing, *xs: Any) -> Sequence[Any]:
     return tuple(run(op.inner, tracing, jax().lax.optimization_barrier(xs)))
 
 
+def gelu_pull(op: FusedPart, tracing: Tracing, x: Any, g: Any) -> Sequence[Any]:
+    """The cotangent of gelu by the formula of its derivative, in float32: far fewer operations than the rule of each step."""
+    jnp, (approximate,) = jax().numpy, op.settings
+    x, g = jax().lax.optimization_barrier((x, g))
+    wide, g = x.astype(np.float32), g.astype(np.float32)
+    if approximate == "tanh":
+        square, scale = wide * wide, np.float32(np.sqrt(2 / np.pi))
+        t = jnp.tanh(scale * wide * (1 + np.float32(0.044715) * square))
+        half, density = 0.5 * (1 + t), 0.5 * scale * (1 - t * t) * (1 + np.float32(3 * 0.044715) * square)
+    else:
+        half = 0.5 * (1 + jax().lax.erf(wide * np.float32(np.sqrt(0.5))))
+        density = jnp.exp(-0.5 * wide * wide) * np.float32(1 / np.sqrt(2 * np.pi))
+    far = (jnp.abs(wide) > FAR) & jnp.isfinite(wide)  # the density is 0; at infinity there is a NaN, as step by step
+    slope = half + jnp.where(far, np.float32(0), wide * density)
+    return ((jnp.where((g == 0) | (slope == 0), np.float32(0), g * slope)).astype(x.dtype),)
+
+
 KERNELS: dict[str, Callable[..., Sequence[Any] | None]] = {
     "attention": attention,
     PULL + "attention": attention_pull,
-    PULL + "gelu": computed_again,
+    PULL + "gelu": gelu_pull,
     PULL + "layer_norm": computed_again,
 }
 
