@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.xla.common_dtypes import computing_dtype, converted
+from adjoint.backends.xla.common_dtypes import converted
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.lowering import lowers
-from adjoint.core.spec import float32, is_half, is_inexact, spec_of
+from adjoint.core.spec import float32, is_half, is_inexact
 from adjoint.ops.arithmetic import FloorDiv, Mod, Pow, Sign
 from adjoint.ops.casting import Cast
 
@@ -105,5 +105,6 @@ def sign(op: Sign, spec: Any, tracing: Tracing, x: Any) -> Any:
 
 
 def _both(spec: Any, x: Any, y: Any) -> list[Any]:
-    dtype = computing_dtype(spec.dtype, [spec_of(x), spec_of(y)])
+    """The inputs in the dtype of the result, in which these ops compute: a Python number beside them does not raise the precision."""
+    dtype = float32 if is_half(spec.dtype) else spec.dtype
     return [converted(x, dtype), converted(y, dtype)]

@@ -10,6 +10,9 @@ import pytest
 import adjoint as ad
 from adjoint import ops
 from adjoint.backends import interpreter
+from adjoint.backends.xla.devices import jax, precise
+from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.lowering import run
 from adjoint.core.spec import is_inexact, spec_of
 from adjoint.graph.trace import trace
 from adjoint.testing.cases import flat
@@ -57,6 +60,21 @@ def test_integers_are_promoted_as_in_numpy() -> None:
     calls += [(ops.Sum((0,)), (np.full(3, 2**30, np.int32),)), (ops.CumSum(0), (np.full(3, 2**30, np.int32),))]
     check(calls)
     assert float(ad.jit(lambda x: x * 0.1, backend="xla")(np.float32(0.3))) == float(np.float32(0.3) * np.float32(0.1))
+
+
+def test_python_numbers_do_not_raise_the_precision() -> None:
+    single = [np.float32(0.3), np.float32(7.7)]
+    for f in (lambda x: x**0.3, lambda x: x % 0.1, lambda x: x // 0.1, lambda x: x * 0.1 + x):
+        graph = ad.jit(f, backend="interpreter").graph(single[0])
+        with precise():
+            program = jax().make_jaxpr(lambda x, graph=graph: run(graph, Tracing(16), [x]))(single[0])
+        assert (
+            "f64[] = pow" not in str(program)
+            and "f64[] = rem" not in str(program)
+            and "f64[] = mul" not in str(program)
+        )
+        for x in single:
+            np.testing.assert_allclose(ad.jit(f, backend="xla")(x), ad.jit(f, backend="interpreter")(x), 1e-6)
 
 
 def test_no_number_sorts_last_and_is_the_largest() -> None:
