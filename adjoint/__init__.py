@@ -50,6 +50,7 @@ from adjoint.core.errors import CutGradientError as CutGradientError
 from adjoint.core.errors import DeviceError as DeviceError
 from adjoint.core.errors import DtypeError as DtypeError
 from adjoint.core.errors import EndedTransformError as EndedTransformError
+from adjoint.core.errors import GpuKernelError as GpuKernelError
 from adjoint.core.errors import HookError as HookError
 from adjoint.core.errors import IndexingError as IndexingError
 from adjoint.core.errors import MemoryBudgetError as MemoryBudgetError

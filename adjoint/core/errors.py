@@ -60,6 +60,10 @@ class DeviceError(AdjointError, ValueError, RuntimeError):
     """Values on different devices, or on another one than the function runs on."""
 
 
+class GpuKernelError(AdjointError, RuntimeError):
+    """A kernel of our own that cannot be made for a GPU, or not be loaded: XLA does its work then."""
+
+
 class MemoryBudgetError(AdjointError, MemoryError):
     """What cannot be done in the memory that was allowed for it."""
 

@@ -27,6 +27,7 @@ from adjoint import ops  # noqa: E402
 from adjoint.backends.gpu_kernels import targets  # noqa: E402
 from adjoint.backends.gpu_kernels.replaced import WithKernels, replaced  # noqa: E402
 from adjoint.backends.interpreter import Steps  # noqa: E402
+from adjoint.testing.gpu_kernels_on_cpu import registered_on_cpu  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
 problems: list[str] = []
@@ -73,7 +74,7 @@ def check_bits() -> None:
         graph = programs.graph_of(ad.value_and_grad(programs.chain), [x])
         on_gpu = jax.jit(lambda x, g=with_kernels(graph).graph: programs.on_jax(g, [x]))(x)
         cpu = jax.devices("cpu")[0]
-        same = replaced(graph, targets.on_cpu, everywhere).graph
+        same = replaced(graph, registered_on_cpu, everywhere).graph
         on_cpu = jax.jit(lambda x, g=same: programs.on_jax(g, [x]))(jax.device_put(x, cpu))
         for k, (a, b) in enumerate(zip(on_gpu, on_cpu, strict=True)):
             expect(

@@ -18,14 +18,11 @@ from adjoint.backends.gpu_kernels.thread_layout import THREADS, WARP, WARPS, Blo
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, Module, in_register
 from adjoint.backends.native.emit.loop_nest import combine, neutral
+from adjoint.core.errors import GpuKernelError
 
 NO_LIBM = frozenset(("sin", "cos", "tan"))  # their code for huge arguments is for numbers that float32 holds
 OFFSETS = (16, 8, 4, 2, 1)  # of the threads of a warp whose sums are put together
 ACROSS = (4, 2, 1)  # the same for the warps of a block
-
-
-class NotWritten(Exception):
-    """A nest that cannot be a kernel, and why."""
 
 
 class KernelText:
@@ -36,7 +33,7 @@ class KernelText:
         self.module = Module()
         self.thread = ThreadFunction(self.module, geometry)
         if libm := sorted(name for name, kind, _ in self.module.maths if name in NO_LIBM and kind == "double"):
-            raise NotWritten(f"{', '.join(libm)} in double precision")
+            raise GpuKernelError(f"{', '.join(libm)} in double precision")
         self.shared: list[str] = []
         self._kernel()
         if geometry.kind == "full":

@@ -8,13 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from adjoint.core.errors import GpuKernelError
+
 _CAPABILITY = (75, 76)  # attributes of a device: the two numbers of its compute capability
 _LOG = 8192  # bytes for what the driver says against a text
 _ERROR_LOG, _ERROR_LOG_SIZE = 5, 6  # options of its compiler
-
-
-class DriverError(Exception):
-    """The driver cannot do something; why, in its own words."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +29,9 @@ def library() -> Any:
     try:
         found = ctypes.CDLL("libcuda.so.1")
     except OSError as error:
-        raise DriverError(f"there is no NVIDIA driver: {error}") from None
+        raise GpuKernelError(f"there is no NVIDIA driver: {error}") from None
     if not hasattr(found, "cuLibraryLoadData"):
-        raise DriverError("the NVIDIA driver is older than CUDA 12")
+        raise GpuKernelError("the NVIDIA driver is older than CUDA 12")
     _check(found, found.cuInit(0), "cuInit")
     return found
 
@@ -89,4 +87,4 @@ def _check(cuda: Any, code: int, what: str, log: Any = None) -> None:
         text = ctypes.c_char_p()
         cuda.cuGetErrorString(code, ctypes.byref(text))
         said = f": {log.value.decode(errors='replace').strip()}" if log is not None and log.value else ""
-        raise DriverError(f"{what}: {(text.value or str(code).encode()).decode()}{said}")
+        raise GpuKernelError(f"{what}: {(text.value or str(code).encode()).decode()}{said}")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from adjoint.backends.gpu_kernels.block_code import KernelText, NotWritten
+from adjoint.backends.gpu_kernels.block_code import KernelText
 from adjoint.backends.gpu_kernels.thread_layout import ThreadLayout
 from adjoint.backends.native.runtime import llvm_compile
+from adjoint.core.errors import GpuKernelError
 
 TRIPLE = "nvptx64-nvidia-cuda"
 OLDEST, NEWEST = 70, 90  # the compute capabilities that PTX is written for; it runs on newer ones too
@@ -38,7 +39,7 @@ def ptx(geometry: ThreadLayout, capability: int = NEWEST) -> str:
     try:
         target = llvm.Target.from_triple(TRIPLE)
     except RuntimeError as error:
-        raise NotWritten(f"this LLVM makes no code for GPUs: {error}") from None
+        raise GpuKernelError(f"this LLVM makes no code for GPUs: {error}") from None
     version = "+ptx78" if number >= 89 else "+ptx70"
     machine = target.create_target_machine(cpu=f"sm_{number}", features=version, opt=3)
     text = f'target triple = "{TRIPLE}"\n' + KernelText(geometry, gpu=True).text()

@@ -7,12 +7,11 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any, ClassVar
 
-from adjoint.backends.gpu_kernels import driver
-from adjoint.backends.gpu_kernels.block_code import NotWritten
 from adjoint.backends.gpu_kernels.thread_layout import ThreadLayout, obstacle, sizes
 from adjoint.backends.native.node_facts import IN_NESTS
 from adjoint.backends.native.plan.units import Nest, Plan
 from adjoint.backends.native.rewrite.canonical import without_axes
+from adjoint.core.errors import GpuKernelError
 from adjoint.core.spec import Spec
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Structural
@@ -82,7 +81,7 @@ def replaced(
             try:
                 geometry = ThreadLayout(nest)
                 target = register(geometry)
-            except (NotWritten, driver.DriverError) as error:
+            except GpuKernelError as error:
                 why = str(error)
         if why:
             found.left.append(f"{shown}: {why}")

@@ -1,4 +1,4 @@
-"""Kernels as functions that XLA knows by name: `register` of `replaced`, for a GPU and, in tests, for this CPU."""
+"""Kernels as functions that XLA knows by name: `register` of `replaced`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 from adjoint.backends.gpu_kernels import driver, ffi_handler, ptx
-from adjoint.backends.gpu_kernels.block_code import KernelText
 from adjoint.backends.gpu_kernels.ffi_handler import Launch
 from adjoint.backends.gpu_kernels.thread_layout import ThreadLayout
+from adjoint.core.errors import GpuKernelError
 
 _known: dict[str, Any] = {}  # by name: machine code, which lives as long as XLA may call it
 _lock = threading.Lock()
@@ -20,37 +20,27 @@ def on_gpu(device: int) -> Callable[[ThreadLayout], str]:
     """What makes kernels known on a GPU, the one with this number for the driver."""
     number = driver.capability(device)
     if number < ptx.OLDEST:
-        raise driver.DriverError(f"the GPU has compute capability {number / 10}, kernels need {ptx.OLDEST / 10}")
+        raise GpuKernelError(f"the GPU has compute capability {number / 10}, kernels need {ptx.OLDEST / 10}")
 
     def register(geometry: ThreadLayout) -> str:
         text = ptx.ptx(geometry, number)
 
         def make() -> Any:
-            loaded = driver.load(text, _names(geometry), device)
-            return _handler(geometry, loaded.kernels, loaded.launch, True, loaded)
+            loaded = driver.load(text, kernel_names(geometry), device)
+            return handler(geometry, loaded.kernels, loaded.launch, True, loaded)
 
-        return _registered(text + f"on {device}", geometry, "CUDA", make)
+        return registered(text + f"on {device}", geometry, "CUDA", make)
 
     return register
 
 
-def on_cpu(geometry: ThreadLayout) -> str:
-    """Makes a kernel known on the CPU, block by block and thread by thread: slow, with the bits that a GPU gives."""
-    text = KernelText(geometry, gpu=False).text()
-
-    def make() -> Any:
-        library = ptx.cpu_library(geometry)
-        kernels = {name: library[name] for name in _names(geometry)}
-        return _handler(geometry, kernels, library["launch"], False, library)
-
-    return _registered(text, geometry, "cpu", make)
-
-
-def _names(geometry: ThreadLayout) -> list[str]:
+def kernel_names(geometry: ThreadLayout) -> list[str]:
+    """The functions of a kernel: one, and another where blocks leave sums to add up."""
     return ["kernel", "finish"] if geometry.kind == "full" else ["kernel"]
 
 
-def _handler(geometry: ThreadLayout, kernels: dict[str, int], launch: int, gpu: bool, keep: Any) -> Any:
+def handler(geometry: ThreadLayout, kernels: dict[str, int], launch: int, gpu: bool, keep: Any) -> Any:
+    """What XLA calls for a kernel."""
     inputs, results = len(geometry.inputs), len(geometry.results)
     return ffi_handler.handler(inputs, results, launches(geometry, kernels), launch, gpu, keep)
 
@@ -68,7 +58,7 @@ def launches(geometry: ThreadLayout, kernels: dict[str, int]) -> list[Launch]:
     ]
 
 
-def _registered(text: str, geometry: ThreadLayout, platform: str, make: Callable[[], Any]) -> str:
+def registered(text: str, geometry: ThreadLayout, platform: str, make: Callable[[], Any]) -> str:
     """The name of a kernel with this text and these arrays, made if there is none."""
     import jax
 

@@ -24,8 +24,10 @@ from adjoint.backends.gpu_kernels.thread_layout import ThreadLayout
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.xla import own_kernels
 from adjoint.backends.xla.devices import precise
+from adjoint.core.errors import GpuKernelError
 from adjoint.graph.node import Pick
 from adjoint.ops.card import REGISTRY, has_rule
+from adjoint.testing.gpu_kernels_on_cpu import registered_on_cpu
 
 SEEDS = [0, 1, 2, 3, 4, 6, 7, 8, 9, 11, 12, 14, 15, 23]
 
@@ -40,7 +42,7 @@ def test_random_programs_give_what_the_interpreter_gives(seed: int) -> None:
     function, xs = programs.program(seed)
     graph = programs.graph_of(function, xs)
     with precise():
-        found = replaced(graph, targets.on_cpu, everywhere)
+        found = replaced(graph, registered_on_cpu, everywhere)
         results = programs.on_jax(found.graph, xs)
     for k, (a, b) in enumerate(zip(results, Steps(graph)(*xs), strict=True)):
         assert programs.close(a, b), (seed, k, found.explain())
@@ -166,13 +168,13 @@ def test_what_cannot_be_a_kernel_is_named() -> None:
     assert left(ops.exp, X[:0], **whole) == ["a space of (0, 2048)"]
     assert replaced(programs.graph_of(lambda x, y: x @ y, [X[:, :8], X[:8]]), lambda _: "", everywhere).kernels == []
     x = X.astype(np.float64)
-    found = replaced(programs.graph_of(ops.sin, [x]), targets.on_cpu, everywhere)
+    found = replaced(programs.graph_of(ops.sin, [x]), registered_on_cpu, everywhere)
     assert found.kernels == [] and "sin in double precision" in found.explain()
 
 
 def test_a_kernel_that_cannot_be_loaded_is_left_to_xla() -> None:
     def register(_: ThreadLayout) -> str:
-        raise driver.DriverError("cuLibraryLoadData: no")
+        raise GpuKernelError("cuLibraryLoadData: no")
 
     graph = programs.graph_of(ops.tanh, [X])
     found = replaced(graph, register, everywhere)
@@ -190,7 +192,7 @@ def test_a_kernel_between_other_steps() -> None:
 
     graph = programs.graph_of(ad.value_and_grad(loss, (0, 1)), [x, w])
     with precise():
-        found = replaced(graph, targets.on_cpu, everywhere)
+        found = replaced(graph, registered_on_cpu, everywhere)
         results = jax.jit(lambda *a: programs.on_jax(found.graph, a))(x, w)
     assert sum(isinstance(n.op, KernelCall) for n in found.graph.nodes) == len(found.kernels) > 3
     for a, b in zip(results, Steps(graph)(x, w), strict=True):
@@ -203,7 +205,7 @@ def test_a_kernel_between_other_steps() -> None:
 def test_a_call_with_other_arrays_is_an_error_of_xla() -> None:
     x = np.ones(5, np.float32)
     (geometry,) = programs.geometries(ops.tanh, [x])
-    target = targets.on_cpu(geometry)
+    target = registered_on_cpu(geometry)
     result = jax.ShapeDtypeStruct((5,), np.float32)
     with pytest.raises(Exception, match="another number of arrays"):
         jax.block_until_ready(jax.ffi.ffi_call(target, result)(x, x))
@@ -216,12 +218,12 @@ def test_a_machine_without_a_driver_says_so(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(ctypes, "CDLL", missing)
     driver.library.cache_clear()
-    with pytest.raises(driver.DriverError, match="there is no NVIDIA driver"):
+    with pytest.raises(GpuKernelError, match="there is no NVIDIA driver"):
         targets.on_gpu(0)
     graph = programs.graph_of(ad.value_and_grad(programs.chain), [X])
     gpu = SimpleNamespace(platform="gpu", local_hardware_id=0)
     found = own_kernels.with_own_kernels(graph, [gpu])
-    assert found.graph is graph and "all of it (DriverError: there is no NVIDIA driver" in found.explain()
+    assert found.graph is graph and "all of it (GpuKernelError: there is no NVIDIA driver" in found.explain()
     assert own_kernels.with_own_kernels(graph, [gpu, gpu]).explain() == ""
     monkeypatch.setenv(own_kernels.SWITCH, "0")
     assert own_kernels.with_own_kernels(graph, [gpu]).explain() == "  left to XLA: all of it (ADJOINT_GPU_KERNELS is 0)"
