@@ -14,6 +14,7 @@ from adjoint.backends.xla import fused_attention
 from adjoint.backends.xla.preparing import prepared
 from adjoint.graph.fused import FusedPart
 from adjoint.ops.einstein_sum import Einsum
+from adjoint.ops.movement import Transpose
 
 jax = pytest.importorskip("jax")
 
@@ -83,6 +84,50 @@ def test_the_gradient_of_a_shared_weight_is_one_product():
     f = ad.jit(ad.grad(lambda w, x: ((x @ w) ** 2).sum()), backend="xla")
     assert [n.op for n in prepared(f.graph(w, x)).calls if isinstance(n.op, Einsum)]
     np.testing.assert_allclose(f(w, x), ad.grad(lambda w, x: ((x @ w) ** 2).sum())(w, x), rtol=1e-4, atol=1e-5)
+
+
+def stepped(loss, w, *batch, backend, optimiser):
+    held = ad.Parameter(ad.Tensor(w), name="w")
+    step = ad.optim.compiled_step(lambda *xs: loss(held, *xs), [held], optimiser([held]), backend=backend)
+    losses = [float(step(*batch)) for _ in range(3)]
+    return [n.op for n in prepared(step.graph(*batch)).calls], losses, held.asnumpy()
+
+
+@pytest.mark.parametrize(
+    ("loss", "turned"),
+    [
+        (lambda w, x: ((x @ w.T) ** 2).mean(), True),
+        (lambda w, x: ((x @ w.swapaxes(0, 1)) ** 2).mean() + (w**2).sum(), None),  # two gradients in one
+        (lambda w, x: ((x @ w.T) ** 2).mean() + ops.relu(x @ w[:4, :4]).sum(), None),
+        (lambda w, x: ((x @ w.T[:, :2]) ** 2).mean(), None),
+    ],
+)
+@pytest.mark.parametrize(
+    "rule", [lambda ps: ad.optim.AdamW(ps, 0.1, weight_decay=0.0), lambda ps: ad.optim.SGD(ps, 0.1)]
+)
+def test_a_gradient_that_the_optimiser_reads_transposed_is_taken_so_at_once(loss, turned, rule):
+    x, w = drawn((3, 5, 4), (7, 4))
+    calls, *found = stepped(loss, w, x, backend="xla", optimiser=rule)
+    _, *expected = stepped(loss, w, x, backend="interpreter", optimiser=rule)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+    if turned:
+        (product,) = (op for op in calls if isinstance(op, Einsum))
+        assert product.result == "db"
+        after = [op for op in calls[calls.index(product) :] if isinstance(op, Transpose)]
+        assert not after
+
+
+def test_a_gradient_that_is_also_read_as_it_is_stays_so():
+    x, w = drawn((3, 5, 4), (2, 4))
+
+    def both(w, x):
+        g = ad.grad(lambda v: ((x @ v) ** 2).sum())(ops.transpose(w, (1, 0)))
+        return ops.transpose(ops.exp(g * 0.01), (1, 0)), ops.tanh(g)
+
+    f = ad.jit(both, backend="xla")
+    for a, b in zip(f(w, x), both(ad.Tensor(w), ad.Tensor(x)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
 
 
 WITHOUT_LLVMLITE = """
