@@ -10,7 +10,7 @@ import numpy as np
 from adjoint import backends
 from adjoint.core import context
 from adjoint.core.errors import DeviceError, called_at
-from adjoint.core.placement import HOST, bottom, device_among, device_of, engine, is_device_array
+from adjoint.core.placement import HOST, bottom, device_among, device_of, engine, is_device_array, way_to
 
 
 def backend_for(named: str | None, inputs: Sequence[Any], rare: bool = False) -> str:
@@ -31,7 +31,7 @@ def backend_for(named: str | None, inputs: Sequence[Any], rare: bool = False) ->
         goal = one if other == HOST else other
         raise DeviceError(
             f'a compiled function is given values on "{one}" and on "{other}", or its Parameters are there: move them to one device, '
-            f'as x.to("{goal}"), or compile it for one: jit(f, device="{goal}"){called_at()}'
+            f"as {way_to(goal)}, or compile it for {_compiled_for(goal)}{called_at()}"
         )
     if named is not None and named.partition(":")[0] in ("native", "interpreter"):
         raise DeviceError(
@@ -39,6 +39,12 @@ def backend_for(named: str | None, inputs: Sequence[Any], rare: bool = False) ->
             f"x.cpu(){called_at()}"
         )
     return named or "xla"
+
+
+def _compiled_for(device: str) -> str:
+    """How a function is compiled for where its values are, as an error says it."""
+    several = (number := device.partition(":")[2]) != "" and not number.isdecimal()
+    return "all of them: parallel.data_parallel(f, mesh)" if several else f'one: jit(f, device="{device}")'
 
 
 def traced_device(named: str | None, inputs: Sequence[Any]) -> str | None:

@@ -108,6 +108,20 @@ def beside(array: Any, other: Any) -> Any:
     return engine().beside(array, other) if is_device_array(other) else array
 
 
+def way_to(device: str) -> str:
+    """How a value is brought to a device, or to several that share an array, as errors say it.
+
+    >>> way_to("gpu:1")
+    'x.to("gpu:1")'
+    >>> way_to("cpu:0-7")
+    'parallel.global_batch(x, mesh), or the other back to the host, as parallel.to_host(net) does'
+    """
+    number = device.partition(":")[2]
+    if not number or number.isdecimal():
+        return f'x.to("{device}")'
+    return "parallel.global_batch(x, mesh), or the other back to the host, as parallel.to_host(net) does"
+
+
 def moved(array: Any, device: str) -> Any:
     """An array on another device; the array itself if it is there."""
     if device == HOST:
@@ -135,7 +149,7 @@ def check_same(what: str, given: Any, value: Any) -> None:
     here = device_of(value)
     if getattr(given, "shape", ()) and (there := device_of(given)) != here and context.device.get() is None:
         raise DeviceError(
-            f'{what} is on "{there}", its value on "{here}": pass it on that device, x.to("{here}"){called_at()}'
+            f'{what} is on "{there}", its value on "{here}": pass it on that device, {way_to(here)}{called_at()}'
         )
 
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint import ops
-from adjoint.core.placement import device_of, in_graph
+from adjoint.core.dispatch import wrap
+from adjoint.core.placement import beside, bottom, device_of, in_graph
 from adjoint.core.spec import is_half
 
 State = dict[str, Any]
@@ -118,7 +119,7 @@ def working_dtype(dtype: Any) -> np.dtype:
 
 def _beside(x: Any, p: Any) -> Any:
     """The first value of a slot where its parameter is."""
-    return x if in_graph(p) or (device := device_of(p)) == device_of(x) else x.to(device)
+    return x if in_graph(p) or device_of(p) == device_of(x) else wrap(beside(bottom(x), p))
 
 
 def as_dtype(x: Any, dtype: Any) -> Any:

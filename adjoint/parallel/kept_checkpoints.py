@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
+from adjoint.core.parameter import Parameter
+from adjoint.parallel.named_state import is_container
 from adjoint.parallel.process_group import barrier, rank
 from adjoint.parallel.sharded_checkpoint import INDEX, load, save
 from adjoint.train.callbacks import Callback, RunContext
@@ -69,15 +72,16 @@ class Checkpoints(Callback):
     def restore(self, state: Any, step: int | None = None) -> int | None:
         """Load the last checkpoint, or that of a step, into networks and optimisers, and set the random counter.
 
-        Gives the step; None, and nothing is changed, if none is saved yet. A damaged checkpoint is an error, which says what there is besides.
+        Arrays, Tensors, numbers and texts in a dict are replaced there by those that were saved. Gives the step; None, and nothing is changed, if none is saved yet. A damaged checkpoint is an error, which says what there is besides.
         """
+        _check_fillable(state)
         there = self.steps()
         chosen = (there[-1] if there else None) if step is None else step
         barrier(f"the checkpoint to restore is {chosen}", 120.0)  # processes that see another one must not go on
         if chosen is None:
             return None
         try:
-            load(self.path(chosen), state, restore_random=True)
+            found = load(self.path(chosen), state, restore_random=True)
         except (CheckpointError, OSError) as error:
             others = [s for s in there if s != chosen]
             hint = (
@@ -86,6 +90,7 @@ class Checkpoints(Callback):
                 else "there is no other"
             )
             raise CheckpointError(f"step {chosen} cannot be restored: {error}\n{hint}") from None
+        _fill(state, found)
         return chosen
 
     def _remove(self, step: int) -> None:
@@ -95,3 +100,26 @@ class Checkpoints(Callback):
         shutil.rmtree(gone, ignore_errors=True)
         os.rename(path, gone)
         shutil.rmtree(gone, ignore_errors=True)
+
+
+def _check_fillable(state: Any) -> None:
+    """Refuse a dict that nobody can write to, before anything is loaded."""
+    if isinstance(state, Mapping) and not isinstance(state, MutableMapping):
+        raise ArgumentTypeError(
+            f"restore: the values of a {type(state).__name__} cannot be replaced: give a dict, or take the result of parallel.load{called_at()}"
+        )
+    for part in state.values() if isinstance(state, Mapping) else state if isinstance(state, (list, tuple)) else ():
+        _check_fillable(part)
+
+
+def _fill(state: Any, found: Any) -> None:
+    """Put what was loaded into the dicts of a state; networks, optimisers and Parameters have theirs."""
+    if isinstance(state, (list, tuple)):
+        for part, loaded in zip(state, found, strict=True):
+            _fill(part, loaded)
+    elif isinstance(state, MutableMapping):
+        for key, value in list(state.items()):
+            if is_container(value):
+                _fill(value, found[key])
+            elif not isinstance(value, Parameter):
+                state[key] = found[key]

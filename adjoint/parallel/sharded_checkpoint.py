@@ -343,8 +343,12 @@ def _set(parameter: Parameter, array: Any) -> None:
 
 def _rebuilt(like: Any, found: Mapping[str, Any], prefix: str) -> Any:
     """The state with what was loaded; networks, optimisers and Parameters are those that were given."""
+    if isinstance(like, (list, tuple)):
+        return [_rebuilt(part, found, prefix) for part in like]
     if not isinstance(like, Mapping):
         return like
+    if set(like) == {"name", "data"} and isinstance(like["name"], str) and f"{prefix}{like['name']}" in found:
+        return {"name": like["name"], "data": found[f"{prefix}{like['name']}"]}
     return {
         key: _rebuilt(value, found, f"{prefix}{key}/")
         if is_container(value)

@@ -19,7 +19,7 @@ from adjoint.core import context
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import BOTTOM, Value, located
 from adjoint.core.errors import LIBRARIES, DeviceError, called_at
-from adjoint.core.placement import HOST, bottom, is_device_array
+from adjoint.core.placement import HOST, bottom, is_device_array, way_to
 from adjoint.core.spec import spec_of
 from adjoint.graph.nested import Control
 
@@ -137,7 +137,7 @@ def mixed(op: Any, here: str, there: str) -> DeviceError:
     """The error for values of two devices."""
     goal = here if there == HOST else there
     return DeviceError(
-        f'{op}: one value is on "{here}" and one on "{there}": move one of them, as x.to("{goal}"); numbers without axes need not '
+        f'{op}: one value is on "{here}" and one on "{there}": move one of them, as {way_to(goal)}; numbers without axes need not '
         f"be moved{called_at()}"
     )
 

@@ -86,8 +86,13 @@ def full_like(input: Any, fill_value: Any, dtype: Any = None) -> Any:
     """
     value = cast(fill_value, dtype or dtype_of(input)) if isinstance(fill_value, Value) else fill_value
     if (device := device_of(input)) != device_of(value) and not in_graph(input):
-        value = Tensor(value, dtype or dtype_of(input), device=device)
+        kind = dtype or dtype_of(input)
+        value = Tensor(value, kind, device=device) if isinstance(value, Value) else _number_beside(value, kind, input)
     return full(shape_of(input), value, dtype or dtype_of(input))
+
+
+def _number_beside(value: Any, dtype: Any, other: Any) -> Any:
+    return wrap(beside(np.asarray(value, dtype), other))
 
 
 def arange(start: Any = 0, end: Any = None, step: Any = 1, dtype: Any = None) -> Tensor:
