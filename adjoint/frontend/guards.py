@@ -23,6 +23,7 @@ CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingPro
 MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
 SIZED = {list, dict, set, deque, bytearray}  # their length alone can be guarded
 LENGTH = "length"
+FEW = 64  # items
 _CONSTANT = {bool, int, float, complex, str, bytes, type(None), type(Ellipsis), range, slice}
 
 
@@ -81,6 +82,8 @@ class EqualValue(Found):
         return now is self.value or (type(now) is type(self.value) and repr(now) == repr(self.value))
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        if self.value is None:
+            return f"{now} is None"
         kind, value = hold(type(self.value)), hold(self.value)
         if type(self.value) in (int, bool, str) or (type(self.value) is float and self.value * 0 == 0 != self.value):
             return f"((now := {now}) is {value} or now.__class__ is {kind} and now == {value})"
@@ -111,15 +114,32 @@ class Items(Found):
     value: str
 
     def fits(self, now: Any) -> bool:
-        if type(now) is not self.kind or keys_of(now) != self.keys:
+        kind = type(now)
+        if kind is not self.kind:
             return False
-        inside = members(now)
+        if kind is list or kind is tuple:
+            inside = now
+        elif (list(now) if kind is dict else keys_of(now)) != self.keys:
+            return False
+        else:
+            inside = list(now.values()) if kind is dict else members(now)
         if len(inside) != len(self.items) or not all(image.fits(inside[k]) for k, image in self.deep.items()):
             return False
         if all(map(operator.is_, inside, self.items)):  # a list of a million numbers is compared in C
             return True
         pairs = enumerate(zip(inside, self.items, strict=True))
         return all(a is b or k in self.deep or (is_constant(b) and EqualValue(b).fits(a)) for k, (a, b) in pairs)
+
+    def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        """What is empty, or holds few items that are the very same, is seen without a call of ours."""
+        known = f"(now := {now}).__class__ is {hold(self.kind)}"
+        if self.deep or len(self.items) > FEW or self.kind not in (list, tuple, dict):
+            return super().code(now, hold)
+        if not self.items:
+            return f"({known} and not now)"
+        values, keys = ("now.values()", f" and [*now] == {hold(self.keys)}") if self.kind is dict else ("now", "")
+        same = f"[*map(id, {values})] == {hold([*map(id, self.items)])}"  # which are held here, so that their ids stay theirs
+        return f"({known} and {same}{keys} or {hold(self.fits)}(now))"
 
 
 @dataclass(frozen=True, eq=False)

@@ -60,15 +60,16 @@ def gelu_pull(op: FusedPart, tracing: Tracing, x: Any, g: Any) -> Sequence[Any]:
     jnp, (approximate,) = jax().numpy, op.settings
     x, g = jax().lax.optimization_barrier((x, g))
     wide, g = x.astype(np.float32), g.astype(np.float32)
-    if approximate == "tanh":
-        square, scale = wide * wide, np.float32(np.sqrt(2 / np.pi))
-        t = jnp.tanh(scale * wide * (1 + np.float32(0.044715) * square))
-        half, density = 0.5 * (1 + t), 0.5 * scale * (1 - t * t) * (1 + np.float32(3 * 0.044715) * square)
+    near = jnp.clip(wide, -FAR, FAR)  # so that no square is infinite
+    square = near * near
+    if approximate == "tanh":  # half of 1 + tanh(u) is the logistic function of 2 u
+        scale = np.float32(2 * np.sqrt(2 / np.pi))
+        half = jax().lax.logistic(scale * near * (1 + np.float32(0.044715) * square))
+        density = scale * half * (1 - half) * (1 + np.float32(3 * 0.044715) * square)
     else:
-        half = 0.5 * (1 + jax().lax.erf(wide * np.float32(np.sqrt(0.5))))
-        density = jnp.exp(-0.5 * wide * wide) * np.float32(1 / np.sqrt(2 * np.pi))
-    far = (jnp.abs(wide) > FAR) & jnp.isfinite(wide)  # the density is 0; at infinity there is a NaN, as step by step
-    slope = half + jnp.where(far, np.float32(0), wide * density)
+        half = 0.5 * (1 + jax().lax.erf(near * np.float32(np.sqrt(0.5))))
+        density = jnp.exp(-0.5 * square) * np.float32(1 / np.sqrt(2 * np.pi))
+    slope = half + wide * density  # at infinity a NaN, as step by step
     return ((jnp.where((g == 0) | (slope == 0), np.float32(0), g * slope)).astype(x.dtype),)
 
 
