@@ -30,7 +30,7 @@ class Indices:
             return False
         found = steps(self.graph)(*inputs)
         return all(
-            np.min(i, initial=0) >= -n and np.max(i, initial=-1) < n for i, n in zip(found, self.sizes, strict=True)
+            not np.size(i) or (np.min(i) >= -n and np.max(i) < n) for i, n in zip(found, self.sizes, strict=True)
         )
 
 

@@ -82,3 +82,19 @@ def test_steps_on_a_device_are_those_of_the_host():
     for a, b in zip(numbers(net), held, strict=True):
         np.testing.assert_array_equal(a, b)
     assert np.isfinite(float(step(ids, values)[0]))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
+@pytest.mark.parametrize("where", [{}, {"device": PLACE}], ids=["host", "device"])
+def test_indices_of_every_dtype(dtype, where):
+    found = []
+    for kind in (dtype, np.int32):
+        table = ad.Parameter(np.arange(600.0).reshape(200, 3), name="table")
+        step = ad.optim.compiled_step(
+            lambda i, table=table: (table[i] ** 2).sum(), [table], ad.optim.Adam([table], 0.1), **where
+        )
+        found.append([float(step(np.array(i, kind))) for i in ([0, 127], [3, 3, 1], [], [0, 127])])
+        if kind != np.int8:
+            with pytest.raises(IndexError, match="index 200 is out of bounds"):
+                step(np.array([0, 200], kind))
+    np.testing.assert_allclose(*found, rtol=1e-12)

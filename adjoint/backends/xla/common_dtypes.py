@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.xla.devices import jax
-from adjoint.core.spec import Spec, float32, is_half, is_inexact, promote
+from adjoint.core.spec import Spec, dtype_of, float32, float64, is_half, is_inexact, promote
 from adjoint.ops.casting import Replaced
-from adjoint.ops.compare import Where
+from adjoint.ops.compare import Comparison, Where
 from adjoint.ops.movement import Movement
 from adjoint.ops.ordering import After
 
@@ -22,7 +22,17 @@ def in_common(op: Any, spec: Any, specs: Sequence[Spec], arrays: Sequence[Any]) 
     if isinstance(op, Where):
         return [arrays[0], *(converted(x, spec.dtype) for x in arrays[1:])]
     dtype = computing_dtype(spec[0].dtype if isinstance(spec, tuple) else spec.dtype, specs)
+    if isinstance(op, Comparison) and any(map(_is_beyond, arrays, reversed(arrays))):
+        arrays = [np.copysign(np.inf, x) if type(x) is int else x for x in arrays]
+        dtype = float64
     return [converted(x, dtype) for x in arrays]
+
+
+def _is_beyond(x: Any, other: Any) -> bool:
+    """Whether a Python integer is above or below all integers of an array's dtype: to these it compares as infinity does."""
+    if type(x) is not int or type(other) is int or (dtype := dtype_of(other)).kind not in "iu":
+        return False
+    return not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
 
 
 def computing_dtype(result: np.dtype, specs: Sequence[Spec]) -> np.dtype:

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.core.errors import IndexingError, shown_place
-from adjoint.core.spec import Spec, dtype_of
+from adjoint.core.spec import Spec, dtype_of, float32, is_half
 
 
 def _failure(
@@ -61,6 +61,8 @@ def _is_singular(op: Any, y: Any, a: Any, *_: Any) -> Any:
     jnp, a = jax().numpy, jax().numpy.asarray(a)
     if 0 in a.shape:
         return None
+    if is_half(np.dtype(a.dtype)):  # of which XLA makes no factors
+        a = a.astype(float32)
 
     def has_zero(a: Any) -> Any:
         return jnp.any(jnp.diagonal(jax().scipy.linalg.lu_factor(a)[0], axis1=-2, axis2=-1) == 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -151,3 +152,28 @@ def test_samples_are_those_of_the_interpreter() -> None:
         found.append([np.asarray(y) for y in (*run(np.ones((3, 5))), *run(np.ones((3, 5))))])
     for a, b in zip(*found, strict=True):
         np.testing.assert_allclose(a, b, 1e-12, 1e-14)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64])
+def test_integers_compare_with_numbers_beyond_their_dtype(dtype):
+    limits = np.iinfo(dtype)
+    x = np.array([0, 1, limits.min, limits.max], dtype)
+    there = ad.Tensor(x, device="cpu:1")
+    for n in (-1, 300, limits.max, limits.max + 1, limits.min - 1, 2**63, -(2**70)):
+        for compare in (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne):
+            np.testing.assert_array_equal(compare(there, n).asnumpy(), compare(x, n))
+            np.testing.assert_array_equal(compare(n, there).asnumpy(), compare(n, x))
+
+
+def test_inverses_and_solutions_of_half_precision():
+    x = np.array([[3.0, 1.0], [0.5, -2.0]])
+    there = ad.Tensor(x, device="cpu:1").astype("float16")
+    for f in (ops.inv, lambda x: ops.solve(x, x @ x)):
+        wanted = [f(ad.Tensor(x)), ad.grad(lambda x, f=f: f(x).sum())(ad.Tensor(x))]
+        for g in (f, ad.jit(f)):
+            found = [g(there), ad.grad(lambda x, g=g: g(x).sum())(there)]
+            for y, want in zip(found, wanted, strict=True):
+                np.testing.assert_allclose(y.astype("float64").asnumpy(), want.asnumpy(), rtol=0.1, atol=0.05)
+    for f in (ops.inv, ad.jit(ops.inv)):
+        with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+            f(there * 0)
