@@ -46,7 +46,7 @@ class CompiledStep:
         memory: int | str | None,
     ) -> None:
         self.optimiser, self.accumulation = optimiser, accumulation
-        self._gradients = gradients
+        self.loss_fn, self._gradients = loss_fn, gradients
         self._loss = evaluated(loss_fn, optimiser.parameters, has_aux, parts, reduction, checkpoint)
         self._buffer: list[Any] = []
         self.placed: Callable[[list[Any]], list[Any]] = list  # puts new sums of gradients where they are to be
@@ -116,7 +116,7 @@ class CompiledStep:
     ) -> Any:
         out, buffer = self._collect(buffer, params, batch)
         if self.lanes > 1:
-            buffer = list(self.optimiser.rule.collected([self._over_lanes(b) for b in buffer]))
+            buffer = list(self.optimiser.rule.collected([self.over_lanes(b) for b in buffer]))
         grads = buffer if self._gradients is None else list(self._gradients(buffer))
         return out, *self.optimiser.rule.update(grads, state, params, *rates)
 
@@ -135,12 +135,20 @@ class CompiledStep:
 
     def _in_lanes(self, params: Sequence[Any], batch: tuple[Any, ...]) -> Any:
         """The loss, and the gradients of each part of the batch."""
+        out, grads = self._by_lane(lambda *part: self._loss(params, part), batch)
+        return self.over_lanes(out), grads
+
+    def losses_in_lanes(self, *batch: Any) -> Any:
+        """The loss of each part of the batch."""
+        return self._by_lane(self.loss_fn, batch)
+
+    def _by_lane(self, fn: Callable[..., Any], batch: tuple[Any, ...]) -> Any:
         parts = tree.map(lambda x: _cut(x, self.lanes), batch)
         axes = tuple(tree.map(lambda x: 0 if shape_of(x) else None, part) for part in batch)
-        out, grads = vmap(lambda *part: self._loss(params, part), axes)(*parts)
-        return self._over_lanes(out), grads
+        return vmap(fn, axes)(*parts)
 
-    def _over_lanes(self, x: Any) -> Any:
+    def over_lanes(self, x: Any) -> Any:
+        """The mean, or sum, over the parts of a batch."""
         return ops.mean(x, 0) if self.reduction == "mean" else ops.sum(x, 0)
 
 

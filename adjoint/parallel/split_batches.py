@@ -21,6 +21,7 @@ from adjoint.core.spec import shape_of
 from adjoint.optim.step import CompiledStep
 from adjoint.parallel.device_mesh import Mesh
 from adjoint.parallel.device_mesh import mesh as make_mesh
+from adjoint.parallel.examples_alone import check_examples_alone, check_parts_add_up
 from adjoint.parallel.layouts_on_mesh import Layout, as_layout, put
 from adjoint.parallel.parameter_layouts import parameters_of, place_parameter
 from adjoint.parallel.sharded_state import gradient_layouts
@@ -132,9 +133,11 @@ class DataParallel:
                 self._trace(args, kwargs)
                 self._check_arguments_stay()
             self._others = list({id(p): p for e in self._entries() for p in e.parameters}.values())
-            self._compiled = self._count()
         for p in self._others:
             place_parameter(p, self.mesh)
+        if self._compiled < 0 and isinstance(self.step, CompiledStep) and self.step.lanes > 1:
+            check_parts_add_up(self.step, args)
+        self._compiled = self._count()
 
     def _trace(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Build the graph of the first call, so that all of its Parameters are known before it runs."""
@@ -143,7 +146,7 @@ class DataParallel:
             return
         self.step.graph(*args)
         if self.step.lanes > 1:
-            _check_examples_alone(self._entries())
+            check_examples_alone(self._entries())
 
     def _placed_gradients(self, buffer: list[Any]) -> list[Any]:
         """Sums of gradients before the first batch, where they are to be collected."""
@@ -207,7 +210,7 @@ def data_parallel(
         batch: positions of the arguments that are split; if not given, all arrays are.
         reduce_once: for a step with a GradientAccumulation: each device keeps the sum of its own gradients, and they are summed over the devices
             once for each update, not for each batch. The loss must be the mean (or sum: `reduction=` of the step) of those of the examples;
-            a network that takes means over the batch, or random samples, is refused.
+            a network that takes means over the batch, or random samples, is refused, and so is a loss that is not that on the first batch.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([3.0]), name="w")
@@ -243,19 +246,6 @@ def _accumulating(step: Any) -> CompiledStep:
             f"one, gradients are summed over the devices once for each step anyway{called_at()}"
         )
     return step
-
-
-def _check_examples_alone(entries: Sequence[Entry]) -> None:
-    """Refuse what reads more of a batch than each example for itself, as far as it shows."""
-    for entry in entries:
-        what = "draws random samples" if entry.draws is not None else ""
-        if any(getattr(node.op, "effect", False) for node in entry.graph.calls):
-            what = "keeps moving averages of the batch, or prints or checks values"
-        if what:
-            raise ArgumentError(
-                f"data_parallel: with reduce_once each device computes with its part of the batch alone, and the loss {what}, which would give other "
-                f"numbers than one device: leave reduce_once out{called_at()}"
-            )
 
 
 def _set_backend() -> str:
