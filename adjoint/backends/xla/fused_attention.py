@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends.xla import half_layer_norm
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.lowering import lowers, run
@@ -49,10 +50,12 @@ def attention_pull(op: FusedPart, tracing: Tracing, q: Any, k: Any, v: Any, g: A
     return tuple(pull(g.astype(v.dtype)))
 
 
-def computed_again(op: FusedPart, tracing: Tracing, *xs: Any) -> Sequence[Any]:
-    """The cotangents from the inputs and the cotangents of the results alone: what the forward pass computes on the way is cheap, and
-    writing it to memory, in float32, is not. XLA would take the two for one computation."""
-    return tuple(run(op.inner, tracing, jax().lax.optimization_barrier(xs)))
+def layer_norm_pull(op: FusedPart, tracing: Tracing, x: Any, gamma: Any, beta: Any, g: Any) -> Sequence[Any]:
+    """The cotangents of layer normalisation from its inputs alone: what the forward pass computes on the way is cheap, and writing it
+    to memory, in float32, is not. XLA would take the two for one computation."""
+    x, gamma, beta, g = jax().lax.optimization_barrier((x, gamma, beta, g))
+    found = half_layer_norm.cotangents(op, x, gamma, g)
+    return tuple(run(op.inner, tracing, (x, gamma, beta, g))) if found is None else found
 
 
 def gelu_pull(op: FusedPart, tracing: Tracing, x: Any, g: Any) -> Sequence[Any]:
@@ -77,7 +80,8 @@ KERNELS: dict[str, Callable[..., Sequence[Any] | None]] = {
     "attention": attention,
     PULL + "attention": attention_pull,
     PULL + "gelu": gelu_pull,
-    PULL + "layer_norm": computed_again,
+    "layer_norm": half_layer_norm.normalised,
+    PULL + "layer_norm": layer_norm_pull,
 }
 
 

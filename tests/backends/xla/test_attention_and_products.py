@@ -180,3 +180,37 @@ def test_what_half_precision_computes_again_is_what_single_steps_give():
     for found, want in zip(slopes, wanted, strict=True):
         found, want = (np.asarray(t.astype(ad.float64)) for t in (found, want))
         np.testing.assert_allclose(found, want, rtol=2**-7, atol=2**-7 * np.abs(want).max())
+
+
+@pytest.mark.parametrize(
+    ("shape", "inner"), [((3, 5, 16), (16,)), ((4, 3, 6), (3, 6)), ((7,), (7,)), ((2, 1), (1,)), ((0, 4), (4,))]
+)
+@pytest.mark.parametrize("wanted", [(0, 1, 2), (0,), (1, 2), (0, 2)])
+def test_layer_norm_in_half_precision_by_its_formula(shape, inner, wanted):
+    x, gamma, beta, g = (ad.Tensor(v).astype(ad.bfloat16) for v in drawn(shape, inner, inner, shape))
+
+    def f(x, gamma, beta):
+        return ops.cast(ops.layer_norm(x, inner, gamma, beta, 1e-3) * g, ad.float32).sum()
+
+    both = ad.value_and_grad(f, wanted)
+    (value, slopes), (expected, others) = ad.jit(both, backend="xla")(x, gamma, beta), both(x, gamma, beta)
+    np.testing.assert_allclose(float(value), float(expected), rtol=2e-2, atol=2e-2)
+    for found, want in zip(slopes, others, strict=True):
+        assert found.dtype == want.dtype
+        found, want = (np.asarray(t.astype(ad.float64)) for t in (found, want))
+        np.testing.assert_allclose(found, want, rtol=2**-6, atol=2**-7 * np.abs(want).max(initial=1.0))
+
+
+def test_a_cotangent_of_zero_stays_one_beside_rows_that_are_not_finite():
+    x = np.ones((3, 4), np.float32) * np.arange(4)
+    x[1] = np.inf
+    x, gamma, beta = (ad.Tensor(v).astype(ad.bfloat16) for v in (x, np.ones(4, np.float32), np.zeros(4, np.float32)))
+    both = ad.grad(
+        lambda x, gamma, beta: ops.cast(ops.layer_norm(x, (4,), gamma, beta)[::2] ** 3, ad.float32).sum(), (0, 1, 2)
+    )
+    with np.errstate(invalid="ignore"):
+        found, wanted = ad.jit(both, backend="xla")(x, gamma, beta), both(x, gamma, beta)
+    for a, b in zip(found, wanted, strict=True):
+        a, b = (np.asarray(t.astype(ad.float64)) for t in (a, b))
+        np.testing.assert_allclose(a, b, rtol=2**-6, atol=2**-6)
+        assert np.isfinite(a).all()
