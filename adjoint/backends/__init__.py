@@ -120,7 +120,7 @@ def on_device(backend: str | None, device: str | None) -> str | None:
         raise ArgumentError(
             f'the backend {backend!r} runs on the CPU: a device is chosen with backend="xla"{called_at()}'
         )
-    return f"xla:{device}"
+    return f"xla:{device.lower() if isinstance(device, str) else device}"
 
 
 @cache

@@ -131,6 +131,8 @@ def moved(array: Any, device: str) -> Any:
 
 def made(array: Any, device: str | None = None) -> Any:
     """A new array on a device, or where `set_context(device_target=...)` says; in a graph being built, a constant of it."""
+    if device is not None and not isinstance(device, str):
+        raise ArgumentTypeError(f'a device is a text like "gpu" or "cpu:1", not {device!r}{called_at()}')
     if context.tracer.get() is not None:
         there = HOST if device is None or device.lower() == HOST else engine().checked(device)
         if device is not None and there != (here := context.graph_device.get() or HOST):
@@ -138,7 +140,7 @@ def made(array: Any, device: str | None = None) -> Any:
                 f'a Tensor is made on "{there}" inside a compiled function that runs on "{here}": a graph runs on one device{called_at()}'
             )
         return array
-    device = device or context.device.get()
+    device = context.device.get() if device is None else device
     return array if device is None or device.lower() == HOST else engine().put(array, device)
 
 

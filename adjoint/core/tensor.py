@@ -42,7 +42,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
     ) -> None:
         value = _converted(input_data, dtype)
         if isinstance(value, Value):
-            self._rebind(value if device is None else value.to(device))
+            self._rebind(value if device is None else value.to(device=device))
         else:
             if device is not None or context.device.get() is not None:
                 value = placement.made(value, device)

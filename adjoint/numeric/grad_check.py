@@ -14,6 +14,7 @@ from adjoint.api.grad import vjp
 from adjoint.api.inputs import check_function, name_of
 from adjoint.core import tree
 from adjoint.core.errors import AdjointError, ArgumentError, boundary, called_at
+from adjoint.core.placement import beside
 from adjoint.core.progress import tracked
 from adjoint.core.spec import is_inexact
 from adjoint.core.tensor import Tensor
@@ -296,9 +297,9 @@ class _Columns:
         return self.column("richardson", k, i)
 
 
-def _fitting(values: Sequence[np.ndarray], like: Sequence[Any]) -> list[np.ndarray]:
-    """Tangents or cotangents in the dtypes of what they belong to."""
-    return [np.asarray(v, plain(x).dtype) for v, x in zip(values, like, strict=True)]
+def _fitting(values: Sequence[np.ndarray], like: Sequence[Any]) -> list[Any]:
+    """Tangents or cotangents in the dtypes of what they belong to, and on its device."""
+    return [beside(np.asarray(v, plain(x).dtype), x) for v, x in zip(values, like, strict=True)]
 
 
 def _tolerance(precision: float) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import ChosenInputs, check_function, name_of
-from adjoint.core import context, tree
+from adjoint.core import context, placement, tree
 from adjoint.core.errors import ArgumentError, CutGradientError, NotDifferentiableError, called_at
 from adjoint.core.spec import is_half, is_inexact
 from adjoint.core.tensor import Tensor
@@ -69,7 +69,7 @@ class MovedInputs:
         self.leaves = [wide(x) for x in self.given]
         self.evaluations = 0
         self.structure: Callable[[list[Any]], Any]
-        self.results: Arrays = []  # at this point, as the function gives them
+        self.results: list[Any] = []  # at this point, as the function gives them
         self.here = self.at(self.leaves)
         self.kinds = [y.dtype.kind for y in self.here]
 
@@ -92,7 +92,7 @@ class MovedInputs:
                 raise ArgumentError(
                     f"{self.what}: {name_of(self.f)} returned {type(ys[0]).__name__}, which is no number{called_at()}"
                 )
-        self.results = self.results or arrays
+        self.results = self.results or ys
         if len(leaves) and not any(np.iscomplexobj(x) for x in leaves):
             self.precision = max([precision(d) for d in (*self.dtypes, *(y.dtype for y in arrays))])
         return [wide(y) for y in arrays]
@@ -177,7 +177,7 @@ def _like(x: Any, dtype: np.dtype, new: np.ndarray) -> Any:
     target = np.result_type(dtype, np.complex64) if np.iscomplexobj(new) else dtype
     value = np.array(new, target)
     if isinstance(x, Tensor):
-        return Tensor(value)
-    if isinstance(x, np.ndarray):
-        return value
+        return Tensor(placement.beside(value, x))
+    if isinstance(x, np.ndarray) or placement.is_device_array(x):
+        return placement.beside(value, x)
     return value[()] if isinstance(x, np.generic) else value.item()

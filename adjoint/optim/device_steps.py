@@ -16,7 +16,7 @@ from adjoint.api.jit import Jitted
 from adjoint.core import context, tree, watching
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import Value, wrap
-from adjoint.core.placement import device_of, is_device_array
+from adjoint.core.placement import HOST, device_of, is_device_array
 from adjoint.graph.indices import Indices, indices
 from adjoint.graph.node import Graph
 from adjoint.optim.optimizer import Optimizer
@@ -177,12 +177,14 @@ def steps_on_device(optimiser: Optimizer, step: Jitted, batch: tuple[Any, ...]) 
     if not simple or not arrays or not backends.has_kernels(runs):
         return None
     there = [x for x in arrays if is_device_array(x)]
+    if there and runs == f"xla:{HOST}":  # which refuses them
+        return None
     if not there or len(there[0].devices()) == 1:
         place = backends.home(runs) or (device_of(there[0]) if there else None)
         if place is None:
             return None
         for p in (optimiser.global_step, *_slots(optimiser), *optimiser.parameters):
-            if not is_device_array(p._value):
+            if not is_device_array(p._value) or (len(p._value.devices()) == 1 and device_of(p._value) != place):
                 p.move(place)
     del arrays, there
     state, params, rates = optimiser.inputs()

@@ -14,6 +14,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.parameter import Parameter, ParameterTuple
+from adjoint.core.placement import beside
 from adjoint.core.tensor import Tensor
 from adjoint.optim.groups import members
 from adjoint.optim.step import evaluated
@@ -109,7 +110,7 @@ class LBFGS:
                 break
         for p, part in zip(self.parameters, self._parts(x), strict=True):
             p.set_data(part)
-        return Tensor(np.asarray(at(x)[0], self.parameters[0].dtype))
+        return Tensor(beside(np.asarray(at(x)[0], self.parameters[0].dtype), self.parameters[0]))
 
     def __call__(self, closure: Loss, *inputs: Any) -> Tensor:
         """The same as `step`."""
@@ -159,7 +160,7 @@ class LBFGS:
 
     def _evaluate(self, run: Callable[..., Any], x: np.ndarray, inputs: tuple[Any, ...]) -> Value:
         with context.no_grad():
-            loss, grads = run([wrap(part) for part in self._parts(x)], inputs)
+            loss, grads = run(list(map(wrap, map(beside, self._parts(x), self.parameters))), inputs)
         return float(loss), np.concatenate([g.asnumpy().astype(np.float64).ravel() for g in grads])
 
     def _parts(self, x: np.ndarray) -> list[np.ndarray]:

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.checkpoint_policy import CheckpointPolicy
 from adjoint.core.context import no_grad
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
+from adjoint.core.placement import HOST, device_of, is_device_array
 from adjoint.core.tensor import Tensor
 from adjoint.nn.cell import Cell
 from adjoint.nn.precision import auto_mixed_precision
@@ -181,7 +182,7 @@ class Model:
 
     def _columns(self, batch: Any) -> tuple[Any, ...]:
         """The inputs of a batch and, for the loss, its label."""
-        columns = _tensors(batch)
+        columns = _tensors(batch, self.network)
         if self.loss_fn is not None and len(columns) < 2:
             raise ArgumentError(
                 f"Model: a batch must have the network's inputs and, last, the label for loss_fn, but it has "
@@ -192,7 +193,7 @@ class Model:
     def predict(self, *inputs: Any) -> Any:
         """The network's output, with layers such as dropout as in use rather than in training."""
         with _mode(self.network, training=False), no_grad():
-            return self._forward(*_tensors(inputs))
+            return self._forward(*_tensors(inputs, self.network))
 
 
 @contextlib.contextmanager
@@ -247,11 +248,16 @@ def _tell(callbacks: list[Callback], event: str, context: RunContext) -> None:
         getattr(callback, event)(context)
 
 
-def _tensors(batch: Any) -> tuple[Any, ...]:
+def _tensors(batch: Any, network: Cell) -> tuple[Any, ...]:
+    """The columns of a batch; those of the host go where a network on a device has its Parameters."""
     if isinstance(batch, Mapping):
         batch = tuple(batch.values())
     columns = batch if isinstance(batch, (tuple, list)) else (batch,)
-    return tuple(x if isinstance(x, Tensor) else Tensor(x) for x in columns)
+    tensors = tuple(x if isinstance(x, Tensor) else Tensor(x) for x in columns)
+    there = next((p._value for p in network.get_parameters() if is_device_array(p._value)), None)
+    if there is None or len(there.sharding.device_set) > 1:
+        return tensors
+    return tuple(x.to(device_of(there)) if x.device == HOST else x for x in tensors)
 
 
 def _size(inputs: tuple[Any, ...]) -> int:

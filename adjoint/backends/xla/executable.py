@@ -22,6 +22,7 @@ from adjoint.backends.xla.preparing import prepared
 from adjoint.backends.xla.python_calls import Journal
 from adjoint.core.arrays import kept
 from adjoint.core.errors import DeviceError, called_at
+from adjoint.core.placement import HOST
 from adjoint.graph.node import Graph
 
 #: XLA may not leave out the rounding between two steps in half precision. It would keep, and write to memory, float32.
@@ -152,10 +153,11 @@ class Executable:
     def _placed(self, x: Any, spec: Any) -> Any:
         if not _is_on_device(x):
             return np.asarray(x, spec.dtype)
-        if self.place not in (None, "cpu") and x.sharding.device_set != self.devices and len(x.devices()) == 1:
+        elsewhere = self.place == HOST or x.sharding.device_set != self.devices
+        if self.place is not None and elsewhere and len(x.devices()) == 1:
+            here = self.home or HOST
             raise DeviceError(
-                f"an input is on {name_of(x.device)} and the function is compiled for {name_of(self.device)}: "
-                f'pass x.to("{name_of(self.device)}"){called_at()}'
+                f'an input is on {name_of(x.device)} and the function is compiled for {here}: pass x.to("{here}"){called_at()}'
             )
         return x
 

@@ -53,8 +53,11 @@ def test_unknown_devices_are_refused_by_name():
     for name in ("gpux", "cpu:99", "gpu"):
         with pytest.raises(ad.ArgumentError, match=f"no device '{name}'"):
             on().to(name)
-    with pytest.raises(ad.ArgumentTypeError, match="a device is a text"):
-        on().to(device=3)
+    for make in (lambda d: on().to(device=d), lambda d: on(d), lambda d: ad.Tensor(on(), device=d)):
+        with pytest.raises(ad.ArgumentTypeError, match="a device is a text"):
+            make(3)
+        with pytest.raises(ad.ArgumentError, match="no device ''"):
+            make("")
 
 
 def test_conversions():

@@ -127,3 +127,71 @@ def test_the_state_of_an_optimiser_follows_its_parameters():
     np.testing.assert_allclose(p.asnumpy(), np.array([1.0, 2.0]) - 0.1 * (1 + 1.9 + 2.71), rtol=1e-6)
     with pytest.raises(ad.DeviceError):
         optimiser([ad.Tensor([1.0, 1.0], device=HERE)])
+
+
+# ---------------------------------------------------------------- what is asked for is where it happens
+
+
+def test_a_function_for_the_host_refuses_values_on_devices():
+    for name in ("cpu", "CPU"):
+        f = ad.jit(lambda x: x * 2, device=name)
+        assert f(np.ones(3)).device == "cpu"
+        for place in ("cpu:0", HERE):
+            with pytest.raises(
+                ad.DeviceError, match=f'on {place} and the function is compiled for cpu: pass x.to."cpu"'
+            ):
+                f(ad.Tensor(np.ones(3), device=place))
+
+
+def test_a_step_takes_its_parameters_to_its_device_from_wherever_they_were_moved():
+    def losses(places, **where):
+        w = ad.Parameter(np.array([1.0, -2.0, 3.0]), name="w")
+        optimiser = ad.optim.Adam([w], 0.1)
+        step = ad.optim.compiled_step(lambda x: ((w * x) ** 2).sum(), [w], optimiser, **where)
+        found = []
+        for place in places:
+            if place:
+                w.to(place)
+            found.append(float(step(np.arange(3.0))))
+            assert w.device == optimiser.slots["moment1"][0].device == where.get("device", "cpu")
+        return found
+
+    np.testing.assert_allclose(losses([None, "cpu", "cpu:3", None], device=HERE), losses([None] * 4), rtol=1e-12)
+    with pytest.raises(ad.DeviceError, match="compiled for cpu"):
+        losses([HERE], device="cpu")
+
+
+@pytest.mark.parametrize("mode", [ad.PYNATIVE_MODE, ad.GRAPH_MODE], ids=["dynamic", "static"])
+def test_a_model_takes_batches_to_its_network(mode):
+    rng = np.random.default_rng(4)
+    x, y = rng.standard_normal((11, 3)), rng.standard_normal((11, 1))
+    found = []
+    ad.set_context(mode=mode)
+    try:
+        for place in ("cpu", HERE):
+            net = nn.Dense(3, 1, weight_init=0.3, bias_init=0.1, dtype=ad.float64).to(place)
+            model = ad.train.Model(net, nn.MSELoss(), ad.optim.SGD(net.trainable_params(), 0.1), ["mse"])
+            data = ad.data.ArrayDataset(x, y)
+            history = model.fit(2, data.batch(4), data.batch(11)).history
+            predicted = model.predict(x)
+            assert net.weight.device == predicted.device == place
+            found.append([*history["loss"], *history["eval_mse"], *predicted.asnumpy().ravel()])
+    finally:
+        ad.set_context(mode=ad.PYNATIVE_MODE)
+    np.testing.assert_allclose(*found, rtol=1e-10)
+
+
+@pytest.mark.parametrize("jit", [False, True], ids=["eager", "compiled"])
+def test_lbfgs_on_a_device(jit):
+    w = ad.Parameter(ad.Tensor(np.array([-1.2, 1.0]), device=HERE), name="w")
+    loss = ad.optim.LBFGS([w], max_iter=60, jit=jit).step(lambda: 100 * (w[1] - w[0] ** 2) ** 2 + (1 - w[0]) ** 2)
+    assert w.device == loss.device == HERE
+    np.testing.assert_allclose(w.asnumpy(), [1.0, 1.0], atol=1e-5)
+
+
+def test_derivatives_are_checked_on_a_device():
+    x, scale = (ad.Tensor(np.array([0.3, 1.2]), device=HERE) for _ in range(2))
+    ad.check_grads(lambda x: ops.sin(x) * scale, x, order=1)
+    with pytest.raises(ad.GradientMismatchError):
+        ad.check_grads(lambda x: ops.stop_gradient(x) * x, x, order=1)
+    np.testing.assert_allclose(ad.numeric.gradient(lambda x: (x * scale).sum(), x), scale.asnumpy(), rtol=1e-7)
