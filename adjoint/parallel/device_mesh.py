@@ -38,6 +38,11 @@ class Mesh:
         return int(self._devices.size)
 
     @property
+    def shared(self) -> bool:
+        """Whether its devices belong to several processes."""
+        return len({d.process_index for d in self._devices.flat}) > 1
+
+    @property
     def devices(self) -> list[str]:
         """The names of the devices, row by row."""
         return [name_of(d) if d.process_index == _process() else str(d) for d in self._devices.flat]
@@ -97,6 +102,10 @@ def mesh(sizes: Mapping[str, int] | None = None, /, *, devices: Sequence[Any] | 
     """
     if sizes is not None and axes:
         raise ArgumentError(f"mesh: give the axes as a dict or by name, not both{called_at()}")
+    if sizes is not None and not isinstance(sizes, Mapping):
+        raise ArgumentTypeError(
+            f'mesh: the axes have names: parallel.mesh(data=4, model=2), or a dict as {{"data": 4}}, not {sizes!r}{called_at()}'
+        )
     wanted = dict(axes if sizes is None else sizes)
     found = _devices(devices)
     wanted = _filled(wanted, len(found))

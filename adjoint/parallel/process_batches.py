@@ -27,6 +27,8 @@ def local_rows(count: int, mesh: Mesh | None = None, axis: str | tuple[str, ...]
     >>> parallel.local_rows(4, parallel.mesh(data=1))
     array([0, 1, 2, 3])
     """
+    if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 0:
+        raise ArgumentError(f"local_rows: a batch has a number of examples, not {count!r}{called_at()}")
     mesh, layout = _over(mesh, axis)
     check_fits("local_rows", layout, (count,), mesh)
     held = sharding(mesh, layout).addressable_devices_indices_map((count,))

@@ -131,6 +131,17 @@ def barrier(name: str = "barrier", timeout: float = 600.0) -> None:
         _running.roll.barrier(name, timeout)
 
 
+def agree(what: str, said: str, timeout: float) -> None:
+    """Wait until every process has come, and raise unless all of them say the same."""
+    try:
+        barrier(what, timeout)
+        barrier(f"{what}: {said}", min(timeout, 20.0))
+    except ProcessGroupError:
+        raise ProcessGroupError(
+            f"{what} is {said} in rank {rank()}, and something else in another: every process must give the same{called_at()}"
+        ) from None
+
+
 def _seat(caller: str) -> Seat:
     if _running is not None:
         return _running.seat

@@ -24,9 +24,11 @@ from adjoint.parallel.device_mesh import mesh as make_mesh
 from adjoint.parallel.examples_alone import check_examples_alone, check_parts_add_up
 from adjoint.parallel.layouts_on_mesh import Layout, as_layout, put
 from adjoint.parallel.parameter_layouts import parameters_of, place_parameter
+from adjoint.parallel.process_group import agree
 from adjoint.parallel.sharded_state import gradient_layouts
 
 COLLECTIVE = re.compile(r" (all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute)(?:-start)?\(")
+AGREE_WITHIN = 60.0  # seconds between processes that come with batches of a new shape, having taken steps together
 
 
 class DataParallel:
@@ -40,6 +42,7 @@ class DataParallel:
         self._layout: Layout = as_layout("data_parallel", (axis,))
         self._parts = mesh.along(axis)
         self._compiled = -1  # how many graphs there were when the Parameters were last looked for
+        self._agreed: set[str] = set()  # dtypes and shapes that all processes have given
         self._others: list[Parameter] = []  # Parameters that the optimiser does not train
         for run in self._runs():
             _check_backend(run)
@@ -61,12 +64,22 @@ class DataParallel:
                 f"parallel.constrain(x, ({self.axis!r},)){called_at()}"
             )
         args, kwargs = self._split(args, kwargs)
+        if self.mesh.shared:
+            self._agree(args, kwargs)
         with context.setting(context.backend, _set_backend()):
             self._place(args, kwargs)
             found = self.step(*args, **kwargs)
         if self._count() != self._compiled:
             self._check_arguments_stay()
         return found
+
+    def _agree(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Raise for batches that are not alike in all processes, which would compute with different ones."""
+        arrays = [x for x in tree.leaves((args, kwargs)) if _has_axes(x)]
+        said = ", ".join(f"{np.dtype(x.dtype)}{list(shape_of(x))}" for x in arrays)
+        if said not in self._agreed:
+            agree("data_parallel: the batch", said, AGREE_WITHIN if self._agreed else 600.0)
+            self._agreed.add(said)
 
     def _check_arguments_stay(self) -> None:
         """Refuse a function that writes to its arguments: the caller's are on the host, and would not change."""
@@ -227,7 +240,11 @@ def data_parallel(
         mesh = make_mesh({axis if isinstance(axis, str) else axis[0]: -1})
     if not isinstance(mesh, Mesh):
         raise ArgumentTypeError(f"data_parallel: mesh must be what parallel.mesh gives, not {mesh!r}{called_at()}")
-    positions = None if batch is None else (batch,) if isinstance(batch, int) else tuple(batch)
+    positions = None if batch is None else tuple(batch) if isinstance(batch, Sequence) else (batch,)
+    if positions is not None and any(type(k) is not int for k in positions):
+        raise ArgumentTypeError(
+            f"data_parallel: batch must be positions of arguments, as (0, 1), not {batch!r}{called_at()}"
+        )
     return DataParallel(step, mesh, axis, positions, reduce_once)
 
 

@@ -13,6 +13,7 @@ from adjoint.core.spec import Shape, Spec, elements, float16
 from adjoint.graph.node import Const, Graph, Node, Param
 from adjoint.graph.trace import trace
 from adjoint.parallel.graph_stages import held
+from adjoint.parallel.schedules import check_positive
 from adjoint.passes.cost import work
 from adjoint.passes.forward_items import bytes_of, read_by_backward
 
@@ -128,6 +129,8 @@ def layer_counts(size: TransformerSize, sequence: int = 4096, micro_batch: int =
     >>> counts.parameters, f"{counts.flops:.3g}", f"{counts.input_bytes:,}"
     (855654400, '7.59e+12', '67,108,864')
     """
+    check_positive("layer_counts", "sequence", sequence)
+    check_positive("layer_counts", "micro_batch", micro_batch)
     graph = layer_graph(size, sequence, micro_batch)
     wanted = (0, *range(3, len(graph.params)))
     names = dict(zip(graph.params[3:], (*COLUMNS, *ROWS, *WHOLE), strict=True))

@@ -49,8 +49,14 @@ try:
     step(batch()[0], np.full(8, 7, "int32"))
 except IndexError as error:
     wrong = str(error)
+from adjoint.parallel import split_batches
+split_batches.AGREE_WITHIN, apart = 2.0, ""
+try:
+    step(*parallel.global_batch([x[: 6 - 4 * parallel.rank()] for x in batch()], mesh))
+except ad.ProcessGroupError as error:
+    apart = str(error)
 if parallel.rank() == 0:
-    print("FOUND" + json.dumps([mesh.size, losses, [w.asnumpy().tolist() for w in weights], wrong]))
+    print("FOUND" + json.dumps([mesh.size, losses, [w.asnumpy().tolist() for w in weights], wrong, apart]))
 """
 
 
@@ -64,8 +70,9 @@ def test_two_processes_give_what_one_device_gives(tmp_path, monkeypatch):
     )  # fmt: skip
     found = [line for line in out.stdout.splitlines() if "FOUND" in line]
     assert found, out.stdout + out.stderr
-    size, losses, weights, wrong = json.loads(found[0].partition("FOUND")[2])
+    size, losses, weights, wrong, apart = json.loads(found[0].partition("FOUND")[2])
     assert size == 4 and "out of bounds" in wrong, wrong
+    assert "data_parallel: the batch is float32[12, 6], int32[12] in rank 0, and something else in another" in apart
     (tmp_path / "problem_alone.py").write_text(COMMON)
     monkeypatch.syspath_prepend(tmp_path)
     names: Any = __import__("problem_alone")

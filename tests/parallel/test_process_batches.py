@@ -32,5 +32,8 @@ def test_the_examples_of_a_process() -> None:
         parallel.local_rows(6, mesh)
     with pytest.raises(ad.ShapeError, match="6 examples of this process do not make 4 equal parts"):
         parallel.global_batch(np.ones((6, 2)), mesh)
+    for count in (8.0, -2, True, "8"):
+        with pytest.raises(ad.ArgumentError, match="a number of examples"):
+            parallel.local_rows(count, mesh)  # type: ignore[arg-type]
     with pytest.raises(ad.ArgumentError, match="has no axes"):
         parallel.local_batch({"n": np.float32(3)}, mesh)

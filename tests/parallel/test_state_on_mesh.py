@@ -71,3 +71,19 @@ def test_restoring_puts_arrays_numbers_and_texts_back_into_their_dicts(tmp_path)
     assert kept.restore(listed) == 2 and listed[1]["epoch"] == 9 and listed[1]["mean"].tolist() == [1, 1]
     with pytest.raises(ad.ArgumentTypeError, match="cannot be replaced: give a dict"):
         kept.restore(MappingProxyType({"epoch": 0}))
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: parallel.mesh(8), "the axes have names"),
+        (lambda: parallel.data_parallel(ops.sum, parallel.mesh(data=2), batch="x"), "positions of arguments"),
+        (lambda: parallel.data_parallel(ops.sum, parallel.mesh(data=2), batch=True), "positions of arguments"),
+        (lambda: parallel.data_parallel(ops.sum, parallel.mesh(data=2), batch=[1.0]), "positions of arguments"),
+        (lambda: parallel.layer_counts(parallel.LLAMA_70B, sequence=0), "sequence must be above zero"),
+        (lambda: parallel.layer_counts(parallel.LLAMA_70B, 8, micro_batch=0), "micro_batch must be above zero"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused_by_name(call, match):
+    with pytest.raises((ad.ArgumentError, ad.ArgumentTypeError), match=match):
+        call()
