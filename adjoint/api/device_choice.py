@@ -53,3 +53,13 @@ def traced_device(named: str | None, inputs: Sequence[Any]) -> str | None:
     backend = named or context.backend.get() or ""
     place = backend.partition(":")[2] if backend.startswith("xla:") else ""
     return found or (engine().checked(place) if place not in ("", HOST) else None)
+
+
+def check_inlined(named: str | None) -> None:
+    """Raise where a function that is compiled for one device is called inside one that runs on another, and would become a part of it."""
+    here, place = context.graph_device.get(), named.partition(":")[2] if named and named.startswith("xla:") else ""
+    if here is not None and place and (there := HOST if place == HOST else engine().checked(place)) != here:
+        raise DeviceError(
+            f'a function compiled for "{there}" is called inside one that runs on "{here}": a graph runs on one device. Call it outside, or '
+            f"leave its device out{called_at()}"
+        )

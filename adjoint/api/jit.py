@@ -22,7 +22,7 @@ from adjoint.api.compiled import (
     optimised,
     taken_over,
 )
-from adjoint.api.device_choice import backend_for
+from adjoint.api.device_choice import backend_for, check_inlined
 from adjoint.api.donate import bare, give_up, set_free
 from adjoint.api.graph_call import GraphCall
 from adjoint.api.inputs import check_function, name_of
@@ -129,6 +129,7 @@ class Jitted(Methods, Reports, Traced):
             inputs += entry.draws.begin()
         graph = entry.at(size)
         if any(is_graph_value(x) for x in inputs):
+            check_inlined(self._backend)
             policy = context.checkpointing.get()
             graph = graph if policy is None else with_plans(graph, policy)
             return entry.rebuild(store_back(entry.stored, write_back(entry.written, made, replay(graph, inputs))))

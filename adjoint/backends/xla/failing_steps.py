@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.xla.devices import jax
-from adjoint.backends.xla.failures import Tracing
+from adjoint.backends.xla.failures import Tracing, shown_number
 from adjoint.core.errors import IndexingError, shown_place
 from adjoint.core.spec import Spec, dtype_of, float32, is_half
 
@@ -19,7 +19,7 @@ def _failure(
     """The error of a step, as the interpreter words it; `#` stands for the number in the code."""
     inputs = ", ".join(str(Spec(np.shape(x), dtype_of(x))) for x in xs)
     place = f"\n    called at {shown_place(tracing.place)}" if tracing.place else ""
-    return lambda number: kind(f"{op} on {inputs}: {said.replace('#', str(number))}{place}")
+    return lambda number: kind(f"{op} on {inputs}: {said.replace('#', shown_number(number))}{place}")
 
 
 def checked(op: Any, tracing: Tracing, y: Any, xs: Sequence[Any]) -> None:

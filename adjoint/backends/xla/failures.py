@@ -88,5 +88,15 @@ def number_in(code: int) -> int:
     return (code & ((1 << BITS) - 1)) - (1 << (BITS - 1))
 
 
+def shown_number(number: int) -> str:
+    """A number of a code as text: the largest and the smallest stand for those beyond too.
+
+    >>> shown_number(5), shown_number(2**39 - 1)
+    ('5', '549755813887 or more')
+    """
+    most = 1 << (BITS - 1)
+    return f"{number} or more" if number == most - 1 else f"{number} or less" if number == -most else str(number)
+
+
 def too_short(_: int) -> None:
     """What is no error: the graph is run again with longer buffers."""

@@ -195,3 +195,19 @@ def test_derivatives_are_checked_on_a_device():
     with pytest.raises(ad.GradientMismatchError):
         ad.check_grads(lambda x: ops.stop_gradient(x) * x, x, order=1)
     np.testing.assert_allclose(ad.numeric.gradient(lambda x: (x * scale).sum(), x), scale.asnumpy(), rtol=1e-7)
+
+
+def test_functions_inside_functions_for_another_device():
+    inner = ad.jit(lambda x: x * 2, device=HERE)
+    assert ad.jit(lambda x: inner(x) + 1, device=HERE)(np.ones(2)).device == HERE
+    assert ad.jit(lambda x: inner(x) + 1)(ad.Tensor(np.ones(2), device=HERE)).device == HERE
+    for g in (inner, ad.jit(lambda x: x * 2, device="cpu")):
+        with pytest.raises(ad.DeviceError, match='is called inside one that runs on "cpu:0"'):
+            ad.jit(lambda x, g=g: g(x) + 1, device="cpu:0")(np.ones(2))
+
+
+def test_an_index_too_long_for_the_message_is_said_so():
+    table = ad.Tensor(np.ones((3, 2)), device=HERE)
+    for index, said in ((2**40, "549755813887 or more"), (-(2**50), "-549755813888 or less"), (7, "index 7 is")):
+        with pytest.raises(IndexError, match=said):
+            ad.jit(lambda i: table[i])(ad.Tensor(np.array([0, index]), device=HERE))
