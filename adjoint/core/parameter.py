@@ -194,7 +194,7 @@ class Parameter(Tensor):
                 f"Parameter '{self.name}' cannot be pickled inside grad, jvp, vmap or jit, where it stands for a value that is "
                 f"being traced.{called_at()}"
             )
-        return _revive, (type(self), np.array(self._value), self.__dict__, accumulated(self))
+        return _revive, (type(self), placement.on_host(self._value), self.__dict__, accumulated(self))
 
     def __repr__(self) -> str:
         value = super().__repr__().removeprefix("Tensor(")

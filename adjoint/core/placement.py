@@ -122,10 +122,22 @@ def way_to(device: str) -> str:
     return "parallel.global_batch(x, mesh), or the other back to the host, as parallel.to_host(net) does"
 
 
+def on_host(array: Any) -> np.ndarray:
+    """A NumPy array of one's own; an error for one of which other processes hold pieces."""
+    if not isinstance(array, np.ndarray) and not (
+        getattr(array, "is_fully_addressable", True) or getattr(array, "is_fully_replicated", False)
+    ):
+        raise DeviceError(
+            "other processes hold pieces of this value: parallel.gathered(x), which every process must call, brings them together, "
+            f"parallel.save writes them{called_at()}"
+        )
+    return np.array(array)
+
+
 def moved(array: Any, device: str) -> Any:
     """An array on another device; the array itself if it is there."""
     if device == HOST:
-        return np.array(array)
+        return on_host(array)
     return engine().put(array, device)
 
 

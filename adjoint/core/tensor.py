@@ -140,7 +140,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
         >>> ad.Tensor([1, 2]).asnumpy()
         array([1, 2])
         """
-        return np.array(self._plain())
+        return placement.on_host(self._plain())
 
     numpy = asnumpy
 
@@ -161,7 +161,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if not self.tracked or context.cutting.get():
-            array = np.asarray(self._plain())
+            array = plain if isinstance(plain := self._plain(), np.ndarray) else placement.on_host(plain)
             if dtype is not None and array.dtype != dtype:
                 return array.astype(dtype)
             if copy:

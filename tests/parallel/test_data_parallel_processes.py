@@ -55,6 +55,11 @@ try:
     step(*parallel.global_batch([x[: 6 - 4 * parallel.rank()] for x in batch()], mesh))
 except ad.ProcessGroupError as error:
     apart = str(error)
+held = parallel.place(parallel.lay_out(nn.Dense(4, 4), {"weight": ("data",)}), mesh).weight
+try:
+    held.asnumpy()
+except ad.DeviceError as error:
+    apart += str(error) + repr(held)
 if parallel.rank() == 0:
     print("FOUND" + json.dumps([mesh.size, losses, [w.asnumpy().tolist() for w in weights], wrong, apart]))
 """
@@ -73,6 +78,7 @@ def test_two_processes_give_what_one_device_gives(tmp_path, monkeypatch):
     size, losses, weights, wrong, apart = json.loads(found[0].partition("FOUND")[2])
     assert size == 4 and "out of bounds" in wrong, wrong
     assert "data_parallel: the batch is float32[12, 6], int32[12] in rank 0, and something else in another" in apart
+    assert "parallel.gathered(x), which every process must call" in apart and "Parameter(name=weight" in apart
     (tmp_path / "problem_alone.py").write_text(COMMON)
     monkeypatch.syspath_prepend(tmp_path)
     names: Any = __import__("problem_alone")
