@@ -1,4 +1,4 @@
-"""Layouts of Parameters: noted on them, by name or for layers, and followed when they are placed on a mesh."""
+"""Layouts of Parameters: noted on them, by name or for layers, and obeyed when they are placed on a mesh."""
 
 from __future__ import annotations
 

@@ -279,5 +279,5 @@ def _array(x: Any, what: str) -> Any:
     if not isinstance(x, Value):
         return x
     if x.tracked:
-        raise AdjointError(f"data_parallel: {what} is followed by a transform: detach it first{called_at()}")
+        raise AdjointError(f"data_parallel: {what} is tracked by a transform: detach it first{called_at()}")
     return x._value

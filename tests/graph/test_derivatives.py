@@ -36,7 +36,9 @@ def test_only_transforms_apply_the_rules_of_cards() -> None:
         str(path.relative_to(PACKAGE))
         for stage in stages
         for path in (PACKAGE / stage).rglob("*.py")
-        if re.search(r"(?<!ad)\.(vjp|jvp)\(", path.read_text())
+        if re.search(
+            r"(?<!ad)(?<!jax\(\))\.(vjp|jvp)\(", path.read_text()
+        )  # JAX's own gives the backward pass of its kernels
     }
     assert found == wrappers
 

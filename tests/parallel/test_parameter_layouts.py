@@ -1,4 +1,4 @@
-"""Layouts of Parameters: noted, followed, shown, and of no consequence for the numbers."""
+"""Layouts of Parameters: noted, obeyed, shown, and of no consequence for the numbers."""
 
 from __future__ import annotations
 

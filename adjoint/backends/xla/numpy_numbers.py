@@ -58,7 +58,7 @@ def floor_div(op: FloorDiv, spec: Any, tracing: Tracing, x: Any, y: Any) -> Any:
 
 
 def _floor_of_floats(x: Any, y: Any) -> Any:
-    """From the remainder, as NumPy has it: exact where the quotient is rounded to the next whole number."""
+    """From the remainder, as NumPy has it: exact where the quotient is rounded to the next integer."""
     jnp = jax().numpy
     rest = jnp.fmod(x, y)
     moved = (rest != 0) & ((y < 0) != (rest < 0))

@@ -215,7 +215,7 @@ def test_several_python_threads_call_one_program(shared: tuple[Graph, Program]) 
 
 
 @linux
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")  # of Python, and of JAX where another test has loaded it
 def test_a_child_of_fork_runs_the_program(shared: tuple[Graph, Program]) -> None:
     _, program = shared
     xs = [np.random.default_rng(1).standard_normal((120, 120)) for _ in range(2)]

@@ -192,7 +192,7 @@ def test_several_python_threads_at_once(run: Runner, count: int) -> None:
 
 
 @linux
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")  # of Python, and of JAX where another test has loaded it
 def test_a_child_of_fork_has_its_own_workers(run: Runner, two: None) -> None:
     run("counting", 64)
 
@@ -211,7 +211,7 @@ def test_a_child_of_fork_has_its_own_workers(run: Runner, two: None) -> None:
 
 
 @linux
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")  # of Python, and of JAX where another test has loaded it
 def test_fork_in_the_middle_of_a_region(run: Runner, two: None) -> None:
     """Another thread's region does not exist in the child, which must not wait for it."""
     other = threading.Thread(target=run, args=("napping", 40))
