@@ -61,7 +61,7 @@ def _options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--without", nargs="*", default=[], help="contenders to leave out")
     parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--seconds", type=float, default=20.0, help="how long one program's rounds may take")
+    parser.add_argument("--seconds", type=float, default=20.0, help="how long the runs of one program may take")
     parser.add_argument(
         "--write", type=Path, help="write the table to this Markdown file, and all figures to JSON beside it"
     )
@@ -213,7 +213,7 @@ def page(found: list[dict[str, Any]], options: argparse.Namespace) -> str:
 
 PAGE = """# A GPU against its peers
 
-Written by `python -m benchmarks.gpu --write docs/gpu_benchmark.md` on {day}: medians of up to {rounds} interleaved rounds in one process, each
+Written by `python -m benchmarks.gpu --write docs/gpu_benchmark.md` on {day}: medians of up to {rounds} interleaved runs in one process, each
 of several steps begun one after another. The number in brackets is that contender's time divided by adjoint's: above 1, adjoint is faster.
 
 Machine: {machine}.
