@@ -213,8 +213,7 @@ class Traced:
             try:
                 return convert(fn)
             except SourceError as error:
-                reads.unread.append(str(error))
-                reads.sweep(fn)
+                reads.leave_unread(fn, error)
                 return fn
         return functools.partial(call, fn)
 

@@ -136,8 +136,7 @@ def traceable(fn: FunctionType) -> Callable[..., Any]:
         return convert_function(fn)
     except SourceError as error:
         if recorded is not None:
-            recorded.unread.append(str(error))
-            recorded.sweep(fn)
+            recorded.leave_unread(fn, error)
         return fn
     except UnsupportedSyntaxError:
         if code.co_filename.startswith(INSTALLED):

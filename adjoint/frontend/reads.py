@@ -229,6 +229,13 @@ class Reads:
 
     # ------------------------------------------------------------ code that stays Python
 
+    def leave_unread(self, fn: FunctionType, why: Exception) -> None:
+        """Note that a function stays as it is, for want of source. What it shows or asks for while it is traced could not be undone."""
+        self.unread.append(str(why))
+        if shown := SHOWING & globals_read(fn.__code__):
+            raise NeedsNumberError(f"`{fn.__qualname__}` calls {', '.join(sorted(shown))}{called_at()}")
+        self.sweep(fn)
+
     def sweep(self, fn: FunctionType, owners: tuple[Any, ...] = ()) -> None:
         """All that a function which is not converted may read, by the names in it."""
         key = (id(fn.__code__), *map(id, owners))
@@ -312,6 +319,9 @@ class PlaceInput:
 
 
 #: What is being recorded; None outside of a trace.
+#: Builtins whose effect leaves the program.
+SHOWING = frozenset({"print", "input", "open", "breakpoint"})
+
 recorder: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 # ---------------------------------------------------------------- what things are

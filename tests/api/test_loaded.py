@@ -225,3 +225,15 @@ def test_endless_recursion_says_so() -> None:
     with pytest.raises(RecursionError, match="endless calls itself, or others, too deeply to be traced"):
         ad.jit(endless)(1.0)
     assert sys.getrecursionlimit() == limit
+
+
+@pytest.mark.parametrize("outer", [False, True], ids=["itself", "called"])
+def test_without_source_what_is_printed_is_printed_once(outer: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict = {}
+    exec("def shows(x):\n    print('x is', x)\n    return x * 2", names)
+    f = (lambda x: names["shows"](x) + 1) if outer else names["shows"]
+    compiled = ad.jit(f)
+    with pytest.warns(UserWarning, match=r"runs op by op, without a graph(.|\n)*calls print"):
+        assert compiled(2.0) == f(2.0)
+    compiled(3.0)
+    assert capsys.readouterr().out == "x is 2.0\nx is 2.0\nx is 3.0\n"
