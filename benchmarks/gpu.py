@@ -60,7 +60,7 @@ def _options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", default="gpu", choices=["gpu", "cpu"])
     parser.add_argument("--programs", nargs="+", default=list(PROGRAMS), choices=list(PROGRAMS))
     parser.add_argument("--without", nargs="*", default=[], help="contenders to leave out")
-    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--runs", type=int, default=15)
     parser.add_argument("--seconds", type=float, default=20.0, help="how long the runs of one program may take")
     parser.add_argument(
         "--write", type=Path, help="write the table to this Markdown file, and all figures to JSON beside it"
@@ -96,7 +96,7 @@ def raced(program: Program, size: Any, options: argparse.Namespace) -> dict[str,
         "note": program.note,
         "seconds": {name: statistics.median(ts) for name, ts in times.items()},
         "spread": {name: [min(ts), max(ts)] for name, ts in times.items()},
-        "rounds": {name: len(ts) for name, ts in times.items()},
+        "runs": {name: len(ts) for name, ts in times.items()},
         "first": first,
         "difference": worst,
         "numbers": {name: [float(step[0]) for step in numbers] for name, (_, numbers) in ready.items()},
@@ -134,7 +134,7 @@ def _timed(program: Program, contenders: dict[str, Contender], options: argparse
         _steps(contender, calls)
     times: dict[str, list[float]] = {name: [] for name in contenders}
     end = time.perf_counter() + options.seconds
-    for _ in range(2 if options.small else options.rounds):
+    for _ in range(2 if options.small else options.runs):
         for name, contender in contenders.items():
             _steps(contender, 1)
             start = time.perf_counter()
@@ -206,14 +206,14 @@ def page(found: list[dict[str, Any]], options: argparse.Namespace) -> str:
     ]
     notes = [f"- {result['title']}: {note}" for result in found for note in result["notes"]]
     return PAGE.format(
-        machine=machine(), day=date.today().isoformat(), rounds=options.rounds, table=table(found),
+        machine=machine(), day=date.today().isoformat(), runs=options.runs, table=table(found),
         first="\n".join(rows), apart="\n".join(apart), notes="\n".join(notes) or "None.", steps=STEPS,
     )  # fmt: skip
 
 
 PAGE = """# A GPU against its peers
 
-Written by `python -m benchmarks.gpu --write docs/gpu_benchmark.md` on {day}: medians of up to {rounds} interleaved runs in one process, each
+Written by `python -m benchmarks.gpu --write docs/gpu_benchmark.md` on {day}: medians of up to {runs} interleaved runs in one process, each
 of several steps begun one after another. The number in brackets is that contender's time divided by adjoint's: above 1, adjoint is faster.
 
 Machine: {machine}.

@@ -40,6 +40,19 @@ def torch_numbers(found: Any) -> list[np.ndarray]:
     return [np.asarray(x.detach().float().cpu(), np.float64) for x in found]
 
 
+def torch_training(torch: Any, device: str, optimiser: Any, loss: Callable[[], Any]) -> Contender:
+    """PyTorch's training step on a loss."""
+
+    def step():
+        optimiser.zero_grad(set_to_none=True)
+        value = loss()
+        value.backward()
+        optimiser.step()
+        return [value]
+
+    return Contender(step, waits_for_torch(torch, device), torch_numbers)
+
+
 def torch_device(device: str) -> str:
     """What PyTorch calls it."""
     return "cuda" if device == "gpu" else device

@@ -13,8 +13,7 @@ from benchmarks.gpu_programs import (
     our_backend,
     our_wait,
     torch_device,
-    torch_numbers,
-    waits_for_torch,
+    torch_training,
 )
 
 RATE, BETA1, BETA2, EPS = 3e-4, 0.9, 0.999, 1e-8
@@ -225,14 +224,7 @@ def with_torch(size: Size, device: str, compiled: bool = False) -> Contender:
 
     forward = torch.compile(loss) if compiled else loss
 
-    def step():
-        optimiser.zero_grad(set_to_none=True)
-        value = forward(ids, targets)
-        value.backward()
-        optimiser.step()
-        return [value]
-
-    return Contender(step, waits_for_torch(torch, device), torch_numbers)
+    return torch_training(torch, device, optimiser, lambda: forward(ids, targets))
 
 
 PROGRAM = Program(

@@ -12,8 +12,7 @@ from benchmarks.gpu_programs import (
     our_backend,
     our_wait,
     torch_device,
-    torch_numbers,
-    waits_for_torch,
+    torch_training,
 )
 
 RATE, MOMENTUM = 0.05, 0.9
@@ -126,14 +125,7 @@ def with_torch(size: int, device: str, compiled: bool = False) -> Contender:
 
     forward = torch.compile(loss) if compiled else loss
 
-    def step():
-        optimiser.zero_grad(set_to_none=True)
-        value = forward(images, labels)
-        value.backward()
-        optimiser.step()
-        return [value]
-
-    return Contender(step, waits_for_torch(torch, device), torch_numbers)
+    return torch_training(torch, device, optimiser, lambda: forward(images, labels))
 
 
 PROGRAM = Program(

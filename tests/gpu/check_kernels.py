@@ -138,11 +138,11 @@ def check_compiled() -> None:
 # ------------------------------------------------------------------ times
 
 
-def milliseconds(run: Callable[..., Any], *xs: Any, calls: int = 30, rounds: int = 7) -> float:
-    """The median of some rounds of calls, one after another without waiting."""
+def milliseconds(run: Callable[..., Any], *xs: Any, calls: int = 30, runs: int = 7) -> float:
+    """The median of some runs of calls, one after another without waiting."""
     jax.block_until_ready(run(*xs))
     times = []
-    for _ in range(rounds):
+    for _ in range(runs):
         start = time.perf_counter()
         for _ in range(calls):
             y = run(*xs)

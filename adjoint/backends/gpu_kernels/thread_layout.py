@@ -110,10 +110,10 @@ class ThreadLayout:
 
 def shared_out(items: int) -> int:
     """Into how many blocks steps are shared out: as many for each processor, of which the last is not left with few."""
-    rounds = -(-items // (THREADS * PROCESSORS))  # steps of a thread, if there were one block for each processor
-    if rounds <= PER_PROCESSOR[0]:
+    steps = -(-items // (THREADS * PROCESSORS))  # steps of a thread, if there were one block for each processor
+    if steps <= PER_PROCESSOR[0]:
         return -(-items // THREADS)
-    return PROCESSORS * min(PER_PROCESSOR, key=lambda many: -(-rounds // many) * many)
+    return PROCESSORS * min(PER_PROCESSOR, key=lambda many: -(-steps // many) * many)
 
 
 def _kind(flags: set[tuple[bool, ...]]) -> str:

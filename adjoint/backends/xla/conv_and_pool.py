@@ -33,23 +33,18 @@ def conv(op: Conv, spec: Any, tracing: Tracing, x: Any, w: Any) -> Any:
 @lowers(ConvInput)
 def conv_input(op: ConvInput, spec: Any, tracing: Tracing, g: Any, w: Any) -> Any:
     """The transpose of a convolution by its input."""
-
-    def transposed(g: Any, w: Any) -> Any:
-        like = jax().ShapeDtypeStruct(spec.shape, g.dtype)
-        return jax().linear_transpose(lambda x: _product(op, x, w), like)(g)[0]
-
-    return _of_factors(op, spec, transposed, g, w)
+    return _of_factors(op, spec, lambda g, w: _transposed(lambda x: _product(op, x, w), spec, g), g, w)
 
 
 @lowers(ConvFilter)
 def conv_filter(op: ConvFilter, spec: Any, tracing: Tracing, x: Any, g: Any) -> Any:
     """The transpose of a convolution by its filters."""
+    return _of_factors(op, spec, lambda x, g: _transposed(lambda w: _product(op, x, w), spec, g), x, g)
 
-    def transposed(x: Any, g: Any) -> Any:
-        like = jax().ShapeDtypeStruct(spec.shape, g.dtype)
-        return jax().linear_transpose(lambda w: _product(op, x, w), like)(g)[0]
 
-    return _of_factors(op, spec, transposed, x, g)
+def _transposed(linear: Callable[[Any], Any], spec: Any, g: Any) -> Any:
+    """What the transpose of a linear function gives."""
+    return jax().linear_transpose(linear, jax().ShapeDtypeStruct(spec.shape, g.dtype))(g)[0]
 
 
 def _product(op: Any, x: Any, w: Any) -> Any:
