@@ -38,6 +38,7 @@ def device(name: str | None) -> Any:
     if name is None:
         return module.local_devices()[0]
     platform, _, number = name.lower().partition(":")
+    platform = "gpu" if platform == "cuda" else platform  # PyTorch's word
     if platform not in PLATFORMS or not (number == "" or number.isdecimal()):
         raise ArgumentError(
             f"there is no device {name!r}: a device is one of {', '.join(PLATFORMS)}, or one of several by its number, as 'gpu:1'{called_at()}"
@@ -45,7 +46,7 @@ def device(name: str | None) -> Any:
     try:
         found = module.local_devices(backend=platform)
     except RuntimeError:
-        here = sorted({d.platform for d in module.devices()} | {"cpu"})
+        here = sorted({platform_of(d) for d in module.devices()} | {"cpu"})
         raise ArgumentError(
             f"there is no device {name!r} on this machine: JAX sees {', '.join(here)}. A GPU needs JAX with its plugin: "
             f'pip install "jax[cuda13]"{called_at()}'

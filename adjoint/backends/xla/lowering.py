@@ -11,6 +11,7 @@ from adjoint.backends.xla.failing_steps import checked
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.growing_stacks import StackBuffer, on_stacks
 from adjoint.backends.xla.host_steps import by_python
+from adjoint.backends.xla.stored_once import compared, stored
 from adjoint.core.spec import NUMBERS, spec_of
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.nested import Control
@@ -33,6 +34,7 @@ def lowers(*cards: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
     """The results of a graph, as values that JAX traces."""
     values: dict[Any, Any] = dict(zip(graph.params, arrays, strict=True))
+    rounded_once = compared(graph)
     for node in graph.nodes:
         if isinstance(node.op, Param):
             continue
@@ -46,6 +48,8 @@ def run(graph: Graph, tracing: Tracing, arrays: Sequence[Any]) -> list[Any]:
             op = node.op.op if isinstance(node.op, InPlace) else node.op
             xs = [n.op.value if _is_read(op, k, n) else values[n] for k, n in enumerate(node.inputs)]
             values[node] = apply(op, node.spec, tracing, xs, [n.spec for n in node.inputs])
+        if node in rounded_once:
+            values[node] = stored(values[node], tracing.platform)
     return [values[n] for n in graph.outputs]
 
 

@@ -16,6 +16,7 @@ from adjoint.core.spec import float32, float64, is_half, spec_of
 from adjoint.ops.bessel import Bessel
 from adjoint.ops.incomplete import Betainc, Gammainc, Gammaincc, Zeta, of_exponential
 from adjoint.ops.special import Erfinv, Lgamma, Polygamma
+from adjoint.ops.special_table import Special
 
 
 def _doubles(*xs: Any) -> list[Any]:
@@ -100,15 +101,28 @@ def gammaincc(op: Gammaincc, spec: Any, tracing: Tracing, a: Any, x: Any) -> Any
 
 @lowers(Betainc)
 def betainc(op: Betainc, spec: Any, tracing: Tracing, a: Any, b: Any, x: Any) -> Any:
-    """The incomplete beta function."""
+    """The incomplete beta function; its derivatives by the parameters on the host."""
+    if op.by_a or op.by_b:
+        return _by_scipy(op, spec, tracing, a, b, x)
     return jax().scipy.special.betainc(*_doubles(a, b, x))
 
 
 @lowers(Bessel)
 def bessel(op: Bessel, spec: Any, tracing: Tracing, x: Any) -> Any:
     """Bessel functions are SciPy's, on the host: XLA has none with all digits."""
-    x = jax().numpy.asarray(x)
-    x = x.astype(float32) if is_half(np.dtype(x.dtype)) else x
-    if isinstance(x, jax().core.Tracer):
-        return by_python(op, spec, tracing, x)
-    return jax().numpy.asarray(op.eval(np, np.asarray(x)))
+    return _by_scipy(op, spec, tracing, x)
+
+
+@lowers(Special)
+def by_name(op: Special, spec: Any, tracing: Tracing, *xs: Any) -> Any:
+    """What has no counterpart in JAX with all digits is SciPy's, on the host."""
+    return _by_scipy(op, spec, tracing, *xs)
+
+
+def _by_scipy(op: Any, spec: Any, tracing: Tracing, *xs: Any) -> Any:
+    """The kernel on the host."""
+    given = [jax().numpy.asarray(x) for x in xs]
+    given = [x.astype(float32) if is_half(np.dtype(x.dtype)) else x for x in given]
+    if any(isinstance(x, jax().core.Tracer) for x in given):
+        return by_python(op, spec, tracing, *given)
+    return jax().numpy.asarray(op.eval(np, *map(np.asarray, given)))

@@ -165,6 +165,7 @@ def test_nothing_goes_too_far(name: str) -> None:
 PRODUCTS = [
     (5, 9, 9, 0, 0), (5, 9, 9, 0, 1), (5, 9, 9, 1, 1), (5, 300, 9, 0, 0), (5, 300, 9, 1, 1), (300, 9, 70, 1, 1),
     (300, 300, 70, 0, 0), (131, 257, 65, 0, 0),
+    (5, 1300, 9, 0, 0), (5, 1300, 9, 1, 1), (300, 1300, 70, 0, 0), (300, 1300, 70, 1, 1),  # too deep for one panel of narrow vectors too
 ]  # fmt: skip
 LAYOUTS = {
     ("", "", False, False), ("", "", True, False), ("", "ahead", False, False), ("", "ahead", False, True),
