@@ -14,7 +14,9 @@ from adjoint.ops.card import REGISTRY as REGISTRY
 from adjoint.ops.card import Op as Op
 from adjoint.ops.card import register as register
 from adjoint.ops.functional import *  # noqa: F403
+from adjoint.ops.functional import __all__ as _names
 from adjoint.ops.functional import methods as _methods
+from adjoint.ops.op_habits import with_habits as _with_habits
 
 if _TYPE_CHECKING:
 
@@ -24,3 +26,4 @@ if _TYPE_CHECKING:
 
 _bind(_tensor_functions)
 _methods.attach()
+globals().update({name: _with_habits(globals()[name], name) for name in _names})

@@ -17,9 +17,9 @@ from adjoint.ops.broadcast import batch_front
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Linear, NotDifferentiable
 from adjoint.ops.index import take_along_axis
-from adjoint.ops.language import bitwise_not, cast, reshape
+from adjoint.ops.language import bitwise_not, cast, reshape, stop_gradient
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import slice_axis
+from adjoint.ops.slicing import GetItem
 
 
 @dataclass(frozen=True)
@@ -130,8 +130,80 @@ def topk(input: Any, k: int, dim: int | None = None, largest: bool = True, sorte
     axis = normalize_axis("topk", -1 if dim is None else dim, len(shape_of(input)))
     if not 0 <= k <= shape_of(input)[axis]:
         raise ArgumentError(f"topk: k={k} of an axis with {shape_of(input)[axis]} elements{called_at()}")
-    order = slice_axis(argsort(input, axis, largest), axis, 0, k)
+    order = card(ArgTopK, axis, k, largest)(stop_gradient(input))
     return take_along_axis(input, order, axis), order
+
+
+@register
+@dataclass(frozen=True)
+class ArgTopK(AlongAxis, NotDifferentiable):
+    """The positions of the k largest (or smallest) elements along `axis`, in order; the first of equal ones comes first."""
+
+    axis: int
+    k: int = 1
+    largest: bool = True
+
+    def infer(self, x):
+        self._check(super().infer(x).shape[self.axis])
+        return Spec((*x.shape[: self.axis], self.k, *x.shape[self.axis + 1 :]), int64)
+
+    def _check(self, size):
+        if not 0 <= self.k <= size:
+            raise ShapeError(f"{self}: k={self.k} of an axis with {size} elements")
+
+    def eval(self, xp, x):
+        size = x.shape[self.axis]
+        self._check(size)
+        if xp is not np or size < FEW or not 0 < 4 * self.k <= size:  # sorting everything costs no more
+            return self._sorted(xp, x)
+        line = np.moveaxis(np.asarray(x), self.axis, -1)
+        nth = size - self.k if self.largest else self.k - 1
+        bound = np.partition(line, nth, -1)[..., nth : nth + 1]
+        beyond, level = _beyond(line, bound, self.largest), _level(line, bound)
+        left = self.k - np.count_nonzero(beyond, -1, keepdims=True)
+        chosen = beyond | (level & (np.cumsum(level, -1) <= left))
+        places = np.nonzero(chosen.reshape(-1, size))[1].reshape(*line.shape[:-1], self.k)
+        order = ArgSort(line.ndim - 1, self.largest).eval(np, np.take_along_axis(line, places, -1))
+        return np.moveaxis(np.take_along_axis(places, order, -1), -1, self.axis).astype(np.int64, copy=False)
+
+    def _sorted(self, xp, x):
+        order = ArgSort(self.axis, self.largest).eval(xp, x)
+        return order[(slice(None),) * self.axis + (slice(0, self.k),)]
+
+    def expand(self, b, x):
+        order = b(ArgSort(self.axis, self.largest), x)
+        return b(card(GetItem, (*((None, None, None),) * self.axis, (0, self.k, None))), order)
+
+    def vmap(self, dims, x):
+        return ArgTopK(self.axis + 1, self.k, self.largest)(batch_front(x, dims[0]))
+
+    @classmethod
+    def samples(cls, draw):
+        yield cls(0, 2), (draw(5),)
+        yield cls(1, 3, False), (draw(2, 4),)
+        yield cls(0, 2), (draw(100, 2),)
+
+    @classmethod
+    def errors(cls):
+        yield cls(2), (Spec((3, 3)),), "outside the input's 2 axes"
+        yield cls(0, 4), (Spec((3,)),), "k=4 of an axis with 3 elements"
+
+
+FEW = 64  # elements that are sorted as fast as they are parted
+
+
+def _beyond(x, bound, largest):
+    """Which elements come before those at the bound; a NaN counts as the largest."""
+    if x.dtype.kind != "f":
+        return x > bound if largest else x < bound
+    if largest:
+        return (x > bound) | (np.isnan(x) & ~np.isnan(bound))
+    return (x < bound) | (np.isnan(bound) & ~np.isnan(x))
+
+
+def _level(x, bound):
+    """Which elements are as large as the bound."""
+    return (x == bound) | (np.isnan(x) & np.isnan(bound)) if x.dtype.kind == "f" else x == bound
 
 
 @register

@@ -18,21 +18,31 @@ from adjoint.core import context
 from adjoint.core.arrays import check_kind
 from adjoint.core.dispatch import Trace, Value, evaluate, lift
 from adjoint.core.errors import ArgumentTypeError
+from adjoint.core.foreign import kind_of, operand
 from adjoint.core.placement import is_device_array
 from adjoint.core.spec import Spec
 from adjoint.ops.emitter import Emitter
 from adjoint.ops.facts import Facts
+from adjoint.ops.half_precision import lower_calls
 from adjoint.ops.integer_ranges import Range
-from adjoint.ops.publish import Methods, Ufuncs, function_of, publish
+from adjoint.ops.publish import Methods, Ufuncs, function_of, listed, publish
 
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
 _ARRAY = np.ndarray
+_SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
+#: Operators that SciPy's sparse matrices have for what stands on their left.
+_OF_SPARSE = frozenset({"Add", "Sub"})
 Card = TypeVar("Card", bound="type[Op]")
 REGISTRY: dict[str, type[Op]] = {}
 
 
-class Op(Facts, abc.ABC):
+def lacking(card: Any, rule: str) -> NotImplementedError:
+    """The error of a rule that a card, which is not registered, does not have."""
+    return NotImplementedError(f"op {getattr(card, '__name__', type(card).__name__)} lacks {rule}")
+
+
+class Op(Facts):
     """The whole of what the framework must know about one operation. What stages ask of it beside its rules: see `Facts`."""
 
     #: False for results that have no derivative (comparisons, indices, rounding): transforms pass them by.
@@ -92,18 +102,22 @@ class Op(Facts, abc.ABC):
     @abc.abstractmethod
     def infer(self, *specs: Any) -> Any:
         """Shape and dtype of the result (a tuple if there are several); raises on inputs that do not fit."""
+        raise lacking(self, "infer")
 
     @abc.abstractmethod
     def eval(self, xp: Any, *xs: Any) -> Any:
         """The kernel, in the array namespace `xp`: NumPy is the reference, others follow."""
+        raise lacking(self, "eval")
 
     @abc.abstractmethod
     def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         """Pull the cotangent `g` back: for each input a cotangent, `ZERO`, or a function that computes it if wanted."""
+        raise lacking(self, "vjp")
 
     @abc.abstractmethod
     def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:
         """Push the input tangents `ts`, each of which may be `ZERO`, forward to the tangent of the result."""
+        raise lacking(self, "jvp")
 
     def coefficient(self, k: int, y: Any, /, *xs: Any) -> Any:
         """The k-th coefficient of the result as a power series, from those of the inputs and earlier ones of the result.
@@ -119,11 +133,13 @@ class Op(Facts, abc.ABC):
     @abc.abstractmethod
     def vmap(self, dims: Sequence[int | None], *xs: Any) -> Any:
         """Apply to a batch; `dims[i]` is input i's batch axis, None if it has none. The result's is 0."""
+        raise lacking(self, "vmap")
 
     @classmethod
     @abc.abstractmethod
     def samples(cls, draw: Draw) -> Iterator[Sample]:
         """Small valid calls, as (op, inputs). Every generic test runs on each."""
+        raise lacking(cls, "samples")
 
     @classmethod
     def errors(cls) -> Iterator[tuple[Op, tuple[Spec, ...], str]]:
@@ -141,8 +157,17 @@ class Op(Facts, abc.ABC):
             elif (kind := type(x)) is not _ARRAY and kind is not float:
                 if isinstance(x, _ARRAY):
                     check_kind(x)
-                elif is_device_array(x):
-                    return self(*map(lift, xs))
+                elif kind not in _SCALARS:
+                    if is_device_array(x):
+                        return self(*map(lift, xs))
+                    if kind_of(kind) == "scipy" and x is xs[-1] and type(self).__name__ in _OF_SPARSE:
+                        return NotImplemented  # its own operator knows what to do
+                    if (kind is list or kind is tuple or kind_of(kind)) and not self.opaque:
+                        return self(*map(operand, xs))
+                    if getattr(kind, "__array_ufunc__", self) is None:
+                        if not self.is_operator:
+                            listed(x)  # refuses it
+                        return NotImplemented  # as NumPy has it: the other's operator is asked
         if level > 1 and (branch := context.branch.get()) is not None and branch.level > level:
             trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
@@ -199,13 +224,15 @@ def register(
     if cls is None:
         return partial(register, function=function, aliases=aliases, method=method, ufunc=ufunc, example=example)
     name = cls.__name__
-    if missing := sorted(cls.__abstractmethods__):
+    if missing := [rule for rule in dir(cls) if getattr(getattr(cls, rule, None), "__isabstractmethod__", False)]:
         raise ArgumentTypeError(f"op {name} lacks {', '.join(missing)}")
     if name in REGISTRY:
         raise ArgumentTypeError(f"op {name} is registered twice")
     if function:
         op = cls()
         publish(function_of(op, function, example), (function, *aliases), method, ufunc, op)
+    if cls.half_precision:
+        lower_calls(cls)
     REGISTRY[name] = cls
     setattr(sys.modules["adjoint.ops"], name, cls)
     return cls

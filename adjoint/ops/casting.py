@@ -68,13 +68,16 @@ class Cast(Linear):
 
 
 @public(aliases=("astype",), method=("astype", "to"))
-def cast(input: Any, dtype: Any) -> Any:
-    """The values in another dtype. A cast to integers ends the gradient.
+def cast(input: Any, dtype: Any, *, copy: bool = True) -> Any:
+    """The values in another dtype. A cast to integers ends the gradient. With `copy=False` an input that has the dtype
+    already is given back itself.
 
     >>> import adjoint as ad
     >>> print(ad.ops.cast(ad.Tensor([1.7]), ad.int32))
     [1]
     """
+    if not copy and dtype_of(input) == np.dtype(dtype):
+        return input
     return card(Cast, np.dtype(dtype))(input)
 
 

@@ -30,7 +30,7 @@ from adjoint.core.spec import (
 )
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
-from adjoint.ops.card import Draw, Op, Sample
+from adjoint.ops.card import Draw, Op, Sample, lacking
 from adjoint.ops.facts import Rewriter
 
 
@@ -74,6 +74,7 @@ class Elementwise(Op):
     @abc.abstractmethod
     def partials(self, y: Any, /, *xs: Any) -> tuple[Any, ...]:
         """dy/dx for each input, or functions that compute it."""
+        raise lacking(self, "partials")
 
     def flops(self, y: Any, /, *xs: Any) -> int:
         return self.work * elements(y)

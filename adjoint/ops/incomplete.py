@@ -114,28 +114,132 @@ def gammaincc(a: Any, x: Any) -> Any:
     return card(Gammaincc)(a, x)
 
 
+def gamma_density(a: Any, x: Any) -> Any:
+    """The derivative of gammainc by x."""
+    return _density(0, a, x)
+
+
+def gammainc_slope(a: Any, x: Any) -> Any:
+    """The derivative of gammainc by a."""
+    return card(Gammainc, 1)(a, x)
+
+
 @register(
     function="betainc", ufunc="betainc", example="betainc(Tensor([1.0]), Tensor([1.0]), Tensor([0.25])) -> [0.25]"
 )
 @dataclass(frozen=True)
 class Betainc(SpecialFunction):
-    """The regularised incomplete beta function of a, b and x; it has no derivative by a and b."""
+    """The regularised incomplete beta function of a, b and x, or its derivative by a and b, up to the second order."""
 
-    arity, singular = 3, True
+    by_a: int = 0
+    by_b: int = 0
+
+    arity, singular, domain = 3, True, (0.5, 4.0)
 
     def eval(self, xp, a, b, x):
-        return _like(xp, special(xp).betainc(a, b, x), a, b, x)
+        if self.by_a + self.by_b == 0:
+            return _like(xp, special(xp).betainc(a, b, x), a, b, x)
+        return _like(xp, beta_series(self.by_a, self.by_b, *(np.asarray(v, np.float64) for v in (a, b, x))), a, b, x)
 
     def partials(self, y, a, b, x):
         return (
-            lambda: _no_rule(self, "its first input"),
-            lambda: _no_rule(self, "its second input"),
-            lambda: exp((a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b)),
+            lambda: self._higher(1, 0)(a, b, x),
+            lambda: self._higher(0, 1)(a, b, x),
+            lambda: _beta_density(self.by_a, self.by_b, a, b, x),
         )
+
+    def _higher(self, a: int, b: int) -> Any:
+        if self.by_a + self.by_b == 2:
+            _no_rule(self, "its parameters, of third order")
+        return card(Betainc, self.by_a + a, self.by_b + b)
 
     @classmethod
     def samples(cls, draw):
-        yield cls(), (np.array([[1], [2]]), np.array([3, 1, 2]), draw(2, 3, domain=(0.1, 0.9)))
+        yield cls(), tuple(draw(2, 3, domain=d) for d in (cls.domain, cls.domain, (0.1, 0.9)))
+        for orders in ((1, 0), (0, 2)):
+            yield cls(*orders), (np.array([[1], [2]]), np.array([3, 1, 2]), draw(2, 3, domain=(0.1, 0.9)))
+
+
+def beta_slope(by_a: int, by_b: int) -> Any:
+    """The derivative of betainc by its parameters."""
+    return card(Betainc, by_a, by_b)
+
+
+def beta_density(a: Any, b: Any, x: Any) -> Any:
+    """The derivative of betainc by x."""
+    return exp((a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b))
+
+
+def _beta_density(by_a: int, by_b: int, a: Any, b: Any, x: Any) -> Any:
+    """The same, differentiated by the parameters: it is exp(h), with the derivatives of h known."""
+    density = beta_density(a, b, x)
+    if by_a + by_b == 0:
+        return density
+    both = [card(Polygamma, k)(a + b) for k in range(by_a + by_b)]
+    slope_a = log(x) - card(Polygamma, 0)(a) + both[0] if by_a else 1.0
+    slope_b = log1p(-x) - card(Polygamma, 0)(b) + both[0] if by_b else 1.0
+    if by_a + by_b == 1:
+        return density * slope_a * slope_b
+    if by_a == by_b:
+        return density * (slope_a * slope_b + both[1])
+    own, slope = (a, slope_a) if by_a else (b, slope_b)
+    return density * (slope * slope + both[1] - card(Polygamma, 1)(own))
+
+
+def beta_series(by_a: int, by_b: int, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Derivatives of betainc by a and b, from its series; where x is large, from that of 1 - betainc, in b, a and 1 - x."""
+    from scipy.special import betainc, betaincc
+
+    a, b, x = np.broadcast_arrays(a, b, x)
+    inside = (x > 0) & (x < 1) & (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b)
+    shape, known = x.shape, np.isnan(a + b + x) | (a <= 0) | (b <= 0) | (x < 0) | (x > 1)
+    result = np.where(known, np.nan, 0.0)
+    a, b, x = (v[inside] for v in (a, b, x))
+    swapped = x > (a + 1) / (a + b + 2)
+    value = np.where(swapped, -betaincc(a, b, x), betainc(a, b, x))
+    first, second, at = np.where(swapped, b, a), np.where(swapped, a, b), np.where(swapped, 1 - x, x)
+    result[inside] = value * _relative_slope(by_a, by_b, swapped, first, second, at)
+    return result.reshape(shape)
+
+
+def _relative_slope(by_a: int, by_b: int, swapped: Any, a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """A derivative of betainc divided by it: the mean of those of its terms x^(a+n) (1-x)^b Γ(a+b+n) / (Γ(b) Γ(a+n+1)).
+
+    Each term is the one before times x (a + b + n) / (a + n + 1), and the derivatives of its logarithm go on in the same way:
+    terms are taken in blocks. Where it is swapped, the parameters have changed places.
+    """
+    from scipy.special import digamma, polygamma
+
+    slope_a, slope_b = np.log(x) + digamma(a + b) - digamma(a + 1), np.log1p(-x) + digamma(a + b) - digamma(b)
+    both, own_a, own_b = polygamma(1, a + b), polygamma(1, a + 1), polygamma(1, b)
+    term, total, size, n, count = np.ones_like(x), np.zeros_like(x), np.zeros_like(x), 0, 32
+    while True:
+        steps = np.arange(n, n + count)[:, None]
+        above, below = 1 / (a + b + steps), 1 / (a + steps + 1)
+        ratio = x * below / above
+        terms, along_a = _running(term, ratio, np.cumprod), _running(slope_a, above - below, np.cumsum)
+        along_b, shared = _running(slope_b, above, np.cumsum), _running(both, -(above**2), np.cumsum)
+        if by_a + by_b == 1:
+            by_first, by_second = along_a, along_b
+        elif by_a == by_b:
+            by_first = by_second = along_a * along_b + shared
+        else:
+            own = _running(own_a, -(below**2), np.cumsum)
+            by_first, by_second = along_a**2 + shared - own, along_b**2 + shared - own_b
+            own_a = own[-1]
+        factor = np.where(swapped == bool(by_a), by_second, by_first)[:-1]
+        size, total = size + terms[:-1].sum(0), total + (terms[:-1] * factor).sum(0)
+        term, slope_a, slope_b, both, n = terms[-1], along_a[-1], along_b[-1], shared[-1], n + count
+        last = ratio[-1]
+        done = (last < 1) & (term * (1 + np.abs(factor[-1])) < 1e-17 * size * (1 - last))
+        if done.all() or n > 500_000:  # parameters so large that digits are lost in any case
+            return np.where(done, total / size, np.nan)
+        count = min(2 * count, max(32, 100_000 // max(1, x.size)))
+
+
+def _running(first: np.ndarray, steps: np.ndarray, accumulate: Any) -> np.ndarray:
+    """The values of a recurrence from its first on: sums of steps, or products of ratios; one more than there are steps."""
+    return accumulate(np.concatenate([first[None], steps]), axis=0)
 
 
 @register(function="zeta", ufunc="zeta", example="zeta(Tensor([2.0]), Tensor([1.0])).round(4) -> [1.6449]")
@@ -149,7 +253,7 @@ class Zeta(SpecialFunction):
         return _like(xp, special(xp).zeta(x, q), x, q)
 
     def partials(self, y, x, q):
-        return lambda: _no_rule(self, "its first input"), lambda: -x * card(Zeta)(x + 1, q)
+        return lambda: _no_rule(self, "its argument x"), lambda: -x * card(Zeta)(x + 1, q)
 
     @classmethod
     def samples(cls, draw):

@@ -11,9 +11,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentTypeError
+from adjoint.core.errors import ArgumentTypeError, called_at
+from adjoint.core.foreign import kind_of, refusal
 from adjoint.core.language import language
 from adjoint.core.tensor import Tensor
+from adjoint.ops.op_habits import with_habits
 
 #: The public functions that stand beside their cards, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -30,6 +32,13 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def listed(x: Any) -> Any:
     """A list stands for an array: Python's own `+` would lengthen it."""
+    if getattr(type(x), "__array_ufunc__", "") is None:
+        raise ArgumentTypeError(
+            f"a {type(x).__name__} has operators and methods of its own, and is no input of a function of arrays: write them, or make "
+            f"it dense first{called_at()}"
+        )
+    if kind_of(type(x)) == "scipy":
+        raise refusal("an operand", x)
     return language.array(x) if isinstance(x, (list, tuple)) else x
 
 
@@ -78,7 +87,7 @@ def publish(
         FUNCTIONS[name] = function
         setattr(ops, name, function)
     for name in methods:
-        setattr(Tensor, name, as_method or function)
+        setattr(Tensor, name, with_habits(as_method or function, name))
     for u in ufuncs:
         if isinstance(u, str):
             SPECIAL[u] = meaning

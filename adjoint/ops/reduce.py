@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,11 +31,11 @@ def axes_of(what: str, x: typing.Any, axis: typing.Any) -> tuple[int, ...]:
     if axis is None or (isinstance(axis, tuple) and not axis):
         return tuple(range(ndim))
     if isinstance(axis, (tuple, list)):
-        axes = tuple(sorted(normalize_axis(what, operator.index(a), ndim) for a in axis))
+        axes = tuple(sorted(normalize_axis(what, a, ndim) for a in axis))
         if len(set(axes)) != len(axes):
             raise ArgumentError(f"{what}: axis {axis} names an axis twice{called_at()}")
         return axes
-    return (normalize_axis(what, operator.index(axis), ndim),)
+    return (normalize_axis(what, axis, ndim),)
 
 
 def keep(keepdims: typing.Any, keep_dims: typing.Any = False) -> bool:

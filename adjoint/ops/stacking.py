@@ -35,7 +35,8 @@ class Stack(Joined):
 
     def eval(self, xp, *xs):
         if not all(hasattr(x, "dtype") for x in xs):  # a Python number must not raise the precision
-            xs = tuple([xp.asarray(x, xp.result_type(*xs)) for x in xs])
+            wanted = xp.result_type(*xs)  # once: it looks at every input
+            xs = tuple([xp.asarray(x, wanted) for x in xs])
         return xp.stack(xs, axis=self.axis)
 
     def vjp(self, g, y, *xs):

@@ -216,7 +216,7 @@ OPPOSITE: dict[type[Op], type[Op]] = {
 
 
 def _opposite(b: Rewriter, op: Op, x: Any) -> Any:
-    other = OPPOSITE.get(type(x.op))
+    other: Any = OPPOSITE.get(type(x.op))
     return b(card(other), *x.inputs) if other and all(n.dtype.kind in "biu" for n in x.inputs) else None
 
 

@@ -225,7 +225,7 @@ def indexed_shapes(draw: st.DrawFn) -> tuple[tuple[int, ...], Any]:
     return shape, tuple(items)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=160, deadline=None)
 @given(indexed_shapes())
 def test_random_indices(case: tuple[tuple[int, ...], Any]) -> None:
     """Whatever NumPy makes of an index, so do we; what it refuses, we refuse."""

@@ -123,7 +123,7 @@ def check(tree, xs, operators):
 
 
 @pytest.mark.parametrize("operators", [REAL, ARITHMETIC, WHOLE], ids=["real", "complex", "whole"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_expressions(operators, data):
     kinds = {"real": DTYPES[:-2], "complex": DTYPES, "whole": DTYPES[:6]}

@@ -34,10 +34,10 @@ POOL = [
 
 #: Functions some of whose calls need numbers: sizes, orders and masks that are Tensors, results whose size depends on values.
 NEED_NUMBERS = {
-    "adaptive_max_pool1d", "adaptive_max_pool2d", "arange", "argwhere", "asnumpy", "bincount", "exponential", "full",
+    "arange", "argwhere", "asnumpy", "bincount", "exponential", "full",
     "gather_nd", "gumbel", "index_add", "item", "masked_select", "nonzero", "normal", "numpy", "ones", "ones_like_shape",
     "ops.broadcast_to", "ops.polygamma", "pad", "quantile", "rand", "randn", "repeat", "repeat_interleave",
-    "requires_grad_", "roll", "strides", "tile", "tolist", "uniform", "unique", "zeros",
+    "requires_grad_", "roll", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "strides", "tile", "tolist", "uniform", "unique", "zeros",
 }  # fmt: skip
 FUNCTIONS = {n: f for n, f in vars(ops).items() if inspect.isfunction(f) and not n.startswith("_")}
 METHODS = {

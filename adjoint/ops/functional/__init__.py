@@ -21,6 +21,7 @@ from adjoint.ops.conv import (
 )
 from adjoint.ops.decompose import cholesky, qr
 from adjoint.ops.determinant import det, logdet, slogdet
+from adjoint.ops.eigen import eig, eigvals, lu
 from adjoint.ops.einstein_sum import einsum
 from adjoint.ops.fourier import fft, fft2, fftfreq, fftn, fftshift, ifft, ifft2, ifftn, ifftshift, rfftfreq
 from adjoint.ops.functional.activation import (  # fmt: skip
@@ -259,6 +260,14 @@ from adjoint.ops.functional.random import (  # fmt: skip
 from adjoint.ops.functional.reduction import count_nonzero, cumprod, logsumexp, median, prod, ptp, quantile, std, var
 from adjoint.ops.functional.repeating import repeat, repeat_interleave, roll, tile
 from adjoint.ops.functional.sampling import affine_grid, grid_sample
+from adjoint.ops.functional.segment_reductions import (
+    logcumsumexp,
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+)
 from adjoint.ops.functional.selection import (
     argwhere,
     bincount,
@@ -286,6 +295,7 @@ from adjoint.ops.index import (
 from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import array_split, cat, chunk, concat, concatenate, split
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
+from adjoint.ops.matrix_equations import logm, solve_banded, solve_sylvester, sqrtm
 from adjoint.ops.movement import (
     expand_dims,
     flatten,
@@ -304,8 +314,10 @@ from adjoint.ops.movement import (
 from adjoint.ops.padding import pad, pad_widths
 from adjoint.ops.pool import max_pool1d, max_pool2d, max_pool3d
 from adjoint.ops.real_fourier import hfft, ihfft, irfft, irfft2, irfftn, rfft, rfft2, rfftn
+from adjoint.ops.recurrence import recurrence
 from adjoint.ops.reduce import all, amax, amin, any, argmax, argmin, max, mean, min, sum
 from adjoint.ops.slicing import flip, slice_axis
+from adjoint.ops.sparse_solve import solve_sparse
 from adjoint.ops.special import digamma, polygamma
 from adjoint.ops.spectral import eigh, eigvalsh, pinv, svd, svdvals
 from adjoint.ops.stacking import array, stack, unbind, unstack
@@ -326,7 +338,7 @@ __all__ = [
     "conv3d", "conv3d_transpose", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cos", "cosh",
     "cosine_embedding_loss", "cosine_similarity", "count_nonzero", "cross", "cross_entropy", "ctc_loss", "cummax",
     "cummin", "cumprod", "cumsum", "det", "diag", "diag_embed", "diagonal", "digamma", "div", "divide", "dot",
-    "dropout", "eigh", "eigvalsh", "einsum", "elu", "embedding", "eq", "equal", "erf", "erfc", "erfinv", "exp", "exp2",
+    "dropout", "eig", "eigh", "eigvals", "eigvalsh", "einsum", "elu", "embedding", "eq", "equal", "erf", "erfc", "erfinv", "exp", "exp2",
     "expand", "expand_dims", "expm", "expm1", "exponential", "eye", "fft", "fft2", "fftfreq", "fftn", "fftshift",
     "flatten", "flip", "floor", "floor_div", "floor_divide", "floor_mod", "floormod", "fmod", "fold", "full",
     "full_like", "gammainc", "gammaincc", "gammaln", "gather", "gather_elements", "gather_nd", "gaussian_nll_loss", "ge", "gelu", "getitem",
@@ -335,20 +347,21 @@ __all__ = [
     "ifftshift", "ihfft", "imag", "index_add", "index_fill", "index_select", "inner", "instance_norm", "interpolate",
     "inv", "inverse", "irfft", "irfft2", "irfftn", "isclose", "isfinite", "isinf", "isnan", "kl_div", "kron", "l1_loss",
     "layer_norm", "le", "leaky_relu", "lerp", "less", "less_equal", "lgamma", "linspace", "log", "log10", "log1p",
-    "log2", "log_sigmoid", "log_softmax", "logaddexp", "logdet", "logical_and", "logical_not", "logical_or",
-    "logical_xor", "logsigmoid", "logspace", "logsumexp", "lt", "margin_ranking_loss", "masked_fill", "masked_select",
+    "log2", "log_sigmoid", "log_softmax", "logaddexp", "logcumsumexp", "logdet", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "logm", "logsigmoid", "logspace", "logsumexp", "lu", "lt", "margin_ranking_loss", "masked_fill", "masked_select",
     "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "max", "max_pool1d", "max_pool2d",
     "max_pool3d", "maximum", "mean", "median", "meshgrid", "min", "minimum", "mish", "mm", "mod", "moveaxis", "movedim",
     "mse_loss", "mul", "multi_dot", "multi_margin_loss", "multilabel_soft_margin_loss", "multinomial", "multiply", "mv",
     "ne", "neg", "negative", "nll_loss", "nonzero", "norm", "normal", "normalize", "not_equal", "one_hot", "ones",
     "ones_like", "ones_like_shape", "outer", "pad", "pad_widths", "permute", "pinv", "poisson_nll_loss", "polar",
     "polygamma", "pow", "power", "prelu", "prod", "ptp", "qr", "quantile", "rand", "rand_like", "randint", "randn",
-    "randn_like", "randperm", "ravel", "real", "reciprocal", "reduced", "relu", "relu6", "remainder", "repeat",
+    "randn_like", "randperm", "ravel", "real", "reciprocal", "recurrence", "reduced", "relu", "relu6", "remainder", "repeat",
     "repeat_interleave", "reshape", "rfft", "rfft2", "rfftfreq", "rfftn", "rms_norm", "roll", "round", "rsqrt",
-    "safe_sqrt", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_nd_add", "searchsorted", "selu",
+    "safe_sqrt", "scaled_dot_product_attention", "scatter", "scatter_add", "scatter_nd_add", "searchsorted",
+    "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum", "selu",
     "setitem", "shuffle", "sigmoid", "sign", "silu", "sin", "sinc", "sinh", "slice_axis", "slogdet", "smooth_l1_loss",
-    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "solve", "solve_triangular", "sort",
-    "split", "sqrt", "square", "squeeze", "stack", "std", "stop_gradient", "sub", "subtract", "sum", "svd", "svdvals",
+    "soft_margin_loss", "softmax", "softmin", "softplus", "softshrink", "softsign", "solve", "solve_banded", "solve_sparse", "solve_sylvester", "solve_triangular", "sort",
+    "split", "sqrt", "sqrtm", "square", "squeeze", "stack", "std", "stop_gradient", "sub", "subtract", "sum", "svd", "svdvals",
     "swapaxes", "swapdims", "swish", "t", "take", "take_along_axis", "tan", "tanh", "tensor_scatter_add",
     "tensor_scatter_update", "tensordot", "tile", "topk", "trace", "transpose", "tril", "tril_indices",
     "triplet_margin_loss", "triu", "triu_indices", "true_divide", "trunc", "unbind", "unfold", "uniform", "unique",

@@ -16,6 +16,7 @@ from adjoint.ops.broadcast import ndim
 from adjoint.ops.contract import matmul
 from adjoint.ops.decompose import cholesky, qr
 from adjoint.ops.determinant import det, logdet, slogdet
+from adjoint.ops.eigen import EigResult, eig, eigvals, lu
 from adjoint.ops.einstein_sum import einsum
 from adjoint.ops.functional.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
 from adjoint.ops.functional.products import (
@@ -33,14 +34,16 @@ from adjoint.ops.functional.products import (
     vdot,
 )
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
+from adjoint.ops.matrix_equations import logm, solve_banded, solve_sylvester, sqrtm
 from adjoint.ops.spectral import eigh, eigvalsh, pinv, svd, svdvals
 from adjoint.ops.stacking import array
 
 __all__ = [
-    "bmm", "cholesky", "cond", "cross", "det", "dot", "eigh", "eigvalsh", "einsum", "expm", "inner", "inv", "inverse",
-    "kron", "logdet", "matmul", "matrix_exp", "matrix_norm", "matrix_power", "matrix_rank", "mm", "multi_dot", "mv",
-    "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular", "svd", "svdvals", "tensordot", "trace",
-    "vdot", "vector_norm",
+    "EigResult",
+    "bmm", "cholesky", "cond", "cross", "det", "dot", "eig", "eigh", "eigvals", "eigvalsh", "einsum", "expm", "inner",
+    "inv", "inverse", "kron", "logdet", "logm", "lu", "matmul", "matrix_exp", "matrix_norm", "matrix_power",
+    "matrix_rank", "mm", "multi_dot", "mv", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_banded",
+    "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot", "trace", "vdot", "vector_norm",
 ]  # fmt: skip
 
 

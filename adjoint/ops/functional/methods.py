@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.tensor import Tensor
-from adjoint.ops import transfer
+from adjoint.ops import tensor_habits, transfer
 from adjoint.ops.casting import cast
 from adjoint.ops.functional import parts
 from adjoint.ops.movement import swapaxes, transpose
@@ -38,3 +38,4 @@ def attach() -> None:
     for name, value in found.items():
         setattr(Tensor, name, value)
     transfer.attach()
+    tensor_habits.attach()

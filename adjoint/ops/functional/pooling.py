@@ -11,6 +11,7 @@ from adjoint.core import views
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import dtype_of, is_inexact, shape_of
 from adjoint.ops.casting import in_single
+from adjoint.ops.functional.sampling import cubic_shares
 from adjoint.ops.indexing import take
 from adjoint.ops.joining import concat
 from adjoint.ops.reduce import amax, mean
@@ -106,7 +107,7 @@ def adaptive_max_pool3d(input: Any, output_size: Any) -> Any:
 
 # ---------------------------------------------------------------- resizing
 
-_RANKS = {"linear": 1, "bilinear": 2, "trilinear": 3}
+_RANKS = {"linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3}
 
 
 def interpolate(
@@ -114,8 +115,8 @@ def interpolate(
 ) -> Any:
     """An input (N, C, *space) resized to `size`, or by `scale_factor`.
 
-    `mode` is "nearest", "linear", "bilinear", "trilinear" (by the number of axes in space) or "area". With
-    `align_corners` the first and the last element of an axis keep their places.
+    `mode` is "nearest", "linear", "bilinear", "trilinear" (by the number of axes in space), "bicubic" (two axes; by cubic
+    convolution with a = -0.75 and the border repeated, as in PyTorch) or "area". With `align_corners` the first and the last element of an axis keep their places.
 
     >>> from adjoint import ops, Tensor
     >>> x = Tensor([[[1.0, 3.0]]])
@@ -126,7 +127,7 @@ def interpolate(
     if mode not in ("nearest", "area", *_RANKS) or not space or _RANKS.get(mode, len(space)) != len(space):
         raise ArgumentError(
             f"interpolate: mode {mode!r} for an input of shape {shape_of(input)}; the modes are nearest, area, and linear, "
-            f"bilinear or trilinear for 1, 2 or 3 axes in space{called_at()}"
+            f"bilinear (or bicubic) or trilinear for 1, 2 or 3 axes in space{called_at()}"
         )
     if (size is None) == (scale_factor is None):
         raise ArgumentError(f"interpolate: one of size and scale_factor must be given{called_at()}")
@@ -145,7 +146,8 @@ def interpolate(
             at = (np.arange(m) / scale).astype(int) if scale else np.arange(m) * n // m
             input = take(input, np.minimum(at, n - 1), axis)
         else:
-            input = _linear(input, axis, n, m, 1 / scale if scale else n / m, bool(align_corners))
+            resized = _cubic if mode == "bicubic" else _linear
+            input = resized(input, axis, n, m, 1 / scale if scale else n / m, bool(align_corners))
     return input
 
 
@@ -159,3 +161,16 @@ def _linear(x: Any, axis: int, n: int, m: int, step: float, align_corners: bool)
     weight = (at - left).reshape((m,) + (1,) * (len(shape_of(x)) - axis - 1))
     weight = weight.astype(dtype_of(x)) if is_inexact(dtype_of(x)) else weight
     return take(x, left, axis) * (1 - weight) + take(x, np.minimum(left + 1, n - 1), axis) * weight
+
+
+def _cubic(x: Any, axis: int, n: int, m: int, step: float, align_corners: bool) -> Any:
+    """Each new element of an axis is a sum of its four neighbours, with the shares of cubic convolution."""
+    ends = (n - 1) / (m - 1) if m > 1 else 0.0
+    at = np.arange(m) * ends if align_corners else (np.arange(m) + 0.5) * step - 0.5
+    low = np.floor(at).astype(int)
+    total: Any = 0.0
+    for share, neighbour in zip(cubic_shares(at - low), range(-1, 3), strict=True):
+        share = share.reshape((m,) + (1,) * (len(shape_of(x)) - axis - 1))
+        share = share.astype(dtype_of(x)) if is_inexact(dtype_of(x)) else share
+        total = total + take(x, np.clip(low + neighbour, 0, n - 1), axis) * share
+    return total

@@ -59,6 +59,47 @@ def set_seed(seed: int) -> None:
     PROGRAM.restart(int(seed))
 
 
+def get_rng_state() -> int:
+    """Where the program's samples stand: an integer, for `set_rng_state`, which may be saved anywhere.
+
+    What is sampled from here on (dropout, `ops.randn`, `shuffle()` without a seed) follows from it, in dynamic mode and in compiled functions.
+
+    >>> import adjoint as ad
+    >>> state = ad.get_rng_state()
+    >>> a = ad.ops.randn(2)
+    >>> ad.set_rng_state(state)
+    >>> bool((ad.ops.randn(2) == a).all())
+    True
+    """
+    _outside_graphs("get_rng_state")
+    return PROGRAM.state()
+
+
+def set_rng_state(state: int) -> None:
+    """Let samples go on from where they stood when `get_rng_state` was called.
+
+    >>> import adjoint as ad
+    >>> state = ad.get_rng_state()
+    >>> x = ad.ops.rand(3)
+    >>> ad.set_rng_state(state)
+    >>> bool((x == ad.ops.rand(3)).all())
+    True
+    """
+    _outside_graphs("set_rng_state")
+    if isinstance(state, bool) or not isinstance(state, (int, np.integer)) or not 0 <= state < 2**63:
+        raise ArgumentError(
+            f"set_rng_state: the state is what get_rng_state gave, an integer of 63 bits, not {state!r}{called_at()}"
+        )
+    PROGRAM.resume(int(state))
+
+
+def _outside_graphs(what: str) -> None:
+    if source.get() is not PROGRAM:
+        raise ArgumentError(
+            f"{what}: inside a function that is being compiled, where samples have no state yet: call it outside{called_at()}"
+        )
+
+
 # ---------------------------------------------------------------- from bits to numbers
 
 
@@ -99,6 +140,12 @@ def _standard_normal(bits: Any, dtype: Any) -> Any:
     share = cast(_top(bits, 32) * 2 + 1, work) * work.type(2.0**-33)
     angle = cast(bitwise_and(bits, 2**32 - 1), work) * work.type(2 * math.pi * 2.0**-32)
     return cast(sqrt(log(share) * work.type(-2)) * cos(angle), dtype)
+
+
+def open_uniform(shape: tuple[int, ...], dtype: Any, seed: int | None = None) -> Any:
+    """Uniform samples between 0 and 1, without both: their logarithms are finite."""
+    work = _working(dtype)
+    return wrap(cast(_inside(_bits(shape, seed), work), dtype))
 
 
 def _gumbel(bits: Any, dtype: np.dtype) -> Any:

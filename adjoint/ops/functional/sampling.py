@@ -55,8 +55,8 @@ def grid_sample(
 ) -> Any:
     """An input (N, C, *space) read at the points of a grid (N, *places, axes), whose coordinates go from -1 to 1.
 
-    The last axis of space comes first among the coordinates. `mode` is "bilinear" or "nearest"; outside of the input there are
-    zeros, its border, or its reflection (`padding_mode`).
+    The last axis of space comes first among the coordinates. `mode` is "bilinear", "nearest" or, for two axes, "bicubic";
+    outside of the input there are zeros, its border, or its reflection (`padding_mode`).
 
     >>> from adjoint import ops, Tensor
     >>> x = Tensor([[[[1.0, 2.0], [3.0, 4.0]]]])
@@ -70,9 +70,13 @@ def grid_sample(
             f"grid_sample: an input (N, C, *space) and a grid (N, *places, axes) of 2 or 3 axes are needed, not the shapes "
             f"{shape_of(input)} and {shape_of(grid)}{called_at()}"
         )
-    if mode not in ("bilinear", "nearest") or padding_mode not in ("zeros", "border", "reflection"):
+    if mode == "bicubic" and rank != 2:
         raise ArgumentError(
-            f"grid_sample: mode must be 'bilinear' or 'nearest' and padding_mode 'zeros', 'border' or 'reflection', not "
+            f"grid_sample: mode 'bicubic' needs an input of two axes in space, not of {rank}{called_at()}"
+        )
+    if mode not in ("bilinear", "nearest", "bicubic") or padding_mode not in ("zeros", "border", "reflection"):
+        raise ArgumentError(
+            f"grid_sample: mode must be 'bilinear', 'nearest' or 'bicubic' and padding_mode 'zeros', 'border' or 'reflection', not "
             f"{mode!r} and {padding_mode!r}{called_at()}"
         )
     if is_half(dtype_of(input)) or is_half(dtype_of(grid)):  # places are not to be rounded
@@ -81,11 +85,11 @@ def grid_sample(
     places = shape_of(grid)[1:-1]
     flat = reshape(grid, (n, math.prod(places), rank))
     # Coordinates stand in the order of the axes from here on.
-    at = [
-        _inside(_place(getitem(flat, (..., rank - 1 - k)), size, align_corners), size, padding_mode, align_corners)
-        for k, size in enumerate(space)
-    ]
+    at = [_place(getitem(flat, (..., rank - 1 - k)), size, align_corners) for k, size in enumerate(space)]
     elements = reshape(input, (n, channels, math.prod(space)))
+    if mode == "bicubic":
+        return reshape(_bicubic(elements, at, space, padding_mode, align_corners), (n, channels, *places))
+    at = [_inside(x, size, padding_mode, align_corners) for x, size in zip(at, space, strict=True)]
     near = [round(x) for x in at] if mode == "nearest" else [floor(x) for x in at]
     near = [stop_gradient(x) for x in near]
     if mode == "nearest":
@@ -98,6 +102,36 @@ def grid_sample(
         corners = [low + float(step) for low, step in zip(near, corner, strict=True)]
         total = total + expand_dims(share, 1) * _element(elements, corners, space)
     return reshape(total, (n, channels, *places))
+
+
+def cubic_shares(t: Any, a: float = -0.75) -> list[Any]:
+    """The shares of the neighbours at -1, 0, 1 and 2 in a point at t, between 0 and 1, for cubic convolution.
+
+    >>> print(cubic_shares(0.5))
+    [-0.09375, 0.59375, 0.59375, -0.09375]
+    """
+
+    def near(x: Any) -> Any:
+        return ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+
+    def far(x: Any) -> Any:
+        return ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
+
+    return [far(t + 1.0), near(t), near(1.0 - t), far(2.0 - t)]
+
+
+def _bicubic(elements: Any, at: Sequence[Any], space: Sequence[int], padding_mode: str, align: bool | None) -> Any:
+    """Elements (N, C, places) of two axes by cubic convolution; each of the sixteen neighbours is brought inside."""
+    low = [stop_gradient(floor(x)) for x in at]
+    shares = [cubic_shares(x - y) for x, y in zip(at, low, strict=True)]
+    total: Any = 0.0
+    for i, j in itertools.product(range(4), repeat=2):
+        places = [
+            stop_gradient(_inside(y + float(k - 1), size, padding_mode, align))
+            for y, k, size in zip(low, (i, j), space, strict=True)
+        ]
+        total = total + expand_dims(shares[0][i] * shares[1][j], 1) * _element(elements, places, space)
+    return total
 
 
 def _place(x: Any, size: int, align_corners: bool | None) -> Any:

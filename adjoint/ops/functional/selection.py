@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import EAGER, Value, beside, wrap
-from adjoint.core.errors import AdjointError, CutGradientError, EndedTransformError, refused
+from adjoint.core.errors import (
+    AdjointError,
+    ArgumentTypeError,
+    CutGradientError,
+    EndedTransformError,
+    called_at,
+    refused,
+)
 from adjoint.core.spec import dtype_of, is_inexact, normalize_axis, shape_of
 from adjoint.ops.broadcasting import broadcast_to
 from adjoint.ops.compare import isnan, less, less_equal, minimum
@@ -17,6 +24,7 @@ from adjoint.ops.indexing import getitem, index_put_add, setitem, take
 from adjoint.ops.language import bitwise_and, bitwise_not, bitwise_or, where
 from adjoint.ops.masks import unknown_shape
 from adjoint.ops.movement import reshape
+from adjoint.ops.op_habits import GATHER
 from adjoint.ops.publish import public
 
 
@@ -28,6 +36,8 @@ def gather(input_params: Any, input_indices: Any, axis: int = 0) -> Any:
     >>> print(ops.gather(Tensor([1.0, 2.0, 3.0]), Tensor([2, 2]), 0))
     [3. 3.]
     """
+    if getattr(axis, "shape", ()):
+        raise ArgumentTypeError(f"gather: {GATHER}{called_at()}")
     return take(input_params, input_indices, axis)
 
 

@@ -99,7 +99,20 @@ from adjoint.ops.numpylike.selection import (
     take as take,
     take_along_axis as take_along_axis,
     unique as unique,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
     where as where,
+)
+from adjoint.ops.numpylike.counting import (
+    argpartition as argpartition,
+    histogram as histogram,
+    histogram2d as histogram2d,
+    histogramdd as histogramdd,
+    i0 as i0,
+    isin as isin,
+    lexsort as lexsort,
 )
 from adjoint.ops.numpylike.products import (
     cross as cross,

@@ -256,6 +256,7 @@ def polymul(a1: Any, a2: Any) -> Any:
 def polyder(p: Any, m: int = 1) -> Any:
     """As numpy.polyder."""
     c = tensor(p)
+    c = F.cast(c, np.result_type(c.dtype, np.int64)) if m else c  # NumPy multiplies by integers of 64 bits
     for _ in range(m):
         c = c[:-1] * np.arange(c.size - 1, 0, -1)
     return c
@@ -266,6 +267,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     c = _inexact(tensor(p))
     constants = _f.reshape(tensor(0.0 if k is None else k), -1)
     constants = broadcast_to(constants, (m,)) if constants.size == 1 else constants
+    c = F.cast(c, np.result_type(c.dtype, np.int64)) if m else c
     for i in range(m):
         c = concatenate([c / np.arange(c.size, 0, -1), constants[i : i + 1]])
     return c

@@ -20,6 +20,8 @@ from adjoint.core.errors import (
     called_at,
     refused,
 )
+from adjoint.core.foreign import kind_of
+from adjoint.core.foreign import operand as foreign_operand
 from adjoint.core.spec import normalize_axis, number_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import language as F
@@ -40,6 +42,8 @@ def tensor(a: Any) -> Any:
         return stack([tensor(x) for x in a], 0)
     if isinstance(a, np.ndarray) and a.dtype == object and a.size:
         return reshape(stack([tensor(x) for x in a.ravel()], 0), a.shape)
+    if kind_of(type(a)):
+        return wrap(foreign_operand(a))
     return wrap(kept(a) if isinstance(a, np.ndarray) else np.array(a))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core import views
 from adjoint.core.dispatch import beside, new, wrap
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.layout import PAIR, UNKNOWN, layout_of, same, tidy
 from adjoint.core.spec import is_inexact, promote, spec_of
 from adjoint.core.tensor import Tensor
@@ -160,15 +160,29 @@ def full_like(
     return views.settle(broadcast_to(cast(tensor(fill_value), dtype), like.shape), layout_of(like))
 
 
-def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None) -> Any:
+def arange(*limits: Any, dtype: Any = None, device: Any = None, like: Any = None, **named: Any) -> Any:
     """As numpy.arange(start, stop, step), differentiable in start and step; their number of elements is not."""
     refuse("arange", like=like)
-    if not is_traced(limits):
-        numbers: Any = [v.item() if isinstance(v, Tensor) else v for v in limits]
+    start, stop, step = _limits(limits, named)
+    if not is_traced((start, stop, step)):
+        numbers: Any = [v.item() if isinstance(v, Tensor) else v for v in (start, stop, step)]
         return new(np.arange(*numbers, dtype=dtype), device)
-    start, stop, step = (0, *limits, 1)[:3] if len(limits) == 1 else (*limits, 1)[:3]
     first, last, size = (float(array_of(v)) for v in (start, stop, step))
     return cast(start + step * np.arange(max(math.ceil((last - first) / size), 0)), dtype)
+
+
+def _limits(given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any, Any]:
+    """Start, stop and step, as NumPy reads them: one number alone is where to stop."""
+    found = {**dict(zip(("start", "stop", "step"), given, strict=False)), **named}
+    if len(given) > 3 or not found.keys() <= {"start", "stop", "step"} or len(found) < len(given) + len(named):
+        shown = ", ".join([*map(repr, given), *(f"{k}={v!r}" for k, v in named.items())])
+        raise ArgumentTypeError(f"arange takes start, stop and step, not ({shown}){called_at()}")
+    if found.get("stop") is None:
+        if found.get("start") is None:
+            raise ArgumentTypeError(f"arange: say where to stop{called_at()}")
+        found["start"], found["stop"] = 0, found["start"]
+    start, step = found.get("start"), found.get("step")
+    return 0 if start is None else start, found["stop"], 1 if step is None else step
 
 
 @some_order

@@ -57,7 +57,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> LstsqResult:
     known = is_known(s)
     if not known and n < m:
         raise ShapeError(
-            f"lstsq: the shape of the residuals depends on the rank, which is known only when the graph runs. Write "
+            f"lstsq: the shape of the residuals depends on the rank, which is not known in a graph or a batch. Write "
             f"x = pinv(a) @ b, and b - a @ x for what is left over.{called_at()}"
         )
     above = less(limit * _f.max(s), s) if min(m, n) else np.zeros(0)
@@ -166,6 +166,24 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     """As numpy.linalg.eigvalsh. Only the triangle that NumPy reads has a derivative."""
     return _l.eigvalsh(_hermitian("eigvalsh", a, UPLO))
+
+
+def eig(a: Any) -> Any:
+    """As numpy.linalg.eig, for eigenvalues that differ. Where the numbers are not known (in a graph or a batch) the results are complex."""
+    return _as_real(tensor(a), *_l.eig(tensor(a)))
+
+
+def eigvals(a: Any) -> Any:
+    """As numpy.linalg.eigvals. Where the numbers are not known (in a graph or a batch) the results are complex."""
+    return _as_real(tensor(a), _l.eigvals(tensor(a)))[0]
+
+
+def _as_real(x: Any, *found: Any) -> Any:
+    """NumPy gives real results where the eigenvalues of a real matrix are all real."""
+    known = x.dtype.kind != "c" and is_known(found[0])
+    are_real = known and not np.any(array_of(F.stop_gradient(found[0])).imag)
+    found = tuple(map(real, found)) if are_real else found
+    return _l.EigResult(*found) if len(found) == 2 else found
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:

@@ -15,6 +15,7 @@ from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.functional.readonly import read_only
 from adjoint.ops.language import where as _where
+from adjoint.ops.numpylike import pad_modes
 from adjoint.ops.numpylike.common import (
     array_of,
     cast,
@@ -247,7 +248,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 @f_or_c_order
 def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> Any:
-    """As numpy.pad, for the modes constant, edge, reflect, symmetric and wrap."""
+    """As numpy.pad, in every mode but "empty" and functions of one's own."""
     x = tensor(array)
     if isinstance(pad_width, dict):
         pairs: Any = [(0, 0)] * x.ndim
@@ -255,7 +256,12 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **kwargs: Any) -> An
             pairs[axis] = pair if isinstance(pair, tuple) else (pair, pair)
         pad_width = pairs
     widths = [(int(a), int(b)) for a, b in np.broadcast_to(array_of(pad_width), (x.ndim, 2))]
+    if mode in pad_modes.MODES:
+        return pad_modes.padded(x, widths, mode, kwargs)
     if mode != "constant":
+        if mode in ("reflect", "symmetric") and kwargs.get("reflect_type") == "odd":
+            refuse("pad", **{k: v for k, v in kwargs.items() if k != "reflect_type"})
+            return pad_modes.odd_reflection(x, widths, mode)
         if kwargs.get("reflect_type") == "even":
             kwargs.pop("reflect_type")
         refuse("pad", **kwargs)

@@ -7,6 +7,7 @@ What no transform traces is computed by NumPy itself; what one traces, by the fu
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,8 @@ import numpy as np
 from adjoint.core import tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import AdjointError, ArgumentTypeError, CutGradientError, DtypeError, called_at
+from adjoint.core.foreign import kind_of
+from adjoint.core.foreign import operand as foreign_operand
 from adjoint.core.spec import number_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops import functional as _f
@@ -56,13 +59,30 @@ def numpy_ufunc(ufunc: np.ufunc, method: str, inputs: tuple, options: dict) -> A
                     if kind is np.ndarray:
                         if x.dtype.kind == "O":
                             break
+                        if _is_from_optimiser() and is_plain(inputs):
+                            return _as_arrays(ufunc, inputs, {})
                     elif kind not in _NUMBERS:
                         break
             else:
                 return settled(op(*inputs))
+    if any(kind_of(type(x)) for x in inputs):
+        inputs = tuple(map(foreign_operand, inputs))
     if not all(_is_known(x) for x in (*inputs, *options.get("out", ()))):
         return NotImplemented
     return settled(_METHODS[method](ufunc, inputs, options))
+
+
+def _is_from_optimiser() -> bool:
+    """Whether SciPy's optimisers called the NumPy function or ufunc whose protocol this is: their C code takes arrays only."""
+    return sys._getframe(4).f_globals.get("__name__", "").startswith("scipy.optimize")
+
+
+def _as_arrays(function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """NumPy's own result on the plain arrays, as an array that the caller may write to."""
+    y = function(*replaced(args, _plain), **replaced(kwargs, _plain))
+    if not isinstance(y, np.ndarray):
+        return y
+    return y.copy() if any(np.may_share_memory(y, x._value) for x in values_in(args)) else y
 
 
 def _is_known(x: Any) -> bool:
@@ -98,7 +118,8 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
     if function is None:
         raise CutGradientError(
             f"the ufunc {ufunc.__name__} has no derivative in adjoint, and its input is being differentiated, batched or "
-            f"compiled. Compose it of others, or pass x.asnumpy() if no gradient is wanted.{called_at()}"
+            f"compiled. Compose it of others, give it a rule with ad.custom_vjp, or pass x.asnumpy() if no gradient is "
+            f"wanted.{called_at()}"
         )
     return function
 
@@ -278,6 +299,8 @@ def numpy_function(function: Any, args: tuple, kwargs: dict) -> Any:
         return ours(*args, **kwargs)
     if is_traced(args, kwargs):
         return _by_elements(function, args, kwargs)
+    if _is_from_optimiser():
+        return _as_arrays(function, args, kwargs)
     y = _untracked(function, args, kwargs)
     return ours(*args, **kwargs) if ours is not None and _shares_elements(y, args) else y
 

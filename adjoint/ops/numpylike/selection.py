@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -265,6 +265,49 @@ def unique(
     extra = [wrap(value) for asked, value in wanted if asked]
     values = _f.take(x, first, axis or 0)
     return (values, *extra) if extra else values
+
+
+class UniqueAll(NamedTuple):
+    """What unique_all gives."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """What unique_counts gives."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """What unique_inverse gives."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any) -> UniqueAll:
+    """As numpy.unique_all."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x: Any) -> UniqueCounts:
+    """As numpy.unique_counts."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x: Any) -> UniqueInverse:
+    """As numpy.unique_inverse."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x: Any) -> Any:
+    """As numpy.unique_values; always sorted."""
+    return unique(x, equal_nan=False)
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:

@@ -132,8 +132,13 @@ def _place(q: Any, count: Any, method: str) -> Any:
         return count * q + (alpha + q * (1 - alpha - beta)) - 1
     if method in _ROUNDED:
         return _ROUNDED[method]((count - 1) * q)
+    if method == "inverted_cdf":
+        return _f.ceil(count * q - 1)
+    if method == "averaged_inverted_cdf":  # half-way where the distribution function has a step
+        place = count * q - 1
+        return F.where(F.equal(place, _f.floor(place)), place + 0.5, _f.ceil(place))
     raise ArgumentTypeError(
-        f"quantile: method={method!r} has no derivative here; use one of {', '.join([*_CONTINUOUS, *_ROUNDED])}"
+        f"quantile: method={method!r} has no derivative here; use one of {', '.join([*_CONTINUOUS, *_ROUNDED, 'inverted_cdf', 'averaged_inverted_cdf'])}"
     )
 
 

@@ -16,20 +16,18 @@ from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
-from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.language import (
-    bitwise_and,
     equal,
     greater,
-    greater_equal,
     less,
     sgn,
     stop_gradient,
 )
 from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, cast, tensor
+from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL
 from adjoint.ops.publish import SPECIAL, UFUNCS
 
 LN2 = math.log(2.0)
@@ -120,76 +118,6 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.vecdot: _p.vecdot,
 }  # fmt: skip
 COMPOSED.update({getattr(np, f.__name__): f for f in (_p.matvec, _p.vecmat) if hasattr(np, f.__name__)})  # NumPy 2.2
-
-
-# ---------------------------------------------------------------- scipy.special, by name: SciPy is not imported here
-
-
-def _logit(x: Any) -> Any:
-    return _t.log(x) - _t.log1p(-x)
-
-
-def _ndtr(x: Any) -> Any:
-    return 0.5 * _s.erfc(-x * math.sqrt(0.5))
-
-
-def _log_ndtr(x: Any) -> Any:
-    """The logarithm of the normal distribution function, right in both tails."""
-    far, high = less(x, -20), greater(x, 0)
-    near = _c.where_(far, -1.0, x)
-    middle = _t.log(_ndtr(_c.where_(high, -1.0, near)))
-    upper = _t.log1p(-_ndtr(-_c.where_(high, near, 1.0)))
-    t = _c.where_(far, x, -20.0)
-    s = 1.0 / (t * t)
-    series = 1 - s * (1 - s * (3 - s * (15 - s * (105 - s * (945 - s * 10395)))))
-    tail = -0.5 * t * t - _t.log(-t) - 0.5 * math.log(2 * math.pi) + _t.log(series)
-    return _c.where_(far, tail, _c.where_(high, upper, middle))
-
-
-def _xlog1py(x: Any, y: Any) -> Any:
-    zero = equal(x, 0)
-    return _c.where_(zero, 0, x * _t.log1p(_c.where_(zero, 0, y)))
-
-
-def _entr(x: Any) -> Any:
-    return _c.where_(less(x, 0), -np.inf, -_f.xlogy(_c.where_(less(x, 0), 1, x), _c.where_(less(x, 0), 1, x)))
-
-
-def _rel_entr(x: Any, y: Any) -> Any:
-    inside = bitwise_and(greater(x, 0), greater(y, 0))
-    edge = bitwise_and(equal(x, 0), greater_equal(y, 0))
-    x, y = _c.where_(inside, x, 1), _c.where_(inside, y, 1)
-    return _c.where_(inside, x * _t.log(x / y), _c.where_(edge, 0.0, np.inf))
-
-
-def _kl_div(x: Any, y: Any) -> Any:
-    return _rel_entr(x, y) - x + y
-
-
-def _gamma(x: Any) -> Any:
-    """The gamma function: its sign below 0 changes at every integer."""
-    below = stop_gradient(_c.where_(less(x, 0), x, 0))
-    return _c.where_(equal(_c.floor(below) % 2, 0), 1, -1) * _t.exp(_s.lgamma(x))
-
-
-def _betaln(a: Any, b: Any) -> Any:
-    return _s.lgamma(a) + _s.lgamma(b) - _s.lgamma(a + b)
-
-
-def _beta(a: Any, b: Any) -> Any:
-    return _gamma(a) * (_gamma(b) / _gamma(a + b))
-
-
-def _exp10(x: Any) -> Any:
-    return _t.exp(x * math.log(10.0))
-
-
-#: Ufuncs of scipy.special, by name, that no public function of a card stands for.
-COMPOSED_SPECIAL: dict[str, Callable[..., Any]] = {
-    "gamma": _gamma, "betaln": _betaln, "beta": _beta, "logit": _logit, "log_expit": _f.log_sigmoid, "softplus": _t.softplus,
-    "ndtr": _ndtr, "log_ndtr": _log_ndtr, "xlogy": _f.xlogy, "xlog1py": _xlog1py, "entr": _entr, "rel_entr": _rel_entr,
-    "kl_div": _kl_div, "exp2": _f.exp2, "exp10": _exp10,
-}  # fmt: skip
 
 
 # ---------------------------------------------------------------- dtypes

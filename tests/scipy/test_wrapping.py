@@ -1,0 +1,101 @@
+"""Plain SciPy on Tensors: who computes a call, in both modes, and what is refused."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+import scipy.stats
+
+import adjoint as ad
+
+ROOT = Path(__file__).parent.parent.parent
+X = np.array([1.0, 2.0, 3.0])
+
+
+def in_a_process(code: str, path: Path) -> str:
+    (path / "program.py").write_text(code)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    run = subprocess.run([sys.executable, path / "program.py"], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0, run.stderr
+    return run.stdout.strip()
+
+
+def test_without_tensors_scipy_computes() -> None:
+    assert type(scipy.special.logsumexp(X)) is np.float64
+    assert type(scipy.special.softmax(X)) is np.ndarray
+    assert type(scipy.special.logsumexp([1.0, 2.0])) is np.float64
+
+
+def test_plain_tensors_are_arrays() -> None:
+    y = scipy.special.logsumexp(ad.Tensor(X))
+    assert isinstance(y, ad.Tensor) and y.item() == scipy.special.logsumexp(X)
+    assert (scipy.stats.rankdata(ad.Tensor(X)) == [1, 2, 3]).all()
+    assert np.allclose(scipy.linalg.expm(ad.Tensor(np.eye(2))), np.eye(2) * np.e)
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, ad.jit], ids=["dynamic", "static"])
+def test_traced_tensors_go_to_the_mirror(mode) -> None:
+    found = mode(ad.grad(lambda x: scipy.special.logsumexp(x)))(X)
+    assert np.allclose(found, scipy.special.softmax(X))
+    inside = mode(ad.grad(lambda x: scipy.special.logsumexp([[x[0], 0.0], [1.0, x[1]]])))(X)
+    assert np.allclose(inside, [*(np.exp(X[:2]) / (np.exp([1.0, 0.0, 1.0, 2.0])).sum()), 0.0])
+
+
+@pytest.mark.parametrize("mode", [lambda f: f, ad.jit], ids=["dynamic", "static"])
+def test_what_is_not_provided_is_refused_by_name(mode) -> None:
+    with pytest.raises(ad.CutGradientError, match=r"scipy\.stats\.rankdata cannot be .*host_callback"):
+        mode(ad.grad(lambda x: scipy.stats.rankdata(x).sum()))(X)
+    with pytest.raises(ad.CutGradientError, match=r"scipy\.special\.roots_legendre cannot"):
+        mode(ad.grad(lambda x: scipy.special.roots_legendre(x)[0].sum()))(X)
+    with pytest.raises(ad.CutGradientError, match=r"the ufunc struve has no derivative"):
+        mode(ad.grad(lambda x: scipy.special.struve(0, x).sum()))(X)
+
+
+def test_a_missing_name_of_the_mirror_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"adjoint.scipy.special has no 'roots_legendre'"):
+        _ = ad.scipy.special.roots_legendre
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = ad.scipy.special.nonsense
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        _ = ad.scipy.nonsense
+    assert "special" in dir(ad.scipy)
+
+
+def test_wrappers_keep_names_and_can_be_pickled() -> None:
+    assert pickle.loads(pickle.dumps(scipy.linalg.cholesky)) is scipy.linalg.cholesky
+    assert scipy.special.logsumexp.__name__ == "logsumexp" and "log" in scipy.special.logsumexp.__doc__
+
+
+def test_importing_scipy_later_and_the_loaders_of_its_modules(tmp_path) -> None:
+    code = """if True:
+        import sys, adjoint as ad
+        assert "scipy" not in sys.modules
+        import scipy.special as s, inspect
+        assert "logsumexp" in dir(s) and inspect.getsource(s) and type(s.__loader__).__name__ == "SourceFileLoader"
+        print(round(ad.grad(lambda x: s.logsumexp([x, 0.0]))(0.0), 3))"""
+    assert in_a_process(code, tmp_path) == "0.5"
+
+
+def test_names_bound_before_adjoint_was_imported(tmp_path) -> None:
+    code = """if True:
+        from scipy.special import logsumexp
+        import adjoint as ad
+        import scipy.special as s
+        f = lambda x: logsumexp([x, 0.0])
+        print(round(float(ad.jit(ad.grad(f))(0.0)), 3), round(ad.grad(lambda x: s.logsumexp([x, 0.0]))(0.0), 3))
+        try:
+            ad.grad(logsumexp)(ad.Tensor([1.0, 2.0]))
+        except ad.CutGradientError as error:
+            print(error)"""
+    numbers, message = in_a_process(code, tmp_path).split("\n", 1)
+    assert numbers == "0.5 0.5"
+    assert "scipy.special.logsumexp was given a Tensor" in message
+    assert "import adjoint first, or call adjoint.scipy.special.logsumexp" in message
