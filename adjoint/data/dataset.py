@@ -1,13 +1,13 @@
 """Datasets: each stage reads from the one before it.
 
 The stages work on NumPy arrays; a program that iterates over a Dataset receives Tensors. A sample, or a batch of samples,
-is a tuple of columns: `for x, y in dataset`.
+is a tuple of columns, `for x, y in dataset`, or a dict of them by name, `for row in dataset: row["x"]`.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from adjoint.core.tensor import Tensor
 from adjoint.data.prefetch import read_ahead
 from adjoint.ops.functional.random import randint
 
-Row = tuple[np.ndarray, ...]
+Row = tuple[np.ndarray, ...] | dict[str, np.ndarray]
 
 
 class Dataset:
@@ -37,11 +37,11 @@ class Dataset:
     def __len__(self) -> int:
         raise ArgumentTypeError(f"the number of samples of this {type(self).__name__} is not known")
 
-    def __iter__(self) -> Iterator[tuple[Tensor, ...]]:
+    def __iter__(self) -> Iterator[Any]:
         rows = self.rows()
         try:
             for row in rows:
-                yield tuple(Tensor(column) for column in row)
+                yield _each(row, Tensor)
         finally:
             if hasattr(rows, "close"):  # a loop that is left early ends the thread that reads ahead
                 rows.close()
@@ -77,11 +77,15 @@ class Dataset:
         """
         return _Batched(self, _positive("batch", batch_size), drop_remainder)
 
-    def map(self, fn: Callable[..., Any], column: int | None = None) -> Dataset:
+    def map(self, fn: Callable[..., Any], column: int | str | None = None) -> Dataset:
         """Each sample (after `batch`: each batch) through a function of its columns, or one column through it.
+
+        A sample that is a dict is given to the function whole; the function may give back a dict or a tuple.
 
         >>> from adjoint.data import ArrayDataset
         >>> [float(x) for x, y in ArrayDataset([1.0, 2.0], [0, 1]).map(lambda x: x / 2, column=0)]
+        [0.5, 1.0]
+        >>> [float(x) for x, in ArrayDataset({"x": [1.0, 2.0]}).map(lambda row: row["x"] / 2)]
         [0.5, 1.0]
         """
         return _Mapped(self, fn, column)
@@ -115,15 +119,23 @@ class Dataset:
 
 
 class ArrayDataset(Dataset):
-    """Arrays whose first axes run over the same samples.
+    """Arrays whose first axes run over the same samples; a dict of arrays gives samples that are dicts.
 
     >>> from adjoint.data import ArrayDataset
     >>> dataset = ArrayDataset([[1.0, 2.0], [3.0, 4.0]], [0, 1])
     >>> len(dataset), [int(y) for x, y in dataset]
     (2, [0, 1])
+    >>> for row in ArrayDataset({"image": [[1.0], [2.0]], "label": [0, 1]}).batch(2):
+    ...     print(row["image"].shape, row["label"])
+    (2, 1) [0 1]
     """
 
     def __init__(self, *arrays: Any) -> None:
+        self.names: tuple[str, ...] | None = None
+        if len(arrays) == 1 and isinstance(arrays[0], Mapping):
+            self.names, arrays = tuple(arrays[0]), tuple(arrays[0].values())
+        elif any(isinstance(a, Mapping) for a in arrays):
+            raise ArgumentError(f"ArrayDataset: give arrays, or one dict of them{called_at()}")
         if not arrays:
             raise ArgumentError(f"ArrayDataset: give at least one array{called_at()}")
         self.arrays = tuple(map(_column, arrays))
@@ -138,11 +150,14 @@ class ArrayDataset(Dataset):
         return len(self.arrays[0])
 
     def rows(self) -> Iterator[Row]:
-        return zip(*self.arrays, strict=True)
+        return map(self._named, zip(*self.arrays, strict=True))
+
+    def _named(self, columns: tuple[np.ndarray, ...]) -> Row:
+        return columns if self.names is None else dict(zip(self.names, columns, strict=True))
 
     def at(self, order: Any) -> Row:
         """The samples at these places: an array of positions, or a slice."""
-        return tuple(a[order] for a in self.arrays)
+        return self._named(tuple(a[order] for a in self.arrays))
 
     def batches(self, size: int) -> Iterator[Row]:
         return (self.at(slice(k, k + size)) for k in range(0, len(self), size))
@@ -158,13 +173,15 @@ class ArrayDataset(Dataset):
             raise ArgumentError(f"split: the share must lie between 0 and 1, not {share}{called_at()}")
         order = _generator(seed, 0).permutation(len(self))
         cut = round(share * len(self))
-        return ArrayDataset(*self.at(order[:cut])), ArrayDataset(*self.at(order[cut:]))
+        parts = self.at(order[:cut]), self.at(order[cut:])
+        first, rest = (ArrayDataset(part) if isinstance(part, dict) else ArrayDataset(*part) for part in parts)
+        return first, rest
 
 
 class GeneratorDataset(Dataset):
     """Samples from a function that returns a new iterator each time, or from anything that can be iterated again.
 
-    A sample that is not a tuple is one column. `length` is what `len` answers, where it is known.
+    A sample that is neither a tuple nor a dict is one column. `length` is what `len` answers, where it is known.
 
     >>> from adjoint.data import GeneratorDataset
     >>> def squares():
@@ -229,12 +246,13 @@ class _Batched(Dataset):
 
     def rows(self) -> Iterator[Row]:
         for row in self.source.batches(self.size):
-            if not self.drop or len(row[0]) == self.size:
+            first = next(iter(row.values())) if isinstance(row, dict) else row[0]
+            if not self.drop or len(first) == self.size:
                 yield row
 
 
 class _Mapped(Dataset):
-    def __init__(self, source: Dataset, fn: Callable[..., Any], column: int | None) -> None:
+    def __init__(self, source: Dataset, fn: Callable[..., Any], column: int | str | None) -> None:
         self.source, self.fn, self.column = source, fn, column
 
     def __len__(self) -> int:
@@ -245,10 +263,15 @@ class _Mapped(Dataset):
 
     def _changed(self, row: Row) -> Row:
         if self.column is None:
-            return _row(self.fn(*row))
-        changed = list(row)
-        changed[self.column] = _column(self.fn(row[self.column]))
-        return tuple(changed)
+            return _row(self.fn(row) if isinstance(row, dict) else self.fn(*row))
+        changed: Any = dict(row) if isinstance(row, dict) else list(row)
+        try:
+            old = changed[self.column]
+        except (KeyError, IndexError, TypeError):
+            there = list(row) if isinstance(row, dict) else f"0 to {len(row) - 1}"
+            raise ArgumentError(f"map: there is no column {self.column!r}; there are {there}") from None
+        changed[self.column] = _column(self.fn(old))
+        return changed if isinstance(row, dict) else tuple(changed)
 
 
 class _Repeated(Dataset):
@@ -320,22 +343,45 @@ def _column(value: Any) -> np.ndarray:
     return array
 
 
+def _each(row: Row, fn: Callable[[np.ndarray], Any]) -> Any:
+    """A function of each column, in a tuple or dict as they were."""
+    return {name: fn(x) for name, x in row.items()} if isinstance(row, dict) else tuple(fn(x) for x in row)
+
+
 def _row(sample: Any) -> Row:
+    if isinstance(sample, Mapping):
+        if not sample:
+            raise ArgumentError("a sample that is a dict needs at least one column")
+        return {name: _column(value) for name, value in sample.items()}
     return tuple(map(_column, sample if isinstance(sample, tuple) else (sample,)))
 
 
 def _stacked(group: Sequence[Row]) -> Row:
+    if isinstance(group[0], dict):
+        return _stacked_by_name(group)
+    if any(isinstance(row, dict) for row in group):
+        raise ShapeError("batch: some samples are dicts, some are not")
     if len({len(row) for row in group}) != 1:
         raise ShapeError(f"batch: the samples have {sorted({len(row) for row in group})} columns")
-    columns = []
-    for k, column in enumerate(zip(*group, strict=True)):
-        if len(shapes := {c.shape for c in column}) != 1:
-            raise ShapeError(
-                f"batch: the samples of column {k} have shapes {', '.join(map(str, sorted(shapes)))}; "
-                f"bring them to one shape with `map` first"
-            )
-        columns.append(np.stack(column))
-    return tuple(columns)
+    return tuple(_joined(str(k), column) for k, column in enumerate(zip(*group, strict=True)))
+
+
+def _stacked_by_name(group: Sequence[Any]) -> Row:
+    names = list(group[0])
+    for row in group:
+        if not isinstance(row, dict) or set(row) != set(names):
+            found = sorted(row) if isinstance(row, dict) else "no names"
+            raise ShapeError(f"batch: the samples have the columns {sorted(names)} and {found}")
+    return {name: _joined(repr(name), [row[name] for row in group]) for name in names}
+
+
+def _joined(name: str, column: Sequence[np.ndarray]) -> np.ndarray:
+    if len(shapes := {c.shape for c in column}) != 1:
+        raise ShapeError(
+            f"batch: the samples of column {name} have shapes {', '.join(map(str, sorted(shapes)))}; "
+            f"bring them to one shape with `map` first"
+        )
+    return np.stack(column)
 
 
 def _positive(what: str, value: Any) -> int:

@@ -59,6 +59,8 @@ from adjoint.nn.margin import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLo
 from adjoint.nn.margin import MultiMarginLoss as MultiMarginLoss
 from adjoint.nn.margin import SoftMarginLoss as SoftMarginLoss
 from adjoint.nn.margin import TripletMarginLoss as TripletMarginLoss
+from adjoint.nn.modules import Linear as Linear
+from adjoint.nn.modules import Module as Module
 from adjoint.nn.network_summary import summary as summary
 from adjoint.nn.normalization import BatchNorm1d as BatchNorm1d
 from adjoint.nn.normalization import BatchNorm2d as BatchNorm2d
@@ -122,6 +124,9 @@ from adjoint.nn.tuned import Softplus as Softplus
 from adjoint.nn.tuned import SoftShrink as SoftShrink
 from adjoint.nn.tuned import Threshold as Threshold
 
+#: PyTorch's names for them.
+Sequential, ModuleList, ModuleDict = SequentialCell, CellList, CellDict
+
 _OPTIM = frozenset(
     [
         "SGD",
@@ -154,9 +159,11 @@ _TRAIN = frozenset(("ForwardValueAndGrad", "TrainOneStepCell", "WithLossCell"))
 
 
 def __getattr__(name: str) -> object:
-    """MindSpore's `nn` holds the optimisers and training cells too; ours live in `optim` and `train`."""
+    """PyTorch's `nn.functional` is `ops`. MindSpore's `nn` holds the optimisers and training cells too; ours live in `optim` and `train`."""
     from importlib import import_module
 
+    if name == "functional":
+        return import_module("adjoint.ops")
     for names, module in ((_OPTIM, "adjoint.optim"), (_TRAIN, "adjoint.train")):
         if name in names:
             return getattr(import_module(module), name)

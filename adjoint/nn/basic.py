@@ -176,15 +176,18 @@ class Dropout(Cell):
     """In training, elements are set to 0 with probability p and the others scaled by 1 / (1 - p); else the input itself.
 
     The mask is sampled anew at each call, from the generator that `ad.set_seed` starts, also in a compiled graph.
-    `keep_prob` is the older way to say 1 - p.
+    `keep_prob` is the older way to say 1 - p (0.5 if neither is given).
 
     >>> import adjoint as ad
     >>> print(ad.nn.Dropout(p=0.5)(ad.Tensor([1.0, 2.0])))
     [1. 2.]
     """
 
-    def __init__(self, keep_prob: float = 0.5, p: float | None = None) -> None:
+    def __init__(self, keep_prob: float | None = None, p: float | None = None) -> None:
         super().__init__()
+        if keep_prob is not None and p is not None:
+            raise ArgumentError(f"Dropout: keep_prob is 1 - p: give one of them{called_at()}")
+        keep_prob = 0.5 if keep_prob is None else keep_prob
         if p is None and not 0 < keep_prob <= 1:
             raise ArgumentError(f"Dropout: keep_prob must lie above 0 and up to 1, not {keep_prob}{called_at()}")
         if p is not None and not 0 <= p < 1:

@@ -19,12 +19,12 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.nn.calling import Around, Hooked, HookHandle, Hooks, Precision, Recompute, surrounded
-from adjoint.nn.cell_text import CellText
+from adjoint.nn.cell_habits import CellHabits
 
 Hook = Callable[..., Any]
 
 
-class Cell(CellText):
+class Cell(CellHabits):
     """Base class of networks: assign Parameters and Cells to attributes, write `construct`, call the Cell.
 
     A method `bprop(self, *inputs, out, dout)` replaces the derivative of `construct` by the inputs; Parameters of the
@@ -119,7 +119,7 @@ class Cell(CellText):
         for registry in ("_params", "_cells"):
             if name in self.__dict__.get(registry, {}):
                 return self.__dict__[registry][name]
-        raise AttributeError(f"{type(self).__name__} has no attribute '{name}'")
+        return super().__getattr__(name)
 
     def __getstate__(self) -> dict[str, Any]:
         own = ("_by_mode", "_jitted")  # a copy compiles for itself

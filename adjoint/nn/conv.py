@@ -20,7 +20,7 @@ class _Conv(Cell):
     channels_last = False
 
     def _set(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, pad_mode: str, padding: Any,
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes, pad_mode: str | None, padding: Any,
         dilation: Sizes, group: int, has_bias: bool, weight_init: Any, bias_init: Any, dtype: Any,
     ) -> None:  # fmt: skip
         what = type(self).__name__
@@ -29,6 +29,8 @@ class _Conv(Cell):
             raise ArgumentError(
                 f"{what}: {in_channels} and {out_channels} channels do not make {group} equal groups{called_at()}"
             )
+        if pad_mode is None:  # padding alone says what is meant
+            pad_mode = "pad" if any(map(any, pairs_of(what, padding, self.rank))) else "same"
         if pad_mode not in ("same", "valid", "pad"):
             raise ArgumentError(f"{what}: pad_mode must be 'same', 'valid' or 'pad', not {pad_mode!r}{called_at()}")
         if pad_mode != "pad" and any(map(any, pairs_of(what, padding, self.rank))):
@@ -54,7 +56,7 @@ class _Conv(Cell):
 
 class _Forward(_Conv):
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, pad_mode: str = "same",
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, pad_mode: str | None = None,
         padding: Any = 0, dilation: Sizes = 1, group: int = 1, has_bias: bool = False, weight_init: Any = None,
         bias_init: Any = None, data_format: str | None = None, dtype: Any = float32,
     ) -> None:  # fmt: skip
@@ -89,7 +91,8 @@ class Conv2d(_Forward):
     """Convolution of (N, C, H, W) with filters (O, C / group, KH, KW), which are trained.
 
     `pad_mode` is "same" (as many windows as the input has strides), "valid" (no padding) or "pad": then `padding` says how
-    much on each side, one number, one for each axis, or (top, bottom, left, right). With `data_format` "NHWC" the channels of
+    much on each side, one number, one for each axis, or (top, bottom, left, right). By default it is "pad" where `padding` is given,
+    else "same". With `data_format` "NHWC" the channels of
     input, filters and result are their last axis.
 
     >>> import adjoint as ad
@@ -116,7 +119,7 @@ class _Backward(_Conv):
     transposed = True
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, pad_mode: str = "same",
+        self, in_channels: int, out_channels: int, kernel_size: Sizes, stride: Sizes = 1, pad_mode: str | None = None,
         padding: Any = 0, output_padding: Sizes = 0, dilation: Sizes = 1, group: int = 1, has_bias: bool = False,
         weight_init: Any = None, bias_init: Any = None, dtype: Any = float32,
     ) -> None:  # fmt: skip

@@ -6,6 +6,7 @@ gain most and lose least. Parameters and their gradients stay in float32. Train 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,6 +48,53 @@ def get_black_list() -> list[type]:
     ['BatchNorm1d', 'BatchNorm2d', 'BatchNorm3d', 'LayerNorm']
     """
     return list(_BLACK)
+
+
+class autocast:
+    """Compute products and convolutions (`get_white_list`) of float32 inputs in half precision, for the length of a block.
+
+    They give float32 again; everything else, Parameters and gradients keep their dtypes. Works as a decorator too, in dynamic mode, in
+    compiled functions and in compiled steps; a function compiled outside is compiled once more when it is called in such a block. With
+    `enabled=False` a block inside another computes as usual. float16 may underflow in gradients: scale the loss (`amp.DynamicLossScaler`).
+
+    >>> import adjoint as ad
+    >>> x = ad.Tensor([[1 / 3]])
+    >>> with ad.amp.autocast():
+    ...     print(x @ x, (x @ x).dtype)
+    [[0.11108398]] float32
+    >>> print(x @ x)
+    [[0.11111112]]
+    """
+
+    def __init__(self, dtype: Any = float16, enabled: bool = True) -> None:
+        try:
+            wanted = np.dtype(dtype)
+        except TypeError:
+            wanted = None
+        if wanted is None or not is_half(wanted):
+            raise ArgumentError(
+                f"autocast: the dtype must be float16 or bfloat16, not {dtype!r}; a decorator is @autocast(){called_at()}"
+            )
+        self.dtype = wanted if enabled else None
+        self._tokens: list[Any] = []
+
+    def __enter__(self) -> autocast:
+        self._tokens.append(context.autocast.set(self.dtype))
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        context.autocast.reset(self._tokens.pop())
+
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, computing so."""
+        dtype = self.dtype
+
+        @functools.wraps(fn)
+        def lowered(*args: Any, **kwargs: Any) -> Any:
+            with context.setting(context.autocast, dtype):
+                return readable(fn)(*args, **kwargs)
+
+        return lowered
 
 
 # ---------------------------------------------------------------- single ops

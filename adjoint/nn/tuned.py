@@ -70,16 +70,20 @@ class CELU(Cell):
 
 
 class GELU(Cell):
-    """x times the normal distribution's probability below x; `approximate` computes it by a tanh.
+    """x times the normal distribution's probability below x; `approximate` computes it by a tanh: True or "tanh", False or "none".
 
     >>> import adjoint as ad
     >>> print(ad.nn.GELU()(ad.Tensor([1.0])))
     [0.841192]
     """
 
-    def __init__(self, approximate: bool = True) -> None:
+    def __init__(self, approximate: bool | str = True) -> None:
         super().__init__()
-        self.approximate = approximate
+        if approximate not in (True, False, "tanh", "none"):
+            raise ArgumentError(
+                f"GELU: approximate must be True or 'tanh', False or 'none', not {approximate!r}{called_at()}"
+            )
+        self.approximate = approximate in (True, "tanh")
 
     def construct(self, x: Any) -> Any:
         return ops.gelu(x, "tanh" if self.approximate else "none")

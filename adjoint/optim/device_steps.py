@@ -106,6 +106,7 @@ class DeviceSteps:
         for p, y in zip(self.held, self.last, strict=True):
             p._value = y
         self.count += 1
+        self.entry.calls[None] += 1
         return self.rebuild_out([wrap(found[first + m.index]) if type(m) is _Place else m for m in self.out])
 
     def _rates(self) -> list[Any]:

@@ -51,7 +51,18 @@ def schedule_of(what: str, rate: LearningRate) -> Schedule:
 
 
 def _converted(function: Callable[[int], Any], step: int) -> float:
-    return float(function(step))
+    found = function(step)
+    try:
+        rate = float(found)
+    except (TypeError, ValueError):
+        raise ArgumentTypeError(
+            f"a learning rate that is a function of the step gave {found!r:.60} at step {step}; a number is needed{called_at()}"
+        ) from None
+    if rate < 0:
+        raise ArgumentError(
+            f"a learning rate that is a function of the step gave {rate} at step {step}; it must be >= 0{called_at()}"
+        )
+    return rate
 
 
 def _of_table(rates: list[float], step: int) -> float:

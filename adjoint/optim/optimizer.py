@@ -18,10 +18,11 @@ from adjoint.core.placement import beside, device_of, is_device_array
 from adjoint.core.tensor import Tensor
 from adjoint.optim.groups import LearningRate, Params, Schedule, WeightDecay, members
 from adjoint.optim.memory import is_large, owned, unfollowed
+from adjoint.optim.optimizer_habits import OptimizerHabits
 from adjoint.optim.rule import Rule, State
 
 
-class Optimizer:
+class Optimizer(OptimizerHabits):
     """Base of the optimisers: `optimiser(grads)` changes the Parameters by one step.
 
     The mathematics is in `rule`, a pure function; this class keeps the Parameters and the state, and compiles the rule.
@@ -102,10 +103,6 @@ class Optimizer:
         with context.no_grad():
             self.store(*self._update(along, state, params, *rates))
         return True
-
-    def step(self, grads: Any) -> bool:
-        """Take one step along these gradients."""
-        return self(grads)
 
     def gradients(self, grads: Any) -> list[Tensor]:
         """Gradients as a list in the order of the Parameters, checked."""

@@ -44,6 +44,7 @@ class CompiledStep:
         reduction: str,
         checkpoint: CheckpointPolicy | None,
         memory: int | str | None,
+        dynamic: bool = False,
     ) -> None:
         self.optimiser, self.accumulation = optimiser, accumulation
         self.loss_fn, self._gradients = loss_fn, gradients
@@ -53,18 +54,21 @@ class CompiledStep:
         self._on_device: DeviceSteps | None = None  # what runs the next steps, if Parameters are on a device by now
         self.reduction, self.has_aux = reduction, has_aux
         self.lanes = 1  # parts of a batch whose gradients are kept apart until the update: those of devices, which then send less
-        self._overwriting = is_large(optimiser.parameters)
+        self.dynamic = dynamic
+        self._overwriting = is_large(optimiser.parameters) and not dynamic
         given = ("buffer", "state", "params") if self._overwriting else ()
         #: The compiled functions, whose `compilations` and `explain` say what was made and why.
-        self.applying: Jitted = jit(self._apply, backend=backend, donate=given, memory=memory)
-        self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1], memory=memory)
+        free = "batch" if dynamic else ()
+        self.applying: Jitted = jit(self._apply, backend=backend, donate=given, memory=memory, dynamic=free)
+        self.collecting: Jitted = jit(self._collect, backend=backend, donate=given[:1], memory=memory, dynamic=free)
         self.applying.exclusive = True
         self.applying.replacing, self.collecting.replacing = ("params", "state"), ("buffer",)
 
     @boundary
     def __call__(self, *batch: Any) -> Any:
         """Take one step on a batch and return the loss; with `has_aux`, all that the function returned."""
-        if self._on_device is not None and (out := self._on_device(batch)) is not NotImplemented:
+        alone = context.autocast.get() is None  # what runs on a device asks for no more than arrays
+        if alone and self._on_device is not None and (out := self._on_device(batch)) is not NotImplemented:
             return out
         self._on_device = None
         with context.no_grad():
@@ -72,7 +76,7 @@ class CompiledStep:
                 self._begin(self.accumulation)
             if self._overwriting:
                 batch = tree.map(unfollowed, batch)
-            if self.accumulation is None:
+            if alone and self.accumulation is None and not self.dynamic:
                 self._on_device = steps_on_device(self.optimiser, self.applying, batch)
                 if self._on_device is not None and (out := self._on_device(batch)) is not NotImplemented:
                     return out
@@ -170,6 +174,7 @@ def compiled_step(
     reduction: str = "mean",
     checkpoint: str | CheckpointPolicy | None = None,
     memory: int | str | None = None,
+    dynamic: bool = False,
 ) -> CompiledStep:
     """A function `step(*batch)` that computes the loss and its gradients, and changes the Parameters: in one graph.
 
@@ -189,6 +194,9 @@ def compiled_step(
         reduction: "mean" or "sum": how the loss of a batch is made of those of its examples, if it is cut.
         checkpoint: what is kept for the backward pass and what is computed again there, as in `grad`.
         memory: what a step may take beyond Parameters, state and batch, such as "200MB": see `jit`.
+        dynamic: the batch may have any size, the same along the first axis of all its arrays: one graph serves every size above
+            one, and a size that comes again and again gets machine code of its own. Each step computes what a step made for
+            that size alone would. A program that is another one for another size is compiled for each, and `applying.notes` says why.
 
     >>> import adjoint as ad
     >>> w = ad.Parameter(ad.Tensor([3.0]), name="w")
@@ -203,7 +211,13 @@ def compiled_step(
         raise ArgumentError(f"compiled_step: the optimiser trains other Parameters than those given{called_at()}")
     policy = checked_policy("compiled_step", checkpoint)
     runs = backends.on_device(backend, device)
-    return CompiledStep(loss_fn, inner, accumulation, has_aux, gradients, runs, parts, reduction, policy, memory)
+    if dynamic and (parts != 1 or memory is not None or (runs or "").startswith("xla")):
+        raise ArgumentError(
+            f"compiled_step: dynamic=True is for whole batches on the host: leave out parts=, memory= and the backend 'xla'{called_at()}"
+        )
+    return CompiledStep(
+        loss_fn, inner, accumulation, has_aux, gradients, runs, parts, reduction, policy, memory, bool(dynamic)
+    )
 
 
 def evaluated(

@@ -14,6 +14,7 @@ from adjoint.train.cells import WithLossCell as WithLossCell
 from adjoint.train.checkpoint import load_checkpoint as load_checkpoint
 from adjoint.train.checkpoint import load_param_into_net as load_param_into_net
 from adjoint.train.checkpoint import save_checkpoint as save_checkpoint
+from adjoint.train.ema import EMA as EMA
 from adjoint.train.metrics import MAE as MAE
 from adjoint.train.metrics import MSE as MSE
 from adjoint.train.metrics import Accuracy as Accuracy

@@ -25,6 +25,8 @@ def save_checkpoint(
     ckpt_file_name: str | os.PathLike[str],
     append_dict: Mapping[str, Any] | None = None,
     choice_func: Callable[[str], bool] | None = None,
+    *,
+    save_random: bool = False,
 ) -> None:
     """Write the Parameters of networks and optimisers to a safetensors file, whole or not at all.
 
@@ -34,6 +36,7 @@ def save_checkpoint(
         ckpt_file_name: the file. An older one of that name stays until the new one is on disk.
         append_dict: numbers and texts to keep too, such as the epoch; `load_checkpoint` gives them back.
         choice_func: which names to save.
+        save_random: keep where the random counter stands too, for `load_checkpoint(restore_random=True)`.
 
     >>> import adjoint as ad, os, tempfile
     >>> from adjoint.train import load_checkpoint, save_checkpoint
@@ -46,7 +49,8 @@ def save_checkpoint(
     """
     arrays = {n: _array(v) for n, v in named_values(save_obj).items() if choice_func is None or choice_func(n)}
     metadata = {}
-    for name, value in (append_dict or {}).items():
+    more = {**(append_dict or {}), **({RANDOM: PROGRAM.state()} if save_random else {})}
+    for name, value in more.items():
         if name in arrays:
             raise ArgumentError(f"save_checkpoint: '{name}' of append_dict is the name of a Parameter too{called_at()}")
         if isinstance(value, (bool, int, float, str)):
@@ -68,7 +72,8 @@ def load_checkpoint(
 
     With `net` they are put into it too, as `load_param_into_net` does. Names that begin with `filter_prefix` are left out.
     Any file of the format can be read, whoever wrote it; nothing in it is executed, and in a file of ours every bit is
-    watched by a checksum. With `restore_random` samples go on from where the random counter stood when ModelCheckpoint wrote the file.
+    watched by a checksum. With `restore_random` samples go on from where the random counter stood when the file was written, by ModelCheckpoint
+    or with `save_random`.
 
     >>> import adjoint as ad, os, tempfile
     >>> from adjoint.train import load_checkpoint, save_checkpoint
@@ -171,8 +176,8 @@ def _parts(obj: Any) -> Sequence[Any]:
 
 def _other_kind(part: Any, given: Mapping[str, Any]) -> str:
     """What is wrong if the values hold the state of an optimiser for these Parameters, but of another kind."""
-    mine, names = getattr(part, "slots", None), [p.name for p in getattr(part, "parameters", ())]
-    if mine is None or not names:
+    mine = None if isinstance(part, Cell) else getattr(part, "slots", None)
+    if mine is None or not (names := [p.name for p in part.parameters]):
         return ""
     candidates = [n.removesuffix(f".{names[0]}") for n in given if n.endswith(f".{names[0]}")]
     saved = [slot for slot in candidates if all(f"{slot}.{name}" in given for name in names)]

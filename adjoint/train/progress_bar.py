@@ -26,7 +26,8 @@ class ProgressBar(Callback):
     """A bar for each epoch with the loss, the samples a second and the time left of the run, drawn by tqdm.
 
     It is written to stderr. Where that is neither a terminal nor a notebook, or tqdm is not installed, there is a line every
-    ten seconds and one at the end instead. `show` False shows nothing, True a bar wherever it is.
+    ten seconds, fewer the longer the run is, and one at the end instead. `show` False shows nothing, True
+    a bar wherever it is.
 
     >>> ProgressBar(show=False).on_train_end(RunContext(RunParams(None)))
     """

@@ -170,4 +170,4 @@ def test_a_compiled_network_keeps_a_graph_for_training_and_one_for_use():
     net[0].has_bias = False
     run(x)
     run(x)
-    assert [c.reason for c in run.compilations[2:]] == ["attribute `has_bias` of Dense changed"]
+    assert [c.reason for c in run.compilations[2:]] == ["attribute `has_bias` of Dense changed from True to False"]

@@ -70,6 +70,22 @@ def test_one_line_where_there_is_no_terminal():
 
 
 @pytest.mark.usefixtures("slow_clock")
+def test_a_long_run_has_few_lines_and_no_carriage_return():
+    stream = io.StringIO()
+    bar = Progress(stream=stream)
+    bar.begin("a day", 86400)
+    for _ in range(86400):
+        bar.advance()
+    bar.end()
+    bar.close()
+    lines = stream.getvalue().splitlines()
+    assert 20 < len(lines) < 160
+    assert lines[0].startswith("a day  9/") or lines[0].startswith("a day  10/")
+    assert lines[-1] == "a day  86400/86400"
+    assert "\r" not in stream.getvalue()
+
+
+@pytest.mark.usefixtures("slow_clock")
 def test_a_line_every_ten_seconds():
     stream = io.StringIO()
     bar = Progress(stream=stream)
