@@ -52,8 +52,8 @@ bench-eager: $(STAMP)  ## compare eager mode with PyTorch and autograd, where th
 	.venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -e . torch==2.13.0 autograd
 	.venv-bench/bin/python benchmarks/eager.py --write docs/eager_benchmark.md
 
-xla-corpus: $(STAMP)  ## every program of the corpus on the backend xla
-	ADJOINT_WHOLE_CORPUS=1 $(BIN)/python -m pytest -q tests/backends/xla/test_xla_corpus.py
+xla-corpus: $(STAMP)  ## every program of the corpus on the backend xla, as XLA optimises it for users
+	XLA_FLAGS=--xla_backend_optimization_level=3 ADJOINT_WHOLE_CORPUS=1 $(BIN)/python -m pytest -n 2 --dist worksteal -q tests/backends/xla/test_xla_corpus.py
 
 bench: $(STAMP)  ## every workload against the other frameworks, each in an environment of its own
 	$(BIN)/python -m venv .venv-bench

@@ -14,7 +14,6 @@ from adjoint.api import graphs as _graphs  # noqa: F401  # what `ad.graph` shows
 from adjoint.api.batching import vmap as vmap
 from adjoint.api.checkpointing import checkpoint as checkpoint
 from adjoint.api.checkpointing import recompute as recompute
-from adjoint.api.custom import bprop_getters as bprop_getters
 from adjoint.api.custom import custom_jvp as custom_jvp
 from adjoint.api.custom import custom_vjp as custom_vjp
 from adjoint.api.forward import ForwardModeAD as ForwardModeAD
@@ -31,15 +30,23 @@ from adjoint.api.gradient_checkpoint import GradientCheckpoint as GradientCheckp
 from adjoint.api.high_orders import derivative as derivative
 from adjoint.api.high_orders import jet as jet
 from adjoint.api.high_orders import nth_derivative as nth_derivative
+from adjoint.api.host_callbacks import host_callback as host_callback
 from adjoint.api.jacobian import hessian as hessian
 from adjoint.api.jacobian import hvp as hvp
 from adjoint.api.jacobian import jacfwd as jacfwd
 from adjoint.api.jacobian import jacobian as jacobian
 from adjoint.api.jacobian import jacrev as jacrev
+from adjoint.api.loops_and_branches import cond as cond
+from adjoint.api.loops_and_branches import fori_loop as fori_loop
+from adjoint.api.loops_and_branches import map as map
+from adjoint.api.loops_and_branches import scan as scan
+from adjoint.api.loops_and_branches import switch as switch
+from adjoint.api.loops_and_branches import while_loop as while_loop
 from adjoint.api.modes import GRAPH_MODE as GRAPH_MODE
 from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
 from adjoint.api.modes import get_context as get_context
 from adjoint.api.modes import set_context as set_context
+from adjoint.api.replaced_rules import bprop_getters as bprop_getters
 from adjoint.core.context import no_grad as no_grad
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import AmbiguousTruthError as AmbiguousTruthError
@@ -58,9 +65,14 @@ from adjoint.core.errors import NoRuleError as NoRuleError
 from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
 from adjoint.core.errors import NotExportableError as NotExportableError
 from adjoint.core.errors import OffloadError as OffloadError
+from adjoint.core.errors import PerformanceWarning as PerformanceWarning
+from adjoint.core.errors import PromotionWarning as PromotionWarning
+from adjoint.core.errors import RecompileWarning as RecompileWarning
 from adjoint.core.errors import SeveralElementsError as SeveralElementsError
 from adjoint.core.errors import ShapeError as ShapeError
+from adjoint.core.errors import SharingError as SharingError
 from adjoint.core.errors import UnknownShapeError as UnknownShapeError
+from adjoint.core.exchange import from_dlpack as from_dlpack
 from adjoint.core.parameter import Parameter as Parameter
 from adjoint.core.parameter import ParameterTuple as ParameterTuple
 from adjoint.core.spec import bool_ as bool_
@@ -76,21 +88,30 @@ from adjoint.core.spec import int64 as int64
 from adjoint.core.spec import uint8 as uint8
 from adjoint.core.tensor import Tensor as Tensor
 from adjoint.ops import stop_gradient as stop_gradient
+from adjoint.ops.functional.random import get_rng_state as get_rng_state
+from adjoint.ops.functional.random import set_rng_state as set_rng_state
 from adjoint.ops.functional.random import set_seed as set_seed
+from adjoint.scipy.imports import install as _wrap_scipy
 from adjoint.transforms.gradient_tape import GradientTape as GradientTape
 
 if _TYPE_CHECKING:
     from adjoint import amp as amp
+    from adjoint import array_api as array_api
     from adjoint import data as data
+    from adjoint import distributions as distributions
     from adjoint import mindspore as mindspore
     from adjoint import nn as nn
     from adjoint import numeric as numeric
     from adjoint import numpy as numpy
     from adjoint import optim as optim
+    from adjoint import optimize as optimize
     from adjoint import parallel as parallel
+    from adjoint import scipy as scipy
+    from adjoint import sparse as sparse
     from adjoint import symbolic as symbolic
     from adjoint import testing as testing
     from adjoint import train as train
+    from adjoint import tree as tree
     from adjoint.api.donate import DonatedError as DonatedError
     from adjoint.api.jit import jit as jit
     from adjoint.api.symbolic import NotSymbolicError as NotSymbolicError
@@ -102,6 +123,7 @@ if _TYPE_CHECKING:
     from adjoint.diagnosis.nan_watch import debug_nan as debug_nan
     from adjoint.diagnosis.non_finite import NonFiniteError as NonFiniteError
     from adjoint.diagnosis.profile_watch import profile as profile
+    from adjoint.distributions.base_distribution import NoClosedValueError as NoClosedValueError
     from adjoint.explanations.explain import explain as explain
     from adjoint.explanations.four_ways import compare as compare
     from adjoint.explanations.spelling import NoSpellingError as NoSpellingError
@@ -116,6 +138,8 @@ if _TYPE_CHECKING:
     from adjoint.graph.text import GraphTextError as GraphTextError
     from adjoint.numeric.grad_check import GradientMismatchError as GradientMismatchError
     from adjoint.numeric.grad_check import check_grads as check_grads
+    from adjoint.optimize.errors import NotConvergedError as NotConvergedError
+    from adjoint.optimize.errors import SingularSystemError as SingularSystemError
     from adjoint.parallel.wire import ProcessGroupError as ProcessGroupError
     from adjoint.pictures import draw as draw
     from adjoint.symbolic.sympy_expressions import NoClosedFormError as NoClosedFormError
@@ -124,18 +148,26 @@ if _TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+_wrap_scipy()  # functions of SciPy ask for Tensors, once both are imported
+
 _MODULES = (
     "amp",
+    "array_api",
     "data",
+    "distributions",
     "mindspore",
     "nn",
     "numeric",
     "numpy",
     "optim",
+    "optimize",
     "parallel",
+    "scipy",
+    "sparse",
     "symbolic",
     "testing",
     "train",
+    "tree",
 )  # loaded when first used
 _FROM = {  # the module that is loaded for a name when it is first used
     "check_grads": "numeric.grad_check",
@@ -160,8 +192,11 @@ _FROM = {  # the module that is loaded for a name when it is first used
     "NonFiniteError": "diagnosis.non_finite",
     "NoSpellingError": "explanations.spelling",
     "NoClosedFormError": "symbolic.sympy_expressions",
+    "NoClosedValueError": "distributions.base_distribution",
+    "NotConvergedError": "optimize.errors",
     "NotSymbolicError": "api.symbolic",
     "ProcessGroupError": "parallel.wire",
+    "SingularSystemError": "optimize.errors",
     "SourceError": "frontend.errors",
     "UnboundedError": "graph.bounds",
     "UnreadableError": "api.tracing",
@@ -183,7 +218,11 @@ def __getattr__(name: str) -> object:
         return _import_module(f"adjoint.{name}")
     if name in _FROM:
         return getattr(_import_module(f"adjoint.{_FROM[name]}"), name)
-    raise AttributeError(f"module 'adjoint' has no attribute {name!r}")
+    where = {"tensor": "Tensor", "manual_seed": "set_seed", "cat": "ops.cat"}.get(
+        name, f"ops.{name}" if hasattr(ops, name) else ""
+    )
+    hint = f"; there is adjoint.{where}" if where and name[:1] != "_" else ""
+    raise AttributeError(f"module 'adjoint' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

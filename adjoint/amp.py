@@ -1,6 +1,7 @@
 """Mixed precision, by MindSpore's names: `amp.auto_mixed_precision(net, "O1")`. Scaled losses are in `adjoint.train`."""
 
 from adjoint.nn.precision import auto_mixed_precision as auto_mixed_precision
+from adjoint.nn.precision import autocast as autocast
 from adjoint.nn.precision import custom_mixed_precision as custom_mixed_precision
 from adjoint.nn.precision import get_black_list as get_black_list
 from adjoint.nn.precision import get_white_list as get_white_list

@@ -19,9 +19,9 @@ RANK = {
     "core": 0, "ops": 1, "transforms": 2, "graph": 3,
     "frontend": 4, "passes": 4, "backends": 4,
     "api": 5,
-    "nn": 6, "numpy": 6, "optim": 6, "numeric": 6, "symbolic": 6, "testing": 6,
-    "data": 7, "train": 7, "pictures": 7, "diagnosis": 7, "deploy": 7, "explanations": 7,
-    "parallel": 8, "cli": 9, "mindspore": 9,
+    "distributions": 6, "nn": 6, "numpy": 6, "optim": 6, "optimize": 6, "numeric": 6, "symbolic": 6, "testing": 6,
+    "scipy": 7, "data": 7, "train": 7, "pictures": 7, "diagnosis": 7, "deploy": 7, "explanations": 7,
+    "array_api": 7, "sparse": 6, "parallel": 8, "cli": 9, "mindspore": 9,
 }  # fmt: skip
 
 
@@ -189,6 +189,12 @@ def test_the_type_check_covers_the_whole_package() -> None:
 DOUBLE_CLASSES = {
     # a layer of `nn` and the op, or the first value, that is the same thing
     "Identity", "Pad", "Sigmoid", "Softplus", "Tanh",
+    # PyTorch's names of layers, which a family of ops and a part of a compiled program have too
+    "Linear", "Module",
+    # a distribution and the first value that is drawn from it
+    "Normal", "Uniform",
+    # ours, and what stands for one of scipy.stats
+    "Distribution",
 }  # fmt: skip
 #: Names that two or more modules have.
 DOUBLE_MODULES = {
@@ -197,6 +203,8 @@ DOUBLE_MODULES = {
     "padding", "pool", "products", "random", "reduction", "selection", "trigonometric", "ufuncs",
     # one thing as the front end sees it, and as the graph or the core does
     "effects", "errors", "language", "numbers",
+    # the core's trees and their public face
+    "tree",
 }  # fmt: skip
 
 

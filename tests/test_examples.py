@@ -51,6 +51,11 @@ def test_without_matplotlib(run, capsys, monkeypatch):
     [
         ("logistic_regression", [], "Test accuracy"),
         ("fit_ode", [], "growth"),
+        ("gaussian_process", ["--points", 40], "within the band"),
+        ("kalman", ["--steps", 60, "--grid", 5], "filter as learnt"),
+        ("levenberg_marquardt", ["--points", 10, "--cameras", 3], "error of a point"),
+        ("hamiltonian", ["--chains", 40, "--samples", 60, "--count", 10], "gradients a second"),
+        ("deblur", ["--size", 48, "--steps", 40], "Error of a pixel"),
         ("pinn", ["--steps", 300], "largest error of u"),
         ("lstm_text", ["--steps", 60, "--width", 48, "--sample", 40, "--goal", 4.0], "bits a character"),
         ("style", ["--steps", 20, "--height", 72, "--filters", 6], "evaluations"),

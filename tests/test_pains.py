@@ -108,7 +108,7 @@ def test_pain_04_every_compilation_says_why_and_can_be_counted():
         "first call",
         "shape of `x` changed from (2,) to (3,)",
         "dtype of `x` changed from float64 to float32",
-        "the arguments have another structure",
+        "the arguments have another structure: `n` is new: 2",
         "static value of `n` changed from 2 to 3",
     ]
     assert f.explain(np.ones(3)).startswith("jit(<lambda>): shape of `x` changed")

@@ -30,7 +30,7 @@ def test_every_page_and_every_public_name_is_there(site: Path) -> None:
     for name, section in re.findall(
         r"^## `([\w.]+)`\n(.*?)(?=^## |\Z)", (ROOT / "docs/api.md").read_text(), re.M | re.S
     ):
-        if name == "adjoint.numpy":
+        if name in ("adjoint.numpy", "adjoint.scipy", "adjoint.array_api"):  # mirrors, whose names others document
             continue
         listed = set(re.findall(r"`([A-Za-z_]\w*)`", section))
         anchors = set(re.findall(r'id="([\w.]+)"', (site / f"reference/{name}.html").read_text()))

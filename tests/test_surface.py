@@ -17,6 +17,7 @@ import numpy
 import pytest
 
 import adjoint as ad
+from adjoint.scipy.imports import MIRRORS
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "adjoint"
@@ -28,6 +29,7 @@ SIGNALS = {
     "adjoint.frontend.region.Abandoned",
     "adjoint.frontend.rolled._ConditionActs",
     "adjoint.frontend.state.Again",
+    "adjoint.optimize.results.Stopped",
 }
 
 
@@ -52,13 +54,19 @@ def named(cls: type) -> str:
 
 def test_every_error_is_an_adjoint_error_and_is_exported() -> None:
     own = [e for e in exceptions() if not e.__module__.startswith("adjoint.mindspore.")]  # the face has MindSpore's
-    errors = [e for e in own if named(e) not in SIGNALS]
+    errors = [e for e in own if named(e) not in SIGNALS and not issubclass(e, Warning)]
     assert len(errors) > 20
     for error in errors:
         assert issubclass(error, ad.AdjointError), f"{named(error)} is not an AdjointError"
         assert getattr(ad, error.__name__, None) is error, f"{named(error)} is not exported from adjoint"
         assert error.__name__ in dir(ad)
         assert error.__name__ == "AdjointError" or error.__doc__ != ad.AdjointError.__doc__
+
+
+def test_warnings_can_be_switched_off_by_one_name() -> None:
+    for kind in [e for e in exceptions() if issubclass(e, Warning)]:
+        assert issubclass(kind, ad.PerformanceWarning), named(kind)
+        assert getattr(ad, kind.__name__, None) is kind, f"{named(kind)} is not exported from adjoint"
 
 
 def test_the_signals_are_not_errors() -> None:
@@ -110,7 +118,7 @@ def test_errors_are_python_s_own_as_well(error: type[Exception], builtin: type[E
 # ---------------------------------------------------------------- docs/api.md lists every public name
 
 FOLDERS = (
-    "ops", "nn", "nn.initializer", "optim", "train", "amp", "data", "graph", "testing", "numeric", "symbolic", "parallel",
+    "ops", "nn", "nn.initializer", "distributions", "optim", "optimize", "train", "amp", "data", "graph", "testing", "numeric", "sparse", "symbolic", "parallel", "tree",
 )  # fmt: skip
 #: Stages that `import adjoint` loads, and which are not public.
 STAGES = {
@@ -154,10 +162,28 @@ def test_the_page_lists_every_public_name_and_nothing_else(name: str) -> None:
 
 
 def test_the_mirror_of_numpy_is_a_mirror() -> None:
-    assert set(SECTIONS) == {"adjoint", "adjoint.numpy", *(f"adjoint.{folder}" for folder in FOLDERS)}
+    assert set(SECTIONS) == {
+        "adjoint",
+        "adjoint.numpy",
+        "adjoint.scipy",
+        "adjoint.array_api",
+        *(f"adjoint.{folder}" for folder in FOLDERS),
+    }
     mirror = importlib.import_module("adjoint.numpy")
     own = {"ufuncs"}
     assert [n for n in dir(mirror) if not n.startswith("_") and n not in own and not hasattr(numpy, n)] == []
+
+
+SCIPY = [name.removeprefix("scipy.") for name in MIRRORS]
+
+
+@pytest.mark.parametrize("name", SCIPY)
+def test_the_mirror_of_scipy_is_a_mirror(name: str) -> None:
+    mirror, theirs = importlib.import_module(f"adjoint.scipy.{name}"), importlib.import_module(f"scipy.{name}")
+    own = {"METHODS", "annotations"}
+    names = {n for n, value in vars(mirror).items() if not n.startswith("_") and not inspect.ismodule(value)} - own
+    assert sorted(n for n in names if not hasattr(theirs, n)) == []
+    assert f"`adjoint.scipy.{name}`" in SECTIONS["adjoint.scipy"]
 
 
 def doubles(name: str) -> dict[str, set[str]]:
@@ -265,7 +291,8 @@ def read(tree: ast.Module) -> set[str]:
 
 def test_nothing_is_dead() -> None:
     """Every function, class and constant is used in the package, or is public, or is a tool for tests."""
-    public = {name for folder in ("", *FOLDERS, "numpy", "numpy.linalg", "numpy.fft")
+    public = {name for folder in ("", *FOLDERS, "numpy", "numpy.linalg", "numpy.fft",
+                            *(f"scipy.{name}" for name in SCIPY))
               for name in dir(importlib.import_module(f"adjoint.{folder}".rstrip(".")))}  # fmt: skip
     trees = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
     words = {path: set(re.findall(r"\w+", path.read_text())) for path in trees}

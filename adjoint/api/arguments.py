@@ -15,11 +15,11 @@ from adjoint.api.inputs import name_of
 from adjoint.core import context, tree, views
 from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.foreign import check_leaf, kind_of
 from adjoint.core.layout import scaled
 from adjoint.core.parameter import Parameter, resolve
-from adjoint.core.placement import HOST, device_among, is_device_array
+from adjoint.core.placement import device_among, is_device_array
 from adjoint.core.spec import Spec, spec_of
-from adjoint.graph.control import UNKNOWN
 
 NUMBERS = (Value, np.ndarray, np.generic, float, complex)
 
@@ -34,6 +34,7 @@ class Key:
     statics: tuple[Any, ...]
     policy: Any = None  # what gradients in it keep of the forward pass
     device: str | None = None  # where its inputs are, if not on the host
+    lowered: Any = None  # the dtype of products and convolutions of float32 inputs, under `amp.autocast`
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,7 @@ class CallArguments:
         return Key(
             tree.shape(self.whole), tuple(self.numeric),
             tuple(map(spec_of, self.numbers)), tuple(map(_static_key, self.statics)), context.checkpointing.get(), device_among(self.numbers),
+            context.autocast.get(),
         )  # fmt: skip
 
     def points(self) -> list[int]:
@@ -78,6 +80,25 @@ class CallArguments:
 
 
 _Kind = inspect.Parameter
+
+
+def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
+    """One name, or several, as a tuple."""
+    return (names,) if isinstance(names, str) else tuple(names)
+
+
+def names_at(fn: Callable[..., Any], positions: int | Sequence[int]) -> tuple[str, ...]:
+    """What a function calls the arguments at some positions; negative ones count from the end."""
+    numbers = (positions,) if isinstance(positions, int) else tuple(positions)
+    if not numbers:
+        return ()
+    names = list(inspect.signature(fn.construct if hasattr(fn, "construct") else fn).parameters)
+    for n in numbers:
+        if isinstance(n, bool) or not isinstance(n, int) or not -len(names) <= n < len(names):
+            raise ArgumentError(
+                f"jit: static_argnums names the argument {n!r}, {name_of(fn)} takes {len(names)}{called_at()}"
+            )
+    return tuple(names[n] for n in numbers)
 
 
 class Signature:
@@ -114,7 +135,15 @@ class Signature:
             numeric = [yes and not self.belongs(p, static) for yes, p in zip(numeric, paths, strict=True)]
         numbers = [_value(x) for x, yes in zip(leaves, numeric, strict=True) if yes]
         statics = [x for x, yes in zip(leaves, numeric, strict=True) if not yes]
+        if any(kind_of(type(x)) for x in statics):
+            self._refuse_foreign(whole, static)
         return CallArguments(whole, rebuild, numeric, numbers, statics)
+
+    def _refuse_foreign(self, whole: Any, static: frozenset[str]) -> None:
+        """Raise for arrays of other libraries: a graph would hold what they are now. What is named static may be anything."""
+        for path, x in tree.paths(whole):
+            if not (isinstance(x, NUMBERS) or is_device_array(x) or (static and self.belongs(path, static))):
+                check_leaf(f"jit: {self.describe(path)} of {self.name}", x)
 
     def belongs(self, path: str, names: frozenset[str]) -> bool:
         """Whether a path leads into one of the named arguments."""
@@ -156,30 +185,6 @@ class Signature:
             return f"`{name}{tail}`"
         index, _, tail = rest[1:].partition("]")
         return f"`{self.positional(int(index))}{tail}`"
-
-    def reason(self, call: CallArguments, key: Key, last: Key | None) -> str:
-        """Why the graph made last does not fit a call."""
-        if last is None:
-            return "first call"
-        if key.shape != last.shape or key.numeric != last.numeric:
-            return "the arguments have another structure"
-        for path, new, was in zip(call.paths(), key.specs, last.specs, strict=True):
-            if new.shape != was.shape:
-                return f"shape of {self.describe(path)} changed from {_shown(was.shape)} to {_shown(new.shape)}"
-            if new != was:
-                return f"dtype of {self.describe(path)} changed from {was.dtype} to {new.dtype}"
-        for path, new_value, old in zip(call.paths(False), key.statics, last.statics, strict=True):
-            if new_value != old:
-                return f"static value of {self.describe(path)} changed from {old[1]!r} to {new_value[1]!r}"
-        if key.policy != last.policy:
-            return "gradients keep something else of the forward pass"
-        if key.device != last.device:
-            return f"the device changed from {last.device or HOST} to {key.device or HOST}"
-        return "a value of an outer transform is used"
-
-
-def _shown(shape: tuple[int, ...]) -> str:
-    return str(shape).replace(str(UNKNOWN), "any")
 
 
 def _value(x: Any) -> Any:

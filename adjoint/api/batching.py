@@ -11,7 +11,9 @@ from adjoint.api.inputs import binding, check_function, held, name_of, whole
 from adjoint.core import context, random_counters, tree
 from adjoint.core.dispatch import Value, snapshot, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
+from adjoint.core.foreign import check_leaf
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.placement import is_device_array
 from adjoint.core.spec import shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.language import moveaxis
@@ -47,8 +49,8 @@ def _vmap(fn: Callable[..., Any], in_axes: Any, out_axes: Any, own_draws: bool) 
 
     @boundary
     def batched(*args: Any, **kwargs: Any) -> Any:
-        axes = spread_axes("in_axes", in_axes, args)
         leaves, rebuild = tree.flatten(args)
+        axes = [None if yes else a for a, yes in zip(spread_axes("in_axes", in_axes, args), _passed_through(args))]
         traced = context.bindings.get() is not None  # backward() goes through a compiled `vmap` only
         leaves = [resolve(x, for_backward=traced) if isinstance(x, Parameter) else x for x in leaves]
         size = _batch_size(fn, leaves, axes)
@@ -117,20 +119,37 @@ def spread_axes(what: str, axes: Any, target: Any, whole: bool = False) -> list[
         return [a for k, t in target.items() for a in spread_axes(what, axes.get(k), t)]
     if whole and isinstance(axes, (tuple, list)) and len(axes) == 1:
         return spread_axes(what, axes[0], target)
+    parts, values = tree.named_children(axes), tree.named_children(target)
+    if parts is not None and values is not None and type(axes) is type(target) and len(parts[0]) == len(values[0]):
+        return [a for (_, p), (_, t) in zip(parts[0], values[0], strict=True) for a in spread_axes(what, p, t)]
     raise ArgumentTypeError(
         f"vmap: {what} must be an int, None, or a container of them like the values, not {axes!r}{called_at()}"
     )
 
 
+def _passed_through(args: tuple[Any, ...]) -> list[bool]:
+    """Which leaves of the arguments have no axis to batch: what is no number, and Python's integers in containers."""
+    numbers = (Value, np.ndarray, np.generic, bool, int, float, complex)
+    found = []
+    for arg in args:
+        alone = tree.is_leaf(arg)
+        for x in tree.leaves(arg):
+            integer = isinstance(x, int) and not alone
+            found.append(integer or not (isinstance(x, numbers) or is_device_array(x)))
+    return found
+
+
 def _batch_size(fn: Any, leaves: list[Any], axes: list[int | None]) -> int:
     sizes = {}
     for i, (x, a) in enumerate(zip(leaves, axes, strict=True)):
+        check_leaf(f"vmap: input {i} of {name_of(fn)}", x)
         if a is None:
             continue
         shape = shape_of(x)
         if not -len(shape) <= a < len(shape):
+            share = "" if shape else ": give None in in_axes for what all examples share"
             raise ArgumentError(
-                f"vmap: in_axes {a} for input {i} of {name_of(fn)}, which has shape {shape}{called_at()}"
+                f"vmap: in_axes {a} for input {i} of {name_of(fn)}, which has shape {shape}{share}{called_at()}"
             )
         sizes[i] = shape[a]
     if not sizes:

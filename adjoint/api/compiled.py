@@ -18,6 +18,7 @@ from adjoint.core.dispatch import DEVICE
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
+from adjoint.core.short_text import short
 from adjoint.core.spec import Spec, spec_of
 from adjoint.core.stores import Bindings
 from adjoint.frontend.guards import LENGTH, Contents, Guard, Items, Kind, Length, first_change, image
@@ -30,6 +31,7 @@ from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
 from adjoint.transforms.tape import AMBIENT
 
+FEW_CALLS = 1  # calls of a graph that do not make up for compiling it
 RARE = 3  # calls of a batch size that the interpreter serves
 optimised: WeakSet[Graph] = WeakSet()  # graphs that need no further pass
 
@@ -89,6 +91,36 @@ class TracedParameters(Bindings):
         return value
 
 
+@dataclass(frozen=True)
+class CellChange:
+    """An attribute of a network that is not what it was when a graph was built."""
+
+    label: str
+    was: str
+    now: str
+
+    @staticmethod
+    def of(cell: Any, before: dict[str, str]) -> CellChange:
+        """What has changed in a network since its attributes were noted; if several have, that which was set last."""
+        now, name = attributes(cell), cell._changed
+        if before.get(name) == now.get(name):
+            others = [k for k in {**before, **now} if before.get(k) != now.get(k)]
+            name = others[0] if others else name
+        return CellChange(
+            f"attribute `{name}` of {type(cell).__name__}", before.get(name, "nothing"), now.get(name, "nothing")
+        )
+
+    def reason(self) -> str:
+        """What has changed, in words."""
+        return f"{self.label} changed" + (f" from {self.was} to {self.now}" if self.was != self.now else "")
+
+
+def attributes(cell: Any) -> dict[str, str]:
+    """The attributes of a network as text, to be compared later; those that only the library knows are left out."""
+    inside = {name: f"a {type(x).__name__}" for name, x in cell.__dict__.get("_cells", {}).items()}
+    return inside | {name: short(x) for name, x in cell.__dict__.items() if not name.startswith("_")}
+
+
 @dataclass(frozen=True, eq=False)
 class Entry:
     """A graph ready to be called."""
@@ -100,6 +132,7 @@ class Entry:
     draws: Draws | None = None  # what it samples
     written: tuple[int, ...] = ()  # the arguments that the function writes to, which are the first results
     cells: dict[Any, float] = field(default_factory=dict)  # the networks inside, as they were
+    attributes: dict[Any, dict[str, str]] = field(default_factory=dict)  # what their attributes were, as text
     guards: tuple[Guard, ...] = ()  # what it was built on besides
     check: Callable[[], bool] = bool  # whether they hold
     template: GraphTemplate | None = None  # for other batch sizes
@@ -113,16 +146,26 @@ class Entry:
     python: bool = False  # whether some results are numbers of Python's own
     stored: tuple[Parameter, ...] = ()  # those that it writes to, whose values are results behind the written arguments
 
-    def suits(self, made: CallArguments) -> bool:
-        """Whether the arguments lie in memory as those that it was made for, where it matters."""
-        return (self.orders is None or self.orders == made.orders()) and self.points in (None, made.points())
+    def misfit(self, made: CallArguments, describe: Callable[[str], str]) -> str | None:
+        """What is wrong where arguments do not lie in memory as those that it was made for, and it matters."""
+        if self.orders is not None and self.orders != (now := made.orders()):
+            changed = [path for path, a, b in zip(made.paths(), self.orders, now, strict=True) if a != b]
+            return f"the order of {describe(changed[0])} in memory changed"
+        if self.points is not None and self.points != (points := made.points()):
+            path = made.paths()[min(set(points) ^ set(self.points))]
+            return f"{describe(path)} is an array without axes in one call and a number in the other"
+        return None
 
-    def change(self) -> Guard | str | None:
+    def change(self) -> Guard | CellChange | None:
         """What has changed since the graph was built: an attribute of a network, or what was found at a place."""
         for cell, version in self.cells.items():
             if cell._version != version:
-                return f"attribute `{cell._changed}` of {type(cell).__name__} changed"
+                return CellChange.of(cell, self.attributes.get(cell, {}))
         return None if self.check() else first_change(self.guards)
+
+    def hardly_used(self) -> bool:
+        """Whether it has run so seldom that it was not worth compiling."""
+        return self.calls.total() <= FEW_CALLS
 
     def outdated(self) -> bool:
         """Whether anything has changed since the graph was built."""

@@ -17,6 +17,7 @@ from adjoint.api.inputs import (
     check_input,
     check_inputs,
     finished,
+    is_number,
     lowered,
     name_of,
     output_leaves,
@@ -44,8 +45,8 @@ def _paired(what: str, inputs: Any, tangents: Any) -> tuple[list[Input], list[li
         raise ArgumentError(f"{what}: {count} tangents for {len(trees)} inputs{called_at()}")
     checked = check_inputs(what, trees, range(len(trees)))
     vectors = []
-    for i, (xs, like, t) in enumerate(zip((c.leaves for c in checked), trees, pushes, strict=True)):
-        leaves = tree.leaves_like(t, like)
+    for i, (one, like, t) in enumerate(zip(checked, trees, pushes, strict=True)):
+        xs, leaves = one.leaves, one.beside(f"{what}: the tangent of input {i}", t, like)
         if len(leaves) != len(xs):
             raise ArgumentError(
                 f"{what}: the tangent of input {i} has {len(leaves)} leaves, the input {len(xs)}{called_at()}"
@@ -89,7 +90,7 @@ def jvp(fn: Callable[..., Any], inputs: Any, v: Any, has_aux: bool = False) -> A
         out, aux = _aux("jvp", fn, out)
     output_leaves("jvp", fn, out)
     value = tree.map(lambda y: lowered(dual, y), out)
-    tangent = tree.map(lambda y: finished(dual.split(y)[1], y), out)
+    tangent = tree.map(lambda y: finished(dual.split(y)[1], y) if is_number(y) else None, out)
     return (value, tangent, *tree.map(lambda a: lowered(dual, a), aux))
 
 
@@ -129,7 +130,7 @@ def linearize(fn: Callable[..., Any], inputs: Any) -> tuple[Any, Callable[..., A
         seeds = dict(zip(nodes, (t for ts in vectors for t in ts), strict=True))
         found = push_recorded(seeds, roots)
         mine = [found.get(y._extra, ZERO) if isinstance(y, Value) and y._trace is tape else ZERO for y in ys]
-        return rebuild([finished(t, y) for t, y in zip(mine, ys, strict=True)])
+        return rebuild([finished(t, y) if is_number(y) else None for t, y in zip(mine, ys, strict=True)])
 
     return tree.map(lambda y: lowered(tape, y), out), push
 

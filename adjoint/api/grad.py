@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from adjoint.api.gradient_checkpoint import checked_policy
@@ -15,6 +15,7 @@ from adjoint.api.inputs import (
     check_input,
     check_inputs,
     check_positions,
+    chosen_position,
     finished,
     lowered,
     name_of,
@@ -32,6 +33,7 @@ from adjoint.core.dispatch import BACKWARD, Value
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
+from adjoint.core.tree_matching import beside
 from adjoint.transforms.backward import waiting_hooks
 from adjoint.transforms.checkpoint_tapes import tape_for
 from adjoint.transforms.tape import Record
@@ -86,12 +88,15 @@ class Recording:
         grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
         by_input = []
         for i in self.inputs:
-            by_input.append(i.rebuild(grads[: len(i.leaves)]))
+            by_input.append(i.derivative(grads[: len(i.leaves)]))
             grads = grads[len(i.leaves) :]
         return by_input, grads
 
     def _checked(self, cotangent: Any, out: Any, ys: list[Any]) -> list[Any]:
         gs = tree.leaves_like(cotangent, out)
+        if len(gs) != len(ys) and len(tree.leaves(out)) > len(ys):  # what has no derivative needs no cotangent
+            every = beside(cotangent, out, f"{self.what}: the cotangent", "the output")
+            gs = [g for g, y in zip(every, tree.leaves(out), strict=True) if any(y is x for x in ys)]
         if len(gs) != len(ys):
             raise ArgumentError(
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
@@ -112,6 +117,7 @@ def check_weights(what: str, weights: Any) -> list[Parameter]:
         return []
     if isinstance(weights, Parameter):
         return [weights]
+    weights = list(weights) if isinstance(weights, Iterator) else weights
     if not isinstance(weights, (tuple, list)) or not all(isinstance(w, Parameter) for w in weights):
         raise ArgumentTypeError(
             f"{what}: weights must be a Parameter or a list of Parameters, for example model.trainable_params(){called_at()}"
@@ -127,6 +133,7 @@ def value_and_grad(
     return_ids: bool = False,
     sens_param: bool = False,
     checkpoint: str | CheckpointPolicy | None = None,
+    argnums: int | Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the value of `fn` and its gradient: `(value, gradient)`.
 
@@ -137,7 +144,9 @@ def value_and_grad(
     >>> print(value, slope)
     9.0 6.0
     """
-    run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint)
+    grad_position = chosen_position("value_and_grad", grad_position, argnums)
+    weights = list(weights) if isinstance(weights, Iterator) else weights  # net.parameters()
+    run = _gradients("value_and_grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint, argnums)
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         return run(args, kwargs)
@@ -169,6 +178,7 @@ def _gradients(
     return_ids: bool,
     sens_param: bool,
     checkpoint: str | CheckpointPolicy | None,
+    argnums: Any = None,
 ) -> Callable[[Any, dict[str, Any]], tuple[Any, Any]]:
     """What `grad` and `value_and_grad` have in common: from a call's arguments to the value and the gradients."""
     check_function(what, fn)
@@ -193,7 +203,9 @@ def _gradients(
         value, seeds = recording.value(), recording.seeds(out, sens)
         recording.out = out = None  # so that the sweep can let go of what it has passed
         by_input, by_weight = recording.pull(seeds)
-        return value, _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
+        found = _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
+        alone = weights is None and len(positions) == 1 and isinstance(argnums, (tuple, list))
+        return value, (found,) if alone else found
 
     return run
 
@@ -242,6 +254,7 @@ def grad(
     return_ids: bool = False,
     sens_param: bool = False,
     checkpoint: str | CheckpointPolicy | None = None,
+    argnums: int | Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """A function that returns the gradient of `fn`. An output of any shape counts as the sum of its elements.
 
@@ -256,6 +269,9 @@ def grad(
         sens_param: the last argument of the returned function is the cotangent of the output.
         checkpoint: what is kept for the backward pass and what is computed again there: a `GradientCheckpoint`, or the name of
             its strategy, such as "sqrt". Without it everything is kept.
+        argnums: JAX's name for `grad_position`; a tuple of one position gives a tuple of one gradient.
+
+    What has no derivative in a container (strings, integers, truth values) is handed to `fn` as it is, and is None in the gradient.
 
     >>> import adjoint as ad
     >>> print(ad.grad(lambda x: x ** 3)(2.0))
@@ -266,7 +282,9 @@ def grad(
     >>> print(g["w"], g["b"])
     48.0 20.0
     """
-    run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint)
+    grad_position = chosen_position("grad", grad_position, argnums)
+    weights = list(weights) if isinstance(weights, Iterator) else weights
+    run = _gradients("grad", fn, grad_position, weights, has_aux, return_ids, sens_param, checkpoint, argnums)
 
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, gradients = run(args, kwargs)

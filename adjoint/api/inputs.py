@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context, placement, tree
+from adjoint.core import context, foreign, placement, tree
 from adjoint.core.absent import instantiate
 from adjoint.core.arrays import check_kind, kept
-from adjoint.core.dispatch import Value, beside, lift, make, snapshot, wrap
+from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, snapshot, wrap
+from adjoint.core.dispatch import beside as placed_beside
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import dtype_of, has_derivative, shape_of
 from adjoint.core.stores import Bindings
 from adjoint.core.stores import dropped as dropped
 from adjoint.core.tensor import Tensor
+from adjoint.core.tree_matching import beside, shown
 from adjoint.ops.language import cast
 from adjoint.ops.stacking import array
 
@@ -36,20 +38,30 @@ def check_function(what: str, fn: Any) -> None:
         )
 
 
+_POSITION = "argnums or grad_position"
+
+
 def check_positions(what: str, position: Any) -> Positions:
     """The positions as a tuple, in the caller's order."""
     positions = (position,) if isinstance(position, int) and not isinstance(position, bool) else position
     if not isinstance(positions, tuple) or not all(isinstance(p, int) and not isinstance(p, bool) for p in positions):
-        raise ArgumentTypeError(
-            f"{what}: grad_position must be an int or a tuple of ints, not {position!r}{called_at()}"
-        )
+        raise ArgumentTypeError(f"{what}: {_POSITION} must be an int or a tuple of ints, not {position!r}{called_at()}")
     if any(p < 0 for p in positions):
-        raise ArgumentError(f"{what}: grad_position must be >= 0, not {position!r}{called_at()}")
+        raise ArgumentError(f"{what}: {_POSITION} must be >= 0, not {position!r}{called_at()}")
     if len(set(positions)) != len(positions):
-        raise ArgumentError(f"{what}: grad_position {position!r} names a position twice{called_at()}")
+        raise ArgumentError(f"{what}: {_POSITION} {position!r} names a position twice{called_at()}")
     if not positions:
-        raise ArgumentError(f"{what}: grad_position is empty; name an input, or give weights{called_at()}")
+        raise ArgumentError(f"{what}: {_POSITION} is empty; name an input, or give weights{called_at()}")
     return positions
+
+
+def chosen_position(what: str, grad_position: Any, argnums: Any) -> Any:
+    """The position that was given as `grad_position`, or under JAX's name for it."""
+    if argnums is None:
+        return grad_position
+    if grad_position != 0:
+        raise ArgumentError(f"{what}: argnums is another name for grad_position: give one of them{called_at()}")
+    return tuple(argnums) if isinstance(argnums, list) else argnums
 
 
 class ChosenInputs:
@@ -117,6 +129,7 @@ def check_input(what: str, name: str, x: Any) -> Any:
             x = array(x)  # one Tensor of the Tensors that it holds
     if isinstance(x, (Value, np.ndarray, np.generic, float, complex)) and has_derivative(dtype_of(x)):
         return held(x)
+    foreign.check_leaf(f"{what}: {name}", x)
     if not isinstance(x, (Value, np.ndarray, np.generic, int)):
         raise NotDifferentiableError(
             f"{what}: {name} is a {type(x).__name__}, which has no derivative. Differentiate with respect to Tensors, "
@@ -138,20 +151,74 @@ def held(x: Any) -> Any:
 
 
 class Input:
-    """One differentiable input: its leaves, ready to be tracked, and how to build its like."""
+    """One differentiable input: its leaves, ready to be tracked, how to build its like, and how to build a derivative by it.
 
-    __slots__ = ("leaves", "rebuild")
+    Leaves of a container without derivatives (strings, integers, truth values) go into the function as they are, and are None in the
+    derivative. `places` are those of the others among all leaves; None where the input is no tree.
+    """
+
+    __slots__ = ("derivative", "leaves", "places", "rebuild")
 
     def __init__(self, what: str, place: int | str, value: Any) -> None:
         self.rebuild: Callable[[list[Any]], Any]
+        self.places: list[int] | None = None
         if type(value) is Tensor and has_derivative(value.dtype):
             self.leaves, self.rebuild = [held(value)], _only
         elif hasattr(type(value), "with_values"):  # a sparse matrix: its values have derivatives
             self.leaves = [check_input(what, f"argument {place!r}.values", value.values)]
             self.rebuild = lambda xs: value.with_values(xs[0])
         else:
-            self.leaves = [check_input(what, path, x) for path, x in tree.paths(value, f"argument {place!r}")]
-            self.rebuild = tree.flatten(value)[1]
+            found = list(tree.paths(value, f"argument {place!r}"))
+            active = [i for i, (_, x) in enumerate(found) if _is_active(x)]
+            if not active:  # an input without anything to differentiate by says so, of its numbers first
+                active = sorted(range(len(found)), key=lambda i: not is_number(found[i][1]))
+            self.leaves = [check_input(what, *found[i]) for i in active]
+            self.places, self.rebuild = active, tree.flatten(value)[1]
+            if len(active) < len(found):
+                whole, leaves = self.rebuild, [x for _, x in found]
+                self.rebuild = lambda xs: whole(_put(xs, active, leaves))
+                self.derivative = lambda xs: whole(_put(xs, active, [None] * len(leaves)))
+                return
+        self.derivative = self.rebuild
+
+    def beside(self, what: str, other: Any, value: Any) -> list[Any]:
+        """What another tree has at the places of the leaves."""
+        if self.places is None:
+            return tree.leaves_like(other, value)
+        found = beside(other, value, what, "its value")
+        if len(found) > len(self.places):
+            for i, (path, x) in enumerate(tree.paths(value, what)):
+                if i not in self.places:
+                    _check_none(path, x, found[i])
+        return [found[i] for i in self.places]
+
+
+def _is_active(x: Any) -> bool:
+    """Whether a leaf may have a derivative; what becomes of Parameters and objects is found out by `check_input`."""
+    if isinstance(x, np.ndarray) and x.dtype.hasobject:
+        return True
+    numeric = isinstance(x, (Value, np.ndarray, np.generic, float, complex)) or placement.is_device_array(x)
+    return numeric and has_derivative(dtype_of(x))
+
+
+def _check_none(what: str, x: Any, tangent: Any) -> None:
+    """Refuse a tangent, other than None and zeros, of a leaf that has no derivative."""
+    if not isinstance(tangent, (Value, np.ndarray, np.generic, int, float, complex)):
+        return
+    while isinstance(tangent, Value) and tangent._trace in (EAGER, HALF):
+        tangent = tangent._value
+    if isinstance(tangent, Value) or np.any(tangent):
+        raise ArgumentError(
+            f"{what} must be None or 0: its value, {shown(x)}, has no derivative. Make it a float to differentiate by it"
+            f"{called_at()}"
+        )
+
+
+def _put(xs: Sequence[Any], places: Sequence[int], around: Sequence[Any]) -> list[Any]:
+    filled = list(around)
+    for i, x in zip(places, xs, strict=True):
+        filled[i] = x
+    return filled
 
 
 def _only(xs: list[Any]) -> Any:
@@ -191,7 +258,14 @@ def _output(x: Any) -> Any:
     return x if numeric and has_derivative(dtype_of(x)) else None
 
 
+def is_number(x: Any) -> bool:
+    """Whether a leaf of an output is a number or an array; others have no derivative, not even zeros."""
+    return isinstance(x, (Value, np.ndarray, np.generic, bool, int, float, complex)) or placement.is_device_array(x)
+
+
 def _describe(out: Any) -> str:
+    if foreign.described(out):
+        return f"{foreign.described(out)} (return {foreign.way_in(out)})"
     if isinstance(out, (Value, np.ndarray)):
         return f"a Tensor of dtype {dtype_of(out)}"
     return f"a {type(out).__name__}"
@@ -200,7 +274,7 @@ def _describe(out: Any) -> str:
 def ones_like(y: Any) -> Any:
     """The default cotangent, one level below."""
     shape = shape_of(y)
-    return beside(np.ones(shape, dtype_of(y)) if shape else dtype_of(y).type(1), y)
+    return placed_beside(np.ones(shape, dtype_of(y)) if shape else dtype_of(y).type(1), y)
 
 
 def finished(value: Any, like: Any) -> Any:
@@ -261,6 +335,7 @@ def check_cotangent(what: str, g: Any, y: Any) -> Any:
         value = resolve(value, for_backward=False)
     elif placement.is_device_array(value):
         value = lift(value)
+    foreign.check_leaf(what, value)
     if not isinstance(value, (Value, np.ndarray, np.generic, int, float, complex)):
         raise ArgumentTypeError(f"{what} must be a Tensor, an array or a number, not {type(g).__name__}{called_at()}")
     if isinstance(value, np.ndarray):

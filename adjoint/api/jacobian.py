@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,13 @@ from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
 from adjoint.api.inputs import (
     ChosenInputs,
+    Input,
     binding,
     check_function,
     check_inputs,
     check_positions,
+    chosen_position,
+    is_number,
     name_of,
     output_leaves,
 )
@@ -30,8 +33,9 @@ from adjoint.ops.stacking import stack
 FEW = 4  # rows of a Jacobian that are pulled back one by one
 
 
-def _bare(grad_position: Any, results: list[Any]) -> Any:
-    return tuple(results) if isinstance(grad_position, tuple) and len(grad_position) > 1 else results[0]
+def _bare(grad_position: Any, results: list[Any], argnums: Any = None) -> Any:
+    several = isinstance(grad_position, tuple) and (len(grad_position) > 1 or argnums is not None)
+    return tuple(results) if several else results[0]
 
 
 def _basis(x: Any) -> Any:
@@ -40,7 +44,10 @@ def _basis(x: Any) -> Any:
 
 
 def jacfwd(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    argnums: int | Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """The Jacobian of `fn` by forward mode: best where inputs are fewer than outputs.
 
@@ -51,6 +58,7 @@ def jacfwd(
     [[2. 0.]
      [0. 4.]]
     """
+    grad_position = chosen_position("jacfwd", grad_position, argnums)
     positions = check_positions("jacfwd", grad_position)
     check_function("jacfwd", fn)
 
@@ -66,9 +74,7 @@ def jacfwd(
             def moved(x: Any) -> Any:
                 inner = [[leaf.copy() for leaf in xs] for xs in leaves]  # the function may assign to them
                 inner[i][k] = x
-                new_args, new_kwargs = call.replace(
-                    [tree.flatten(c)[1](xs) for c, xs in zip(call.chosen, inner, strict=True)]
-                )
+                new_args, new_kwargs = call.replace([c.rebuild(xs) for c, xs in zip(checked, inner, strict=True)])
                 out = context.readable(fn)(*new_args, **new_kwargs)
                 if has_aux:
                     out, (extra,) = _aux("jacfwd", fn, out)
@@ -79,15 +85,17 @@ def jacfwd(
             aux = extra  # the same for every column: no value depends on a tangent
             return tangent
 
-        leaves = [[wrap(x) for x in i.leaves] for i in check_inputs("jacfwd", call.chosen, call.places)]
+        checked = check_inputs("jacfwd", call.chosen, call.places)
+        leaves = [[wrap(x) for x in i.leaves] for i in checked]
         results = []
         for i, xs in enumerate(leaves):
             parts = []
             for k, x in enumerate(xs):
                 columns = vmap_alike(lambda t, i=i, k=k: along(i, k, leaves, t), out_axes=0)(_basis(x))
                 parts.append(tree.map(lambda c, x=x: column_axes_last(c, x.shape), columns))
-            results.append(_nested(call.chosen[i], parts))
-        return (_bare(grad_position, results), *aux) if has_aux else _bare(grad_position, results)
+            results.append(_nested(checked[i].derivative, parts))
+        found = _bare(grad_position, results, argnums)
+        return (found, *aux) if has_aux else found
 
     jacobian.__name__ = f"jacfwd({name_of(fn)})"
     return jacobian
@@ -96,16 +104,15 @@ def jacfwd(
 def _refuse_complex(what: str, call: ChosenInputs) -> None:
     """A complex input has two real directions, which one column cannot hold."""
     for x in tree.leaves(call.chosen):
-        if dtype_of(x).kind == "c":
+        if is_number(x) and dtype_of(x).kind == "c":
             raise NotDifferentiableError(
                 f"{what}: a complex input has no single Jacobian. Differentiate by its real and imaginary parts: "
                 f"lambda re, im: fn(ops.complex(re, im)){called_at()}"
             )
 
 
-def _nested(like: Any, parts: list[Any]) -> Any:
+def _nested(rebuild: Callable[[list[Any]], Any], parts: list[Any]) -> Any:
     """The Jacobians by the leaves of one input: the output's structure, and the input's within."""
-    rebuild = tree.flatten(like)[1]
     if not parts:
         return rebuild([])
     _, regroup = tree.flatten(parts[0])
@@ -114,7 +121,10 @@ def _nested(like: Any, parts: list[Any]) -> Any:
 
 
 def jacrev(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    argnums: int | Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """The Jacobian of `fn` by reverse mode: best where outputs are fewer than inputs.
 
@@ -124,6 +134,7 @@ def jacrev(
     >>> print(ad.jacrev(lambda x: (x ** 2).sum())(ad.Tensor([1.0, 2.0])))
     [2. 4.]
     """
+    grad_position = chosen_position("jacrev", grad_position, argnums)
     positions = check_positions("jacrev", grad_position)
     check_function("jacrev", fn)
 
@@ -137,6 +148,7 @@ def jacrev(
             return context.readable(fn)(*new_args, **new_kwargs)
 
         chosen_only.__name__ = name_of(fn)
+        checked = check_inputs("jacrev", call.chosen, call.places)
         out, pull, *aux = vjp(chosen_only, *call.chosen, has_aux=has_aux)
         ys, rebuild = tree.flatten(out)
         floats = output_leaves("jacrev", fn, out)
@@ -145,12 +157,7 @@ def jacrev(
         done = 0
         for y in ys:
             if not differentiable(y):
-                rows.append(
-                    tree.map(
-                        lambda x, y=y: wrap(beside(np.zeros(shape_of(y) + shape_of(x), wrap(y).dtype), y)),
-                        tuple(call.chosen),
-                    )
-                )
+                rows.append([_zeros(y, i) if is_number(y) else None for i in checked])
                 continue
             k, done = done, done + 1
             row = lambda g, k=k: pull(*zeros[:k], g, *zeros[k + 1 :])  # type: ignore[misc]  # noqa: E731
@@ -162,11 +169,17 @@ def jacrev(
                 pulled = tree.map(lambda re, im: re + 1j * im, pulled, imaginary)
             rows.append(tree.map(lambda r, y=y: r.reshape((*shape_of(y), *r.shape[1:])), pulled))
         by_input = [rebuild([row[i] for row in rows]) for i in range(len(positions))]
-        result = _bare(grad_position, by_input)
+        result = _bare(grad_position, by_input, argnums)
         return (result, *aux) if has_aux else result
 
     jacobian.__name__ = f"jacrev({name_of(fn)})"
     return jacobian
+
+
+def _zeros(y: Any, one: Input) -> Any:
+    """The Jacobian of an output without a derivative by one input."""
+    blocks = [beside(np.zeros(shape_of(y) + shape_of(x), wrap(y).dtype), y) for x in one.leaves]
+    return one.derivative(list(map(wrap, blocks)))
 
 
 def _for_each(pull: Callable[[Any], Any], basis: Any) -> Any:
@@ -178,7 +191,10 @@ def _for_each(pull: Callable[[Any], Any], basis: Any) -> Any:
 
 
 def jacobian(
-    fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, has_aux: bool = False
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    argnums: int | Sequence[int] | None = None,
 ) -> Callable[..., Any]:
     """The Jacobian of `fn`, by the cheaper mode: forward for fewer inputs than outputs, else reverse.
 
@@ -186,8 +202,10 @@ def jacobian(
     >>> print(ad.jacobian(lambda x: x * 3)(ad.Tensor([1.0])))
     [[3.]]
     """
+    grad_position = chosen_position("jacobian", grad_position, argnums)
     positions = check_positions("jacobian", grad_position)
-    forward, reverse = jacfwd(fn, grad_position, has_aux), jacrev(fn, grad_position, has_aux)
+    given = (0, has_aux, grad_position) if argnums is not None else (grad_position, has_aux)
+    forward, reverse = jacfwd(fn, *given), jacrev(fn, *given)
 
     @boundary
     def chosen(*args: Any, **kwargs: Any) -> Any:
@@ -204,32 +222,43 @@ def jacobian(
     return chosen
 
 
-def hessian(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0) -> Callable[..., Any]:
+def hessian(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    argnums: int | Sequence[int] | None = None,
+) -> Callable[..., Any]:
     """The second derivatives of a scalar function: forward mode over reverse mode.
 
-    For a tuple of positions `result[i][j]` has the shape of input i, then that of input j.
+    For a tuple of positions `result[i][j]` has the shape of input i, then that of input j. With `has_aux` the function returns a pair, whose
+    first part is differentiated, and the result is `(hessian, aux)`. `argnums` is JAX's name for `grad_position`.
 
     >>> import adjoint as ad
     >>> print(ad.hessian(lambda x: (x ** 3).sum())(ad.Tensor([1.0, 2.0])))
     [[ 6.  0.]
      [ 0. 12.]]
     """
-    blocks = jacfwd(jacrev(_scalar("hessian", fn), grad_position), grad_position)
-    if not isinstance(grad_position, tuple) or len(grad_position) == 1:
+    grad_position = chosen_position("hessian", grad_position, argnums)
+    inner = jacrev(_scalar("hessian", fn, has_aux), grad_position, has_aux)
+    blocks = jacfwd(inner, grad_position, has_aux)
+    several = isinstance(grad_position, tuple) and len(grad_position) > 1
+    if not several and not isinstance(argnums, (tuple, list)):
         return blocks
 
     @boundary
     def by_rows(*args: Any, **kwargs: Any) -> Any:
-        return tuple(zip(*blocks(*args, **kwargs), strict=True))  # `blocks` has the second position outside
+        found, *aux = blocks(*args, **kwargs) if has_aux else (blocks(*args, **kwargs),)
+        rows = tuple(zip(*found, strict=True)) if several else ((found,),)  # `blocks` has the second position outside
+        return (rows, *aux) if has_aux else rows
 
     by_rows.__name__ = f"hessian({name_of(fn)})"
     return by_rows
 
 
-def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+def _scalar(what: str, fn: Callable[..., Any], has_aux: bool = False) -> Callable[..., Any]:
     def checked(*args: Any, **kwargs: Any) -> Any:
         out = context.readable(fn)(*args, **kwargs)
-        ys = output_leaves(what, fn, out)
+        ys = output_leaves(what, fn, _aux(what, fn, out)[0] if has_aux else out)
         if len(ys) != 1 or shape_of(ys[0]) not in ((), (1,)):
             shapes = ", ".join(str(shape_of(y)) for y in ys)
             raise ArgumentError(
@@ -242,7 +271,12 @@ def _scalar(what: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     return checked
 
 
-def hvp(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, *misplaced: Any) -> Callable[..., Any]:
+def hvp(
+    fn: Callable[..., Any],
+    grad_position: int | tuple[int, ...] = 0,
+    *misplaced: Any,
+    argnums: int | Sequence[int] | None = None,
+) -> Callable[..., Any]:
     """The product of the Hessian of a scalar function with a vector: `hvp(fn)(x, v)` is `hessian(fn)(x) @ v`.
 
     The vector comes after the arguments of `fn`; for a tuple of positions it is a tuple of as many, and so is the result.
@@ -258,6 +292,7 @@ def hvp(fn: Callable[..., Any], grad_position: int | tuple[int, ...] = 0, *mispl
             f"hvp is called as hessian is: hvp(fn)(x, v), not hvp(fn, x, v). It gives the product alone; "
             f"jvp(grad(fn), x, v) gives the gradient and the product{called_at()}"
         )
+    grad_position = chosen_position("hvp", grad_position, argnums)
     positions = check_positions("hvp", grad_position)
     check_function("hvp", fn)
     several = isinstance(grad_position, tuple) and len(grad_position) > 1

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from adjoint import backends
-from adjoint.api.arguments import CallArguments, Key, Signature
+from adjoint.api import call_outline
+from adjoint.api.arguments import CallArguments, Key, Signature, names_at, names_of
 from adjoint.api.compiled import (
     Compilation,
     Entry,
@@ -40,7 +41,6 @@ from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
-from adjoint.frontend.guards import Guard
 from adjoint.frontend.reads import PlaceInput, recorder
 from adjoint.graph.indices import indices
 from adjoint.graph.loop_checkpoints import with_plans
@@ -55,7 +55,7 @@ backends.load(backends.chosen())  # with `jit` itself, so that the first call ne
 MANY = 8  # kinds of calls that have a C function of their own; each is asked in turn
 KEPT = 4  # graphs for one kind of call, for things around it that change to and fro
 
-_open_tape, _set_backend = context.open_tape.get, context.backend.get
+_open_tape, _set_backend, _autocast = context.open_tape.get, context.backend.get, context.autocast.get
 
 
 class Jitted(Methods, Reports, Traced):
@@ -82,7 +82,7 @@ class Jitted(Methods, Reports, Traced):
         self._entries: dict[Any, list[Entry]] = {}  # several for a key if a network is in training and in use by turns
         self.exclusive = False  # whether donated arrays are known to have no other holders than their owner
         self.compilations: list[Compilation] = []
-        self._last: Key | None = None
+        self._last: call_outline.CallOutline | None = None
         self._unreadable = False  # whether it runs op by op, for want of source
         self._whole: tuple[Callable[..., Any], ...] = ()  # calls that C functions do
         self._quick: dict[Any, Callable[[list[Any]], Any]] = {}  # calls of plain arrays and floats, by key and backend
@@ -101,7 +101,7 @@ class Jitted(Methods, Reports, Traced):
             found = run(args, kwargs)
             if found is not NotImplemented:
                 return found
-        if self._quick and _open_tape() is None:
+        if self._quick and _open_tape() is None and _autocast() is None:
             key, values = plain_key(args, kwargs)
             quick = self._quick.get((key, self._backend or _set_backend()))
             if quick is not None:
@@ -134,10 +134,10 @@ class Jitted(Methods, Reports, Traced):
             graph = graph if policy is None else with_plans(graph, policy)
             return entry.rebuild(store_back(entry.stored, write_back(entry.written, made, replay(graph, inputs))))
         self._keep_layouts(made, entry, graph, inputs)
+        entry.calls[size] += 1
         if self._donate:
             found = write_back(entry.written, made, self._giving_up(made, graph, inputs))
             return entry.rebuild([wrap(y) for y in store_back(entry.stored, found)])
-        entry.calls[size] += 1
         rare = entry.is_rare(size)
         runs = backend_for(self._backend, inputs, rare)
         found = GraphCall(graph, runs, context.checkpointing.get())(*inputs)
@@ -165,7 +165,7 @@ class Jitted(Methods, Reports, Traced):
         """A short way for calls like this one. The first call has to pay for none: it may be the only one."""
         if kwargs and (self._static or self._dynamic):  # the arguments are not in the order of the call
             return
-        if entry.points is not None or any(entry.orders or ()) or entry.python:
+        if entry.points is not None or any(entry.orders or ()) or entry.python or _autocast() is not None:
             return
         run, wanted = executable(graph, self.backend), self._backend or _set_backend()
         key, _ = plain_key(args, kwargs)
@@ -176,7 +176,8 @@ class Jitted(Methods, Reports, Traced):
         entry.served["whole"] += 1
         if alone and entry.served["whole"] <= MANY:
             outside = watched(entry, by_value=entry.served["whole"] > FEW)
-            guards = [(context.open_tape, None), *[(context.backend, wanted)] * (self._backend is None), *outside]
+            chosen = [(context.backend, wanted)] * (self._backend is None)
+            guards = [(context.open_tape, None), (context.autocast, None), *chosen, *outside]
             if whole := whole_quick(run, graph, (args, kwargs), made.numeric, entry.rebuild, guards):
                 kept = self._whole[-MANY + 1 :]
                 self._whole = (*kept, whole)
@@ -217,14 +218,12 @@ class Jitted(Methods, Reports, Traced):
         """The graph for a call and its key, unless a network in it has changed."""
         known = self._entries.get(key, [])
         for entry in reversed(known):
-            if not entry.suits(made):
-                self._change = self._change or "the memory of an argument changed: its order, or whether it is an array"
-                continue
-            change = entry.change()
+            change = entry.misfit(made, self._signature.describe) or entry.change()
             if change is None:
                 self._change = None
                 return entry
             self._change = self._change or change
+            self._worth_it(entry, change)
         known[:] = [entry for entry in known if not entry.is_over()][1 - KEPT :]
         return None
 
@@ -307,14 +306,14 @@ class Jitted(Methods, Reports, Traced):
 
     def _kept(self, entry: Entry, reports: list[Report], made: CallArguments, key: Key, start: float) -> Entry:
         change = self._change
-        reason = change.reason() if isinstance(change, Guard) else change
-        reason = reason or self._signature.reason(made, key, self._last)
+        reason = change if change is None or isinstance(change, str) else change.reason()
+        reason = reason or call_outline.reason(self._signature, made, key, self._last)
         self._change = None
         self.compilations.append(Compilation(reason, entry.graph, time.perf_counter() - start, tuple(reports)))
         # A value of another transform belongs to this call alone, and so does one that comes from we know not where.
         if all(type(x) is PlaceInput for x in entry.captured):
             self._entries.setdefault(key, []).append(entry)
-        self._last = key
+        self._last = call_outline.CallOutline(made, key)
         return entry
 
     def _better(self, entry: Entry) -> tuple[Entry, list[Report]]:
@@ -346,6 +345,7 @@ def jit(
     fn: Callable[..., Any] | None = None,
     *,
     static_argnames: str | Sequence[str] = (),
+    static_argnums: int | Sequence[int] = (),
     dynamic: str | Sequence[str] = (),
     donate: str | Sequence[str] = (),
     passes_off: Iterable[str] = (),
@@ -358,7 +358,7 @@ def jit(
     Args:
         fn: a function or Cell; without it, a decorator is returned.
         static_argnames: arguments that are part of the program rather than inputs: a new value makes a new graph.
-            Integers, strings and other things that are not arrays or floats are static anyway.
+            Integers, strings and other things that are not arrays or floats are static anyway. `static_argnums` names them by position.
         dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one; a size that comes
             again and again gets machine code of its own. A program that cannot be written for every size is compiled for
             each, and `notes` says why.
@@ -382,19 +382,16 @@ def jit(
     >>> [float(g(ad.ops.ones(n))) for n in (2, 3, 50)], len(g.compilations)
     ([1.0, 1.0, 1.0], 1)
     """
-    static, free, given = (_names(names) for names in (static_argnames, dynamic, donate))
+    static, free, given = (names_of(names) for names in (static_argnames, dynamic, donate))
     runs = backends.on_device(backend, device)
     if fn is None:
         return lambda f: jit(
-            f, static_argnames=static, dynamic=free, donate=given, passes_off=passes_off, backend=runs, memory=memory
-        )
+            f, static_argnames=static, static_argnums=static_argnums, dynamic=free, donate=given, passes_off=passes_off, backend=runs, memory=memory
+        )  # fmt: skip
     check_function("jit", fn)
+    static = (*static, *names_at(fn, static_argnums))
     off = (passes_off,) if isinstance(passes_off, str) else passes_off
     size = None if memory is None else byte_count("jit: memory", memory)
     if size is not None and free:
         raise ArgumentError(f"jit: memory= is for one batch size, dynamic= for any: give one of them{called_at()}")
     return Jitted(fn, static, free, given, off, runs, size)
-
-
-def _names(names: str | Sequence[str]) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else tuple(names)

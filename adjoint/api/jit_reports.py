@@ -9,6 +9,7 @@ from adjoint.api.compiled import Compilation, Entry, executable, memory_of
 from adjoint.api.device_choice import backend_for
 from adjoint.api.written import replaced
 from adjoint.backends.memory_report import MemoryReport, shown
+from adjoint.core.errors import boundary
 from adjoint.graph.node import Graph
 from adjoint.passes import schedule
 
@@ -32,11 +33,13 @@ class Reports:
     def _prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[CallArguments, Entry, int | None]:
         raise NotImplementedError
 
+    @boundary
     def graph(self, *args: Any, **kwargs: Any) -> Graph:
         """The optimised graph for these arguments."""
         _, entry, size = self._prepared(args, kwargs)
         return entry.at(size)
 
+    @boundary
     def explain(self, *args: Any, **kwargs: Any) -> str:
         """What compiling for these arguments did: why, each pass with its time, the backend's units of work, and the graph.
 
@@ -57,6 +60,7 @@ class Reports:
         ]
         return "\n".join(lines)
 
+    @boundary
     def memory(self, *args: Any, **kwargs: Any) -> MemoryReport:
         """What a call with these arguments will take of memory, without running anything: see `MemoryReport`.
 

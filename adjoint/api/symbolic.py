@@ -73,7 +73,7 @@ def _formula(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
     """How a value follows from the size."""
     first = values[0]
     if any(type(v) is not type(first) for v in values):
-        raise NotSymbolicError(f"{first!r} becomes {values[-1]!r} with another batch size")
+        raise NotSymbolicError(f"{_short(first)} becomes {_short(values[-1])} with another batch size")
     if isinstance(first, Graph):
         return fitted(values, sizes).at
     if isinstance(first, Const):
@@ -89,7 +89,7 @@ def _formula(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
         return lambda n: first
     if isinstance(first, (int, float, np.integer, np.floating)) and not isinstance(first, bool):
         return _number(values, sizes)
-    raise NotSymbolicError(f"{first!r} becomes {values[-1]!r} with another batch size")
+    raise NotSymbolicError(f"{_short(first)} becomes {_short(values[-1])} with another batch size")
 
 
 def _record(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
@@ -104,7 +104,7 @@ def _record(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
 
 def _tuple(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
     if len({len(v) for v in values}) > 1:
-        raise NotSymbolicError(f"{values[0]!r} becomes {values[-1]!r} with another batch size")
+        raise NotSymbolicError(f"{_short(values[0])} becomes {_short(values[-1])} with another batch size")
     parts = [_formula(vs, sizes) for vs in zip(*values, strict=True)]
     return lambda n: tuple([part(n) for part in parts])
 
@@ -118,7 +118,8 @@ def _number(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
         if all(np.isclose(k * n + r, v, rtol=1e-12, atol=0) for n, v in zip(sizes, values, strict=True)):
             return lambda n: kind(round(k * n + r) if isinstance(values[0], (int, np.integer)) else k * n + r)
         c = values[0] * sizes[0]
-        c = round(c) if abs(c - round(c)) < 1e-9 * abs(c) else c
+        near = round(c * 4096) / 4096  # 1 / n in float32 is not quite 1 / n
+        c = near if abs(c - near) < 1e-6 * abs(c) else c
         if all(np.isclose(c, v * n, rtol=1e-6, atol=0) for n, v in zip(sizes, values, strict=True)):
             return lambda n: kind(c / n)
     raise NotSymbolicError(f"the number {values[0]!r} becomes {values[-1]!r} with another batch size")
@@ -142,7 +143,8 @@ def _array(values: Sequence[Any], sizes: Sequence[int]) -> Formula:
                 total = total + by * np.arange(shape(n)[axis]).reshape(-1, *(1,) * (ndim - axis - 1))
         return total.astype(dtype)
 
-    if all(np.array_equal(made(n), v) for n, v in zip(sizes, values, strict=True)):
+    eps = np.finfo(dtype).eps if dtype.kind == "f" else 0
+    if all(np.allclose(made(n), v, rtol=eps, atol=0) for n, v in zip(sizes, values, strict=True)):
         return made
     raise NotSymbolicError(f"an array of shape {first.shape} depends on the batch size")
 
@@ -151,3 +153,11 @@ def _step(v: np.ndarray, axis: int) -> Any:
     """How much an array grows along an axis."""
     ends = (0,) * axis, (0,) * (v.ndim - axis - 1)
     return v.item((*ends[0], 1, *ends[1])) - v.item((*ends[0], 0, *ends[1])) if v.shape[axis] > 1 else 0
+
+
+def _short(x: Any) -> str:
+    """A value as a message shows it: an array by its shape."""
+    if isinstance(x, np.ndarray) and x.size > 4:
+        return f"an array of shape {x.shape}"
+    text = " ".join(repr(x).split())
+    return text if len(text) <= 80 else f"{text[:77]}..."

@@ -16,16 +16,28 @@ from typing import Any
 import numpy as np
 
 from adjoint import backends
+from adjoint.api import promotion
 from adjoint.api.arguments import NUMBERS, CallArguments, Signature
-from adjoint.api.compiled import Entry, TracedParameters, guards_of, in_order, put_together
+from adjoint.api.compiled import CellChange, Entry, TracedParameters, attributes, guards_of, in_order, put_together
 from adjoint.api.device_choice import traced_device
 from adjoint.api.inputs import name_of
 from adjoint.api.lenient import ARRAYS, is_python_number
 from adjoint.api.ruled_calls import note_reads
 from adjoint.api.written import Containers, written
 from adjoint.core import context, rules, views
-from adjoint.core.errors import AdjointError, ArgumentError, called_at, forget_refusal, refusal_behind, warn_user
+from adjoint.core.dispatch import Value
+from adjoint.core.errors import (
+    AdjointError,
+    ArgumentError,
+    RecompileWarning,
+    called_at,
+    forget_refusal,
+    refusal_behind,
+    warn_user,
+)
+from adjoint.core.foreign import check_leaf
 from adjoint.core.random_counters import InGraph, batches, source
+from adjoint.core.short_text import short
 from adjoint.core.spec import Spec
 from adjoint.frontend import SourceError, convert, leaks
 from adjoint.frontend.calls import call, unread_hint
@@ -79,10 +91,12 @@ class Traced:
         self._fn = fn
         self._self: weakref.ref[Any] | None = None  # the object whose method this is
         self.notes: list[str] = []  # functions whose source could not be read, and batch sizes that could not vary
-        self._change: Guard | str | None = None  # what made the last graph useless
+        self._change: Guard | CellChange | str | None = None  # what made the last graph useless
         self._changes: Counter[str] = Counter()  # how often each place has changed
+        self._values: dict[str, list[str]] = {}  # what was there of late
         self._inputs: set[str] = set()  # the places whose numbers are inputs of the graph
         self._lifting = True  # whether they may be
+        self._promoted = False  # whether there was a warning that float32 becomes float64
 
     def _target(self) -> Any:
         """The function, or the method of its object."""
@@ -149,6 +163,9 @@ class Traced:
             lenient = context.lenient.get()
             numeric = [isinstance(y, ARRAYS if lenient else (*NUMBERS, bool, int)) for y in ys]
             python = [lenient and is_python_number(y) for y, yes in zip(ys, numeric, strict=True) if yes]
+            for y, yes in zip(ys, numeric, strict=True):
+                if not yes:
+                    check_leaf(f"jit: a result of {name_of(self._fn)}", y)
             if not any(numeric) and not parameters.stored:
                 raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
@@ -162,6 +179,12 @@ class Traced:
             tracer.ended = True
         params = in_order(tracer, len(specs), parameters, drawing)
         graph = Graph(params, outputs, name_of(self._fn), tuple(tracer.effects))
+        if not self._promoted and recorder.get() is None:
+            arguments = {n: self._signature.describe(path) for n, path in zip(nodes, made.paths(), strict=True)}
+            inside = {*nodes, *parameters.nodes, *(x._value for x in drawing.inputs)}
+            others = zip((n for n in params if n not in inside), tracer.captured, strict=True)
+            arrays = [n for n, x in others if type(x) is PlaceInput and not isinstance(x.place.get(), Value)]
+            self._promoted = promotion.warn(graph, arguments, parameters.nodes, arrays)
         for card, getter in rules.replaced.items():  # what the rule reads, the graph's derivatives read
             if uses(graph, lambda op, card=card: isinstance(op, card)):  # type: ignore[misc]
                 note_reads(getter, reads)
@@ -171,7 +194,10 @@ class Traced:
         captured, guards = guards_of(reads, tracer.captured, cells)
         reads.weakly = None
         return replace(
-            Entry(graph, parameters.order, together, captured, draws, places, cells, guards, compiled(guards)),
+            Entry(
+                graph, parameters.order, together, captured, draws, places, cells, guards=guards, check=compiled(guards)
+            ),
+            attributes={cell: attributes(cell) for cell in cells},
             orders=made.orders() if tracer.wrote and tracer.reshaped else None,
             points=made.points() if tracer.pointed else None,
             tracked=parameters.tracked,
@@ -217,13 +243,27 @@ class Traced:
                 return fn
         return functools.partial(call, fn)
 
+    def _worth_it(self, entry: Entry, change: Any) -> None:
+        """Forget earlier changes of a network's attribute if the graph before this one has been used: it does not always change."""
+        if isinstance(change, CellChange) and not entry.hardly_used():
+            self._changes.pop(change.label, None)
+
     def _count_change(self) -> None:
         """A place that changes again and again: a number there becomes an input, of anything else there is a warning."""
         change = self._change
-        if not isinstance(change, Guard):
-            return
-        label = change.place.label
+        if change is None or isinstance(change, str) or (isinstance(change, CellChange) and recorder.get() is not None):
+            return  # of what changes in a network, the function that is called tells, not one inside it
+        label = change.label if isinstance(change, CellChange) else change.place.label
         self._changes[label] += 1
+        now = change.now if isinstance(change, CellChange) else short(change.place.get())
+        self._values[label] = [*self._values.get(label, []), now][-FEW:]
+        if isinstance(change, CellChange):
+            if self._changes[label] == FEW + 1 and label.split("`")[1] != "training":
+                self._warn_of(
+                    label,
+                    "keep it in a Parameter and write to that with `set_data`, or make it an argument of the call",
+                )
+            return
         if self._changes[label] < FEW:
             return
         number = isinstance(change.image, Held) or type(getattr(change.image, "value", None)) in (
@@ -234,7 +274,14 @@ class Traced:
         if self._lifting and number and label not in self._inputs:
             self._inputs.add(label)
         elif self._changes[label] == 2 * FEW:
-            warn_user(
-                f"{self!r} has been compiled {2 * FEW} times because {label} changes: pass it as an argument, or let it be what it "
-                f"is between calls"
+            self._warn_of(
+                label, "pass it as an argument, make it a float or a Tensor, or let it be what it is between calls"
             )
+
+    def _warn_of(self, label: str, instead: str) -> None:
+        """Warn of something that makes each call compile anew."""
+        values = ", ".join(self._values[label])
+        warn_user(
+            f"{self!r} has been compiled {self._changes[label]} times because {label} changes (last values: {values}): {instead}",
+            RecompileWarning,
+        )

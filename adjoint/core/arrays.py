@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from adjoint.core.errors import DtypeError, called_at
+from adjoint.core.errors import DtypeError, ShapeError, called_at
 
 
 @lru_cache(maxsize=8)
@@ -73,14 +73,22 @@ _PASSED = 0
 _PASSED = holders([object()][0])  # what calling it adds
 
 
+_WRITABLE = 0x400  # NPY_ARRAY_WRITEABLE
+
+
 def is_frozen(x: np.ndarray) -> bool:
     """Whether an array and the arrays that it is a part of are read-only."""
     base: Any = x
     while isinstance(base, np.ndarray):
-        if base.flags.writeable:
+        if is_writable(base):
             return False
         base = base.base
     return base is None or type(base) is bytes
+
+
+def is_writable(x: np.ndarray) -> bool:
+    """As `x.flags.writeable`, which warns of arrays from np.broadcast_arrays even when it is only read."""
+    return bool(x.flags.num & _WRITABLE)
 
 
 _constants: WeakValueDictionary[int, np.ndarray] = WeakValueDictionary()  # by the id of the array they are copies of
@@ -95,3 +103,15 @@ def constant(x: np.ndarray) -> np.ndarray:
     if known is None or (known.shape, known.dtype) != (x.shape, x.dtype) or known.tobytes() != x.tobytes():
         known = _constants[id(x)] = kept(x)
     return known
+
+
+def even_array(data: Any, dtype: Any = None) -> np.ndarray:
+    """An array of numbers in lists, which must be of one length on each level."""
+    try:
+        return np.array(data, dtype=dtype)
+    except ValueError as error:
+        if "inhomogeneous" not in str(error):
+            raise
+        raise ShapeError(
+            f"Tensor: the lists in it differ in length, or stand beside numbers: pad them, or keep a list of Tensors{called_at()}"
+        ) from None

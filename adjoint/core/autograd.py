@@ -17,6 +17,9 @@ class Autograd(Protocol):
     def is_leaf(self, x: Any, /) -> bool:
         """Whether a Tensor is an input that `backward()` accumulates for."""
 
+    def is_of_parameters(self, x: Any, /) -> bool:
+        """Whether all that `backward()` would accumulate for are Parameters."""
+
     def is_muted(self) -> bool:
         """Whether `backward()` records nothing just now."""
 

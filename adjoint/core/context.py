@@ -47,6 +47,9 @@ backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
+#: The dtype in which products and convolutions of float32 inputs compute (`amp.autocast`); None for their own.
+autocast: ContextVar[Any] = ContextVar("autocast", default=None)
+
 #: Where new Tensors are made (`set_context(device_target=...)`): the name of a device, or None for the host.
 device: ContextVar[str | None] = ContextVar("device", default=None)
 #: While a function is traced: the device that its graph will run on; None for the host.

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core import context, placement, watching
 from adjoint.core.arrays import check_kind
-from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.errors import AdjointError, DtypeError, called_at, is_placed
 from adjoint.core.language import language
 from adjoint.core.layout import layout_of, reordered
 from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of, spec_of
@@ -90,12 +90,15 @@ def evaluate(op: Any, arrays: Any) -> Any:
             return watcher.call(op, arrays)
         return op.eval(np, *arrays)
     except Exception as error:
-        raise failure(op, arrays, error) from error
+        better = failure(op, arrays, error)
+        if better is error:
+            raise
+        raise better from error
 
 
 def failure(op: Any, arrays: Any, error: Exception) -> Exception:
     """What to raise for a kernel's error: one about the op, the inputs and the user's line."""
-    if op.effect:  # an assertion or a print of the user's
+    if op.effect or is_placed(error):  # an assertion or a print of the user's; an error of a step inside
         return error
     if isinstance(error, AdjointError):
         return located(error)
@@ -130,6 +133,10 @@ def explain(op: Any, arrays: Any, error: Exception) -> Exception:
     except AdjointError as better:
         return located(better)
     except Exception:  # the shape rule had no words for it: fall through to the kernel's own
+        for k, x in enumerate(arrays):
+            if x is None or isinstance(x, (str, bytes)):
+                what = "None" if x is None else f"the {type(x).__name__} {x!r:.40}"
+                return DtypeError(f"{op}: input {k} is {what}; pass a number, an array or a Tensor{called_at()}")
         return type(error)(f"{op}: {error}{called_at()}") if len(error.args) == 1 else error
     inputs = ", ".join(map(str, specs))
     if isinstance(error, MemoryError):  # NumPy's has a signature of its own

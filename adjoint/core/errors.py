@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import os
@@ -56,6 +57,10 @@ class ArgumentTypeError(AdjointError, TypeError):
     """An argument of the wrong kind, or one that is missing."""
 
 
+class SharingError(AdjointError, BufferError):
+    """Memory that cannot be shared with another library; a BufferError, as DLPack has it."""
+
+
 class DeviceError(AdjointError, ValueError, RuntimeError):
     """Values on different devices, or on another one than the function runs on."""
 
@@ -104,6 +109,18 @@ class NoRuleError(AdjointError, NotImplementedError):
         super().__init__(f"{op} has no {rule} rule{called_at()}.\n{hint}")
 
 
+class PerformanceWarning(UserWarning):
+    """A program that is right, and slower than it looks: the base of such warnings."""
+
+
+class PromotionWarning(PerformanceWarning):
+    """Values in float32 become float64 in compiled code, because a NumPy number or array is."""
+
+
+class RecompileWarning(PerformanceWarning):
+    """A function is compiled again and again, because something that it reads changes between calls."""
+
+
 def user_frame() -> FrameType | None:
     """The nearest calling frame that is not part of adjoint, NumPy or SciPy."""
     frame: FrameType | None = sys._getframe(1)
@@ -134,13 +151,21 @@ def user_place() -> tuple[str, int] | None:
     return None
 
 
-def warn_user(message: str) -> None:
+def warn_user(message: str, kind: type[Warning] = UserWarning) -> None:
     """A warning at the user's line."""
     frame = user_frame()
     if frame is None:
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(message, kind, stacklevel=2)
     else:
-        warnings.warn_explicit(message, UserWarning, frame.f_code.co_filename, frame.f_lineno)
+        warnings.warn_explicit(message, kind, frame.f_code.co_filename, frame.f_lineno)
+
+
+_warned: dict[Any, Any] = {}  # what Python has shown; it forgets with each change of the filters
+
+
+def warn_at(place: tuple[str, int], message: str, kind: type[Warning]) -> None:
+    """A warning at a line of the user's program that need not be running now."""
+    warnings.warn_explicit(message, kind, *place, registry=_warned)
 
 
 def user_line() -> str:
@@ -160,6 +185,33 @@ def called_at() -> str:
     """A clause for the end of a message: where the user called from."""
     line = user_line()
     return f"\n    called at {line}" if line else ""
+
+
+_CALLED = "\n    called at "
+
+
+def place_error(error: Exception, place: tuple[str, int] | None, own: bool) -> None:
+    """Name the line of the user's program whose step failed in compiled code; an exception of the user's `own` keeps its text."""
+    if is_placed(error):
+        return
+    with contextlib.suppress(AttributeError, TypeError):  # an exception that takes no attributes is left as it is
+        error._adjoint_placed = True  # type: ignore[attr-defined]
+        if place is None:
+            return
+        where = "in the derivative of" if isinstance(place, context.DerivativePlace) else "at"
+        line = f"{where} {shown_place(place)}"
+        if own:
+            if sys.version_info >= (3, 11) and not getattr(error, "__notes__", None):
+                error.add_note(f"{line} (in compiled code)")
+        elif len(error.args) == 1 and isinstance(error.args[0], str):
+            text, called, after = error.args[0].partition(_CALLED)
+            called, after = ("", "") if after == shown_place(place) else (called, after)
+            error.args = (f"{text}\n    {line}{called}{after}",)
+
+
+def is_placed(error: BaseException) -> bool:
+    """Whether an error names the step of a graph that failed."""
+    return getattr(error, "_adjoint_placed", False)
 
 
 def user_frames(traceback: TracebackType | None) -> TracebackType | None:

@@ -83,9 +83,13 @@ class Operators:
         return language.pow(other, self)
 
     def __matmul__(self, other: Any) -> Any:
+        if type(other).__module__.startswith("scipy.sparse") or getattr(type(other), "__array_ufunc__", self) is None:
+            return NotImplemented  # its `__rmatmul__` knows what to do
         return language.matmul(self, other)
 
     def __rmatmul__(self, other: Any) -> Any:
+        if getattr(type(other), "__array_ufunc__", self) is None:
+            return NotImplemented
         return language.matmul(other, self)
 
     def __neg__(self) -> Any:
@@ -210,9 +214,17 @@ class Operators:
     def __eq__(self, other: object) -> Any:
         if _differs(self, other):
             return language.everywhere(self, False)
+        if (
+            getattr(type(other), "__array_ufunc__", self) is None
+        ):  # it compares with arrays by itself, as pytest.approx does
+            return NotImplemented
         return _compared(language.equal(self, other), self, other)
 
     def __ne__(self, other: object) -> Any:
         if _differs(self, other):
             return language.everywhere(self, True)
+        if (
+            getattr(type(other), "__array_ufunc__", self) is None
+        ):  # it compares with arrays by itself, as pytest.approx does
+            return NotImplemented
         return _compared(language.not_equal(self, other), self, other)

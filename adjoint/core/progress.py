@@ -9,17 +9,19 @@ from typing import Any, TextIO, TypeVar
 
 T = TypeVar("T")
 
+SPARSE = 20  # lines come at least this fraction of the time apart that has passed before
 HINT = '(for a progress bar: pip install "adjoint[train]")'
 
 
 class Progress:
     """Shows how far work is that has one stage after another, such as epochs.
 
-    Without tqdm, or where there is neither a terminal nor a notebook, it writes a line at most every `lines` seconds and one
-    at the end. Whatever becomes of the display, the work goes on.
+    Without tqdm, or where there is neither a terminal nor a notebook, it writes whole lines: at most one every `lines` seconds,
+    ever fewer the longer it takes (a day has some 150), and one at the end. So log files have no carriage returns and stay
+    short. Whatever becomes of the display, the work goes on.
 
     Args:
-        show: False shows nothing, True a bar even where there is no terminal.
+        show: False shows nothing, True a bar even where there is no terminal, as for consoles that are none and obey one.
         stream: where to write, stderr unless said otherwise.
         every: seconds between two pictures of a bar.
 
@@ -37,8 +39,9 @@ class Progress:
         self, show: bool | None = None, stream: TextIO | None = None, every: float = 0.1, lines: float = 10.0
     ) -> None:
         self._display = _display(show, sys.stderr if stream is None else stream)
-        self._every = lines if isinstance(self._display, _Lines) else every
-        self._shown, self._done = time.perf_counter(), 0
+        self._every, self._slower = (lines, 1 / SPARSE) if isinstance(self._display, _Lines) else (every, 0.0)
+        self._begun = self._shown = time.perf_counter()
+        self._done = 0
 
     def begin(self, label: str, total: int | None = None) -> None:
         """A stage of so many steps, where their number is known."""
@@ -61,7 +64,7 @@ class Progress:
 
     def _due(self) -> bool:
         now = time.perf_counter()
-        due = now - self._shown >= self._every
+        due = now - self._shown >= max(self._every, self._slower * (self._shown - self._begun))
         self._shown = now if due else self._shown
         return due
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.errors import ShapeError, called_at
+from adjoint.core.errors import ArgumentTypeError, ShapeError, called_at
 
 Shape = tuple[int, ...]
 
@@ -178,6 +179,10 @@ def broadcast(op: Any, specs: Iterable[Spec]) -> Shape:
 
 def normalize_axis(op: Any, axis: int, ndim: int) -> int:
     """A non-negative axis, or an error that names the op and the rank."""
+    if type(axis) is not int:
+        if not hasattr(axis, "__index__"):
+            raise ArgumentTypeError(f"{op}: an axis is an integer, not {axis!r:.60}{called_at()}")
+        axis = index(axis)
     if not -ndim <= axis < ndim:
         fix = f"use {-ndim} to {ndim - 1}" if ndim else "it has none"
         raise ShapeError(f"{op}: axis {axis} is outside the input's {ndim} axes; {fix}{called_at()}")

@@ -7,21 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.core import context, dispatch, errors, placement, tree, views
-from adjoint.core.arrays import check_kind
+from adjoint.core import context, dispatch, errors, foreign, library_functions, placement, tree, views
+from adjoint.core.arrays import check_kind, even_array
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import BACKWARD, BOTTOM, DEVICE, Value, base_trace, differentiable, has_ended, make, snapshot
 from adjoint.core.errors import AdjointError, BatchedError, CutGradientError, DtypeError, called_at, refused
+from adjoint.core.exchange import SharedWithOthers
 from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.keys import check_key
 from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import Number, dtype_of, is_half, number_of
 from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
-from adjoint.core.tensor_text import ShownInNotebooks, with_values, without_values
+from adjoint.core.tensor_text import ShownInNotebooks, instead_of, no_number, with_values, without_values
 
 
-class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
+class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Value):
     """An n-dimensional array that transforms can trace.
 
     Python floats become float32, as in MindSpore; NumPy arrays keep their dtype and are copied. With
@@ -35,7 +36,9 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     __slots__ = ()
     __array_priority__ = 1000
+    __pandas_priority__ = 5000  # above Series and DataFrame, so that `series * x` comes to us
     extensions: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # attributes that another library's face adds
+    habits: ClassVar[dict[str, Callable[[Any], Any]]] = {}  # PyTorch's words
 
     def __init__(
         self, input_data: Any = None, dtype: Any = None, *, requires_grad: bool = False, device: str | None = None
@@ -59,7 +62,9 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
             return found(self)
         if name[:1] != "_" and type(self._extra) is Number:
             self._trace.below(self)
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        if (found := self.habits.get(name)) is not None:
+            return found(self)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{instead_of(type(self), name)}")
 
     def __hash__(self) -> int:
         """By identity; `==` compares elements. Python would look for a number by its value: refused inside a transform."""
@@ -146,6 +151,9 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
 
     def item(self, *index: int) -> Any:
         """One element as a Python number; no gradient flows through it."""
+        if not index and self.size != 1:
+            what = f"x.item() needs a Tensor of one element, not of shape {self.shape}; x.tolist() gives all of them"
+            raise errors.SeveralElementsError(what + called_at())
         return self._known().item(*index)
 
     def _known(self) -> np.ndarray:
@@ -160,7 +168,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
         return self.asnumpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if not self.tracked or context.cutting.get():
+        if not self.tracked or context.cutting.get() or self._is_plain_result():
             array = plain if isinstance(plain := self._plain(), np.ndarray) else placement.on_host(plain)
             if dtype is not None and array.dtype != dtype:
                 return array.astype(dtype)
@@ -172,18 +180,27 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
             if inside:  # a transform takes the program for one of NumPy's, where it is x itself
                 views.note_array(self, array)
             return array
+        if (function := library_functions.asking()) is not None:
+            raise refused(library_functions.unconverted(function))
         if dtype is None or np.dtype(dtype) == object:
             array = array_of_elements(self)
             array.flags.writeable = bool(copy)  # np.asarray(x) is x in NumPy: a write would be lost
             if not copy:
                 views.note_array(self, array)
             return array
+        if np.dtype(dtype).kind in "biu" or (not self.shape and self._trace.level <= BACKWARD):
+            return np.array(self.asnumpy(), dtype)  # np.int64(x), np.float32(x): as int(x), float(x)
         raise refused(
             CutGradientError(
                 f"turning a Tensor that is being differentiated into a NumPy array of {np.dtype(dtype)} would cut its "
-                f"gradient. Use adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"
+                f"gradient. Use x.astype, adjoint.numpy in place of numpy there, or x.asnumpy() if no gradient is wanted.{called_at()}"
             )
         )
+
+    def _is_plain_result(self) -> bool:
+        """Whether np.asarray gives the numbers alone: what a network computed of its Parameters, outside of every transform."""
+        outside = context.bindings.get() is None and context.open_tape.get() is None
+        return outside and self._trace.level <= BACKWARD and autograd.is_of_parameters(self)
 
     def _number(self, kind: Callable[[Any], Any], explicit: bool) -> Any:
         if self.size != 1:
@@ -191,12 +208,7 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
             raise errors.SeveralElementsError(what + called_at())
         explicit = explicit or context.cutting.get()
         if self.tracked and not explicit and self._trace.level > BACKWARD and differentiable(self):
-            raise refused(
-                CutGradientError(
-                    f"{kind.__name__}(x) would cut the gradient of a Tensor that is being differentiated. Use the ops of "
-                    f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled), or x.item() if no gradient is wanted.{called_at()}"
-                )
-            )
+            raise refused(CutGradientError(no_number(kind.__name__) + called_at()))
         return kind(self.item())
 
     def __float__(self) -> float:
@@ -220,16 +232,6 @@ class Tensor(ShownInNotebooks, InPlaceOperators, Operators, Value):
         if self.dtype.kind not in "iu":
             raise DtypeError(f"only an integer Tensor can be an index, this one is {self.dtype}{called_at()}")
         return self._number(int, explicit=True)
-
-    def __dlpack__(self, **options: Any) -> Any:
-        if self.tracked:
-            raise CutGradientError(f"__dlpack__ would cut the gradient; pass x.asnumpy() instead.{called_at()}")
-        array = self._plain()
-        return (array if self._trace is DEVICE else np.array(array)).__dlpack__(**options)
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        array = self._plain()
-        return (array if placement.is_device_array(array) else np.asarray(array)).__dlpack_device__()
 
     def __reduce__(self) -> Any:
         leaf = self.tracked and autograd.is_leaf(self)
@@ -373,7 +375,9 @@ def _converted(data: Any, dtype: Any) -> Any:
     elif placement.is_device_array(data):
         found = make(data, DEVICE)
         return found if dtype is None or data.dtype == dtype else language.cast(found, dtype)
-    array = np.array(data, dtype=dtype)
+    elif foreign.kind_of(type(data)):
+        data = foreign.numbers(data)
+    array = even_array(data, dtype)
     if dtype is None and array.dtype == np.float64 and not isinstance(data, (np.ndarray, np.generic)):
         array = array.astype(np.float32)
     if array.dtype.kind not in "biufc" and not is_half(array.dtype):

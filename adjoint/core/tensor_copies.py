@@ -8,12 +8,18 @@ import numpy as np
 
 from adjoint.core import placement, views
 from adjoint.core.autograd import autograd
+from adjoint.core.dispatch import snapshot
 from adjoint.core.language import language
 from adjoint.core.layout import UNKNOWN
+from adjoint.core.spec import number_of
 
 
 def array_of_elements(x: Any) -> np.ndarray:
     """An object array of the elements, each still tracked, for code that insists on np.asarray."""
+    if x.shape == ():  # np.array([x, y, ...]) asks each of them
+        alone = np.empty((), object)
+        alone[()] = language.cast(x, x.dtype) if number_of(x) is not None else snapshot(x)
+        return alone
     result = np.fromiter(language.rows(language.reshape(x, (x.size,))), object, x.size)
     lies = views.layout(x)
     array = np.empty(x.shape, object) if lies is None or lies is UNKNOWN else np.empty_like(lies, object)

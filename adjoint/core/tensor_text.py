@@ -33,6 +33,25 @@ def without_values(x: Any, error: AdjointError) -> str:
         return f"Tensor(<{str(error).splitlines()[0].split(': ')[0]}>)"
 
 
+def no_number(conversion: str) -> str:
+    """Why a Tensor is not made a Python number behind the caller's back."""
+    return (
+        f"{conversion}(x) would cut the gradient of a Tensor that is being differentiated, batched or traced to be compiled. Use the ops of "
+        f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled); where x is only differentiated, "
+        f"x.item() gives the number, without a gradient."
+    )
+
+
+def instead_of(cls: type, name: str) -> str:
+    """What to write for an attribute that Tensors of other libraries have."""
+    if name == "at":
+        return "; `x[index] = value` and `x[index] += value` write to some of the elements, and have derivatives"
+    plain = name[:-1]
+    if name[-1:] == "_" and plain[:1] != "_" and hasattr(cls, plain):
+        return f"; x.{plain} gives a new Tensor: `x = x.{plain}(...)`"
+    return ""
+
+
 def dtype_name(dtype: np.dtype) -> str:
     """A dtype as texts of Tensors name it."""
     name = dtype.name

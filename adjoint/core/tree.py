@@ -1,13 +1,14 @@
 """Nested containers <-> flat lists of leaves.
 
-Tuples, lists, dicts, their subclasses, named tuples and dataclasses are containers; `None` is an empty one; all else is a leaf.
+Tuples, lists, dicts, their subclasses, named tuples, dataclasses and registered classes are containers; `None` is an empty one; all
+else is a leaf. What a registered class or a static field keeps beside its children is part of the tree's shape.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -33,6 +34,8 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
     if kind is dict:
         keys = list(node)
         return [(f"[{k!r}]", node[k]) for k in keys], lambda xs: dict(zip(keys, xs, strict=True))
+    if kind in registered:
+        return _registered_children(node)
     if isinstance(node, (dict, list, tuple)):
         return _with_attributes(node, _items(node))
     if hasattr(kind, "__dataclass_fields__"):
@@ -41,10 +44,83 @@ def _children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], A
     return None
 
 
+def named_children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]] | None:
+    """The children of a container, each with its part of a path, and how to make another one of new children; None for a leaf."""
+    return None if is_leaf(node) else _children(node)
+
+
 def children(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of a container, and how to make another one of new children; None for a leaf."""
     found = None if is_leaf(node) else _children(node)
     return None if found is None else ([x for _, x in found[0]], found[1])
+
+
+# ---------------------------------------------------------------- registered classes
+
+Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
+#: Of each registered class: the function to children and static data, and that from static data and children.
+registered: WeakKeyDictionary[type, tuple[Flatten, Callable[[Any, Any], Any]]] = WeakKeyDictionary()
+#: The fields of dataclasses that were declared static from outside.
+_declared_static: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
+
+
+def register(kind: type, flatten: Flatten, unflatten: Callable[[Any, Any], Any]) -> None:
+    """Let the objects of a class be containers."""
+    registered[kind] = flatten, unflatten
+
+
+def declare_static(kind: type, names: frozenset[str]) -> None:
+    """Let fields of a dataclass be part of its shape, not children."""
+    _declared_static[kind] = names
+    _layouts.pop(kind, None)
+
+
+def _registered_children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]]:
+    flatten, unflatten = registered[type(node)]
+    found, static = flatten(node)
+    attributes = list(getattr(node, "__dict__", {}).items())
+    children = []
+    for i, x in enumerate(found):  # each has the name of an attribute that holds it, if there is one
+        k = next((k for k, (_, held) in enumerate(attributes) if held is x), None)
+        children.append((f"[{i}]" if k is None else f".{attributes.pop(k)[0]}", x))
+    return children, lambda xs: unflatten(static, tuple(xs))
+
+
+class Static:
+    """A static value as a part of a shape: equal where values are, also for lists, dicts and arrays."""
+
+    __slots__ = ("key", "x")
+
+    def __init__(self, x: Any) -> None:
+        self.x, self.key = x, _static_key(x)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Static) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return repr(self.x)
+
+
+def _static_key(x: Any) -> Any:
+    kind = type(x)
+    if isinstance(x, (float, complex)):
+        return kind, repr(x)  # 0.0 is not -0.0 here, and NaN is NaN
+    if isinstance(x, np.ndarray) and not x.dtype.hasobject:
+        return kind, x.shape, x.dtype.str, x.tobytes()
+    if isinstance(x, (list, tuple)):
+        return kind, tuple(map(_static_key, x))
+    if isinstance(x, (set, frozenset)):
+        return kind, frozenset(map(_static_key, x))
+    if isinstance(x, dict):
+        return kind, tuple((k, _static_key(v)) for k, v in x.items())
+    try:
+        hash(x)
+        return kind, _Held(x) if isinstance(x, Value) else x
+    except TypeError:
+        return kind, _Held(x)
 
 
 # ---------------------------------------------------------------- containers of other classes
@@ -64,8 +140,8 @@ def _with_attributes(
     node: Any, items: list[tuple[str, Any]], fields: list[str] | None = None
 ) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]]:
     """The items of an object, the attributes with numbers behind them, and how to make another one; others are carried along."""
-    attributes = _attributes(node, fields or [])
-    tracked = {name: x for name, x in attributes.items() if _holds_numbers(x)}
+    attributes, static = _attributes(node, fields or []), _layout(type(node)).static
+    tracked = {name: x for name, x in attributes.items() if name not in static and _holds_numbers(x)}
     carried = {name: x for name, x in attributes.items() if name not in tracked}
     count = len(items)
 
@@ -109,6 +185,7 @@ class _Layout:
     fields: tuple[str, ...]
     slots: tuple[str, ...]
     cached: frozenset[str]
+    static: frozenset[str]  # fields that are no children
 
 
 _layouts: WeakKeyDictionary[type, _Layout] = WeakKeyDictionary()
@@ -118,10 +195,12 @@ def _layout(kind: type) -> _Layout:
     found = _layouts.get(kind)
     if found is not None:
         return found
-    fields = tuple(f.name for f in dataclasses.fields(kind) if f.init) if dataclasses.is_dataclass(kind) else ()
+    every = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    static = frozenset(f.name for f in every if f.metadata.get("static")) | _declared_static.get(kind, frozenset())
+    fields = tuple(f.name for f in every if f.init and f.name not in static)
     hidden = {"__dict__", "__weakref__", *fields}
     computed = (n for c in kind.__mro__ for n, x in vars(c).items() if isinstance(x, cached_property))
-    found = _Layout(fields, tuple(n for n in slots(kind) if n not in hidden), frozenset(computed))
+    found = _Layout(fields, tuple(n for n in slots(kind) if n not in hidden), frozenset(computed), static)
     _layouts[kind] = found
     return found
 
@@ -148,8 +227,11 @@ def _attributes(node: Any, fields: list[str]) -> dict[str, Any]:
 def _carried(node: Any) -> tuple[Any, ...]:
     """What objects of one shape have in common: keys, names, and attributes without numbers."""
     keys = tuple(_base(type(node)).keys(node)) if isinstance(node, dict) else ()
-    held = _attributes(node, list(_layout(type(node)).fields)).items()
-    return keys, tuple((n, None if _holds_numbers(x) else _carried_shape(x)) for n, x in held)
+    layout = _layout(type(node))
+    held = _attributes(node, list(layout.fields)).items()
+    static = tuple((n, Static(x)) for n, x in held if n in layout.static)
+    others = ((n, x) for n, x in held if n not in layout.static)
+    return keys, tuple((n, None if _holds_numbers(x) else _carried_shape(x)) for n, x in others), static
 
 
 def _carried_shape(x: Any) -> Any:
@@ -182,7 +264,9 @@ def is_leaf(node: Any) -> bool:
     """Whether a value is not a container."""
     if isinstance(node, _NUMBERS):
         return True
-    return not (node is None or isinstance(node, (tuple, list, dict)) or hasattr(type(node), "__dataclass_fields__"))
+    if node is None or isinstance(node, (tuple, list, dict)) or hasattr(type(node), "__dataclass_fields__"):
+        return False
+    return type(node) not in registered
 
 
 def _only(xs: list[Any]) -> Any:
@@ -222,9 +306,17 @@ def shape(tree: Any) -> Any:
     found = _children(tree)
     if found is None:
         return 0
-    kind = type(tree)
-    inner = tuple(shape(child) for _, child in found[0])
-    return (kind, inner) if kind in (tuple, list, type(None)) else (kind, inner, _carried(tree))
+    return *label(tree), tuple(shape(child) for _, child in found[0])
+
+
+def label(node: Any) -> tuple[Any, ...]:
+    """What a container is without its children: its class, its keys, and what is static in it."""
+    kind = type(node)
+    if kind in (tuple, list, type(None)):
+        return (kind,)
+    if kind in registered:
+        return kind, Static(registered[kind][0](node)[1])
+    return kind, _carried(node)
 
 
 def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
@@ -241,15 +333,15 @@ def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
         yield from paths(child, prefix + name)
 
 
-def containers(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
-    """Each container that can be changed, with the Python expression that reaches it."""
+def containers(tree: Any, prefix: Path = "", every: bool = False) -> Iterator[tuple[Path, Any]]:
+    """Each container that can be changed, with the Python expression that reaches it; with `every`, tuples and None too."""
     found = _children(tree)
-    if found is None or tree is None:
+    if found is None or (tree is None and not every):
         return
-    if type(tree) is not tuple:
+    if every or type(tree) is not tuple:
         yield prefix, tree
     for name, child in found[0]:
-        yield from containers(child, prefix + name)
+        yield from containers(child, prefix + name, every)
 
 
 def contents(container: Any) -> list[tuple[str, Any]]:

@@ -29,8 +29,19 @@ class NoSpellingError(AdjointError, NotImplementedError):
 Writer = Callable[[Any, Sequence[Spec], Any], str]
 
 #: Cards without a spelling, and why.
+_BY_SCIPY = (
+    "its kernel is a loop around functions of SciPy's: call the function of scipy.linalg or scipy.signal outside"
+)
 REFUSED = {
     "Bits": "random numbers come from adjoint's own generator: draw them outside and pass them as an argument",
+    "BandedSolve": _BY_SCIPY,
+    "LU": _BY_SCIPY,
+    "Logm": _BY_SCIPY,
+    "Recurrence": _BY_SCIPY,
+    "RowOrder": _BY_SCIPY,
+    "SparseSolve": _BY_SCIPY,
+    "Sqrtm": _BY_SCIPY,
+    "Sylvester": _BY_SCIPY,
 }
 
 
@@ -138,6 +149,21 @@ def _gammainc(op: Any, specs: Sequence[Spec], y: Any) -> str:
     return _special("gammainc")(op, specs, y)
 
 
+def _betainc(op: Any, specs: Sequence[Spec], y: Any) -> str:
+    if op.by_a or op.by_b:
+        raise NoSpellingError(
+            "source: derivatives of betainc by its parameters have no names in SciPy: wrap these in stop_gradient"
+        )
+    return _special("betainc")(op, specs, y)
+
+
+def _scipy(op: Any, specs: Sequence[Spec], y: Any) -> str:
+    name, _, part = op.name.partition(":")
+    if name == "lambertw":
+        return _in_precision(f"scipy.special.lambertw({_names(len(specs))}, {part}).real", y)
+    return _in_precision(f"scipy.special.{name}({_names(len(specs))}){part and f'[{part}]'}", y)
+
+
 def _joined(name: str) -> Writer:
     def write(op: Any, specs: Sequence[Spec], y: Any) -> str:
         mixed = any(s.weak or s.dtype != y.dtype for s in specs)
@@ -210,6 +236,10 @@ TABLE: dict[str, str | Writer] = {
     "ArgSort": lambda op, specs, y: (
         f"argsort_descending(_0, {op.axis})" if op.descending else f"np.argsort(_0, axis={op.axis}, stable=True)"
     ),
+    "ArgTopK": lambda op, specs, y: (
+        (f"argsort_descending(_0, {op.axis})" if op.largest else f"np.argsort(_0, axis={op.axis}, stable=True)")
+        + f"[{':, ' * op.axis}:{op.k}]"
+    ),
     "Asin": "np.arcsin(_0)",
     "Asinh": "np.arcsinh(_0)",
     "Atan": "np.arctan(_0)",
@@ -217,7 +247,7 @@ TABLE: dict[str, str | Writer] = {
     "Atanh": "np.arctanh(_0)",
     "BCEWithLogits": "bce_with_logits(_0, _1, _2, _3)",
     "Bessel": lambda op, specs, y: _special(op.kind, "order")(op, specs, y),
-    "Betainc": _special("betainc"),
+    "Betainc": _betainc,
     "BitwiseAnd": _bits("_0 & _1", "_0 & _1"),
     "BitwiseNot": _bits("~_0", "np.logical_not(_0)"),
     "BitwiseOr": "_0 | _1",
@@ -244,6 +274,7 @@ TABLE: dict[str, str | Writer] = {
     ),
     "Det": "np.linalg.det(_0)",
     "Div": "_0 / _1",
+    "Eig": lambda op, specs, y: f"tuple(v.astype(np.{y[0].dtype}) for v in np.linalg.eig(_0))",
     "Eigh": "np.linalg.eigh(symmetric(_0))",
     "Eigvalsh": "np.linalg.eigvalsh(symmetric(_0))",
     "Einsum": lambda op, specs, y: (
@@ -320,6 +351,7 @@ TABLE: dict[str, str | Writer] = {
     "Sinh": "np.sinh(_0)",
     "Softplus": "np.logaddexp(0, _0)",
     "Solve": "np.linalg.solve(_0, _1)",
+    "Special": _scipy,
     "Split": _split,
     "Sqrt": "np.sqrt(_0)",
     "Stack": _joined("stack"),
@@ -335,6 +367,7 @@ TABLE: dict[str, str | Writer] = {
         f"solve_triangular(_0, _1, lower={op.lower}, adjoint={op.adjoint}, unit={op.unit})"
     ),
     "Trunc": "np.trunc(_0)",
+    "Undifferentiated": "_0",
     "Unfold": _window("unfold", 1),
     "Unstack": lambda op, specs, y: f"np.moveaxis(_0, {op.axis}, 0)",
     "Where": "np.where(_0, _1, _2)",

@@ -331,10 +331,18 @@ class Branches:
         left, right = self._sides(left, right)
         if place.name == RESULT:
             what = f"the function returns {left} in the `if` branch and {right} otherwise"
-        elif self.site.kind in ("ternary", "and", "or"):
-            what = f"the {self.what} gives {left} if the condition holds and {right} if not"
+        elif self.site.kind in ("ternary", "and", "or") or (
+            self.site.kind.startswith("ad.") and isinstance(place, Box)
+        ):
+            part = f"for {path} " if path != place.name else ""
+            what = f"the {self.what} gives {part}{left} if the condition holds and {right} if not"
         else:
-            what = f"`{path}` is {left} after the `if` branch and {right} after the `else` branch"
+            ways = (
+                ("one branch", "the other")
+                if self.site.kind.startswith("ad.")
+                else ("the `if` branch", "the `else` branch")
+            )
+            what = f"`{path}` is {left} after {ways[0]} and {right} after {ways[1]}"
         how = "Make both of the same kind, or choose between them with ops.where"
         if _shapes_differ(left, right):
             how = "Make both the same shape, or choose between them with ops.where"

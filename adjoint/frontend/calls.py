@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import library_functions
 from adjoint.core.errors import PACKAGE
+from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import numbers, reading, reading_calls, state
 from adjoint.frontend.convert import convert_function, is_converted
@@ -39,12 +41,14 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         check_call(fn, args)
     kind = type(fn)
     if kind is FunctionType:
+        fn = behind(library_functions.current(fn), kwargs)
         if fn.__code__.co_filename.startswith(PACKAGE):
             args, kwargs = tuple(map(_function_too, args)), {k: _function_too(v) for k, v in kwargs.items()}
         return _ready(fn, args)(*args, **kwargs)
     if kind is MethodType:
         inner = fn.__func__
         if type(inner) is FunctionType:
+            inner = library_functions.current(inner)
             return _ready(inner, (fn.__self__, *args))(fn.__self__, *args, **kwargs)
         return fn(*args, **kwargs)
     special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None

@@ -47,7 +47,8 @@ class LeakError(AdjointError, RuntimeError):
         self.filename, self.lineno, self.offset = site.filename, site.line, site.column
         super().__init__(
             f"`{site.text}` at {site.place} keeps {value} in an object that outlives the function, but the value is known only "
-            f"when the graph runs: after the trace it has no number. Return it from the function instead"
+            f"when the graph runs: after the trace it has no number. (A branch of ad.cond, the body of a loop and a function with a rule "
+            f"of its own are functions that may be traced by themselves.) Return it from the function instead"
         )
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import ast
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from adjoint.frontend.names import copied, every
 from adjoint.frontend.site import Site
 
-RUNTIME, SITES = "_ad", "_ad_sites"
+RUNTIME, SITES = "_ad_runtime", "_ad_sites"
+#: The names that conversion makes; a user's own may begin like them (`_adam_rate`).
+_MADE = re.compile(r"_ad_(runtime|sites|result|done|item|all|(break|continue|part|if|else|test|while|for)\d+)")
 
 #: Builtins that look at the frame they are called from.
 _FRAME_BUILTINS = {"locals", "globals", "vars", "dir", "eval", "exec", "breakpoint"}
@@ -42,7 +45,7 @@ def function_definition(name: str, args: ast.arguments, body: list[ast.stmt]) ->
 
 
 def runtime_call(name: str, args: list[ast.expr], keywords: list[ast.keyword], at: ast.AST) -> ast.Call:
-    """`_ad.name(*args, **keywords)`, at the place of the user's code."""
+    """`_ad_runtime.name(*args, **keywords)`, at the place of the user's code."""
     function = ast.Attribute(ast.Name(RUNTIME, ast.Load()), name, ast.Load())
     return ast.copy_location(ast.Call(function, args, keywords), at)
 
@@ -199,7 +202,7 @@ class Expressions(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name, deep: bool | ast.expr = True) -> ast.AST:
         """A variable from outside is read: the graph holds as long as it stays what it is."""
-        if not isinstance(node.ctx, ast.Load) or node.id in self.scope.owned or node.id.startswith("_ad"):
+        if not isinstance(node.ctx, ast.Load) or node.id in self.scope.owned or _MADE.fullmatch(node.id):
             return node
         how = [] if deep is True else [deep if isinstance(deep, ast.expr) else ast.Constant(deep)]
         if node.id in self.outer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import reprlib
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -14,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.arrays import is_frozen
 from adjoint.core.dispatch import EAGER, HALF, Value
 from adjoint.core.parameter import Parameter
+from adjoint.core.short_text import difference, short
+from adjoint.core.spec import Spec
+from adjoint.frontend.libraries import held_by_library
 from adjoint.frontend.places import MISSING, Place
 
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
@@ -58,6 +61,10 @@ class Found:
         """The same as an expression of Python."""
         return f"{hold(self.fits)}({now})"
 
+    def array(self) -> np.ndarray | None:
+        """The array that was found; None if it was no array."""
+        return None
+
 
 @dataclass(frozen=True, eq=False)
 class Same(Found):
@@ -92,15 +99,17 @@ class EqualValue(Found):
 
 @dataclass(frozen=True, eq=False)
 class Method(Found):
-    """A method of the place's owner, made anew by each access."""
+    """A method of the place's owner, made anew by each access; `owner` is what to compare an object of a library by."""
 
     value: Any
+    owner: Found | None = None
 
     def fits(self, now: Any) -> bool:
-        return type(now) is MethodType and now.__func__ is self.value
+        same = type(now) is MethodType and now.__func__ is self.value
+        return same and (self.owner is None or self.owner.fits(now.__self__))
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
-        return f"{now}.__func__ is {hold(self.value)}"
+        return f"{now}.__func__ is {hold(self.value)}" if self.owner is None else super().code(now, hold)
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,18 +181,49 @@ class Contents(Found):
     def fits(self, now: Any) -> bool:
         return type(now) is self.kind and bool(self.of(now) == self.value)
 
+    def array(self) -> np.ndarray | None:
+        if not issubclass(self.kind, np.ndarray) or self.value[1].hasobject:
+            return np.frombuffer(self.value, np.dtype(self.kind))[0] if issubclass(self.kind, np.number) else None
+        return np.frombuffer(self.value[2], self.value[1]).reshape(self.value[0])
+
+
+@dataclass(frozen=True, eq=False)
+class LibraryState(Found):
+    """This object of NumPy or SciPy, or array of objects, with this in it: a sparse matrix, a spline, a distribution."""
+
+    value: Any
+    parts: dict[str, Found]
+
+    def fits(self, now: Any) -> bool:
+        return now is self.value and self.changed() is None
+
+    def changed(self) -> str | None:
+        """The name of the first part that is not as it was; None if all are."""
+        now = held_by_library(self.value)
+        if now is None:
+            return "contents"
+        gone = next((k for k, part in self.parts.items() if k not in now or not part.fits(now[k])), None)
+        return gone or next((k for k in now if k not in self.parts and not k.startswith("_")), None)
+
 
 @dataclass(frozen=True, eq=False)
 class Held(Found):
-    """A Tensor that holds this value."""
+    """A Tensor that holds this value; `contents` is what to compare memory by that others can write to."""
 
     value: Value
     inside: Any
+    contents: Contents | None = None
 
     def fits(self, now: Any) -> bool:
-        return now is self.value and now._value is self.inside
+        same = now is self.value and now._value is self.inside
+        return same and (self.contents is None or self.contents.fits(self.inside))
+
+    def array(self) -> np.ndarray | None:
+        return _array(self.inside) if self.contents is None else self.contents.array()
 
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
+        if self.contents is not None:
+            return super().code(now, hold)
         return f"(now := {now}) is {hold(self.value)} and now._value is {hold(self.inside)}"
 
 
@@ -213,12 +253,20 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Found:
         return EqualValue(x)
     if isinstance(x, Value):  # what Parameters, and Tensors that record themselves, hold is an input of the graph
         fixed = x._trace is EAGER or x._trace is HALF
-        return Held(x, x._value) if fixed and not isinstance(x, Parameter) else Same(x)
+        if not fixed or isinstance(x, Parameter):
+            return Same(x)
+        shared = isinstance(x._value, np.ndarray) and not is_frozen(x._value)
+        return Held(x, x._value, Contents(type(x._value), Contents.of(x._value)) if shared else None)
     if kind is MethodType:
-        return Method(x.__func__)
+        owner = image(x.__self__, False, around)
+        return Method(x.__func__, owner if isinstance(owner, LibraryState) else None)
     if isinstance(x, np.generic):
         return Contents(kind, Contents.of(x))
-    if id(x) in around or not (deep or isinstance(x, (tuple, frozenset))):
+    if id(x) in around:
+        return Same(x)
+    if (state := held_by_library(x)) is not None:
+        return LibraryState(x, {k: image(y, True, (*around, id(x))) for k, y in state.items()})
+    if not (deep or isinstance(x, (tuple, frozenset))):
         return Same(x)
     around = (*around, id(x))
     if isinstance(x, CONTAINERS):
@@ -235,11 +283,9 @@ def shown(x: Any) -> str:
     """A value in a message."""
     if x is MISSING:
         return "nothing"
-    if isinstance(x, (np.ndarray, Value)):
-        return f"another {type(x).__name__}"
     if isinstance(x, CONTAINERS) and type(x).__iter__ not in (list.__iter__, tuple.__iter__, dict.__iter__):
         return f"a {type(x).__name__}"
-    return reprlib.repr(x)
+    return short(x)
 
 
 # ---------------------------------------------------------------- both together
@@ -268,9 +314,29 @@ class Guard:
             return f"{self.place.label} changed from {self.image.value} to {shown(now)}"
         if isinstance(self.image, Length) and type(now) is self.image.kind:
             return f"the length of {self.place.label} changed from {self.image.length} to {len(now)}"
-        if isinstance(self.image, (EqualValue, Same, Method)):
-            return f"{self.place.label} changed from {shown(self.image.value)} to {shown(now)}"
+        if isinstance(self.image, LibraryState) and now is self.image.value:
+            return f"{self.place.label} changed: its {(self.image.changed() or 'contents').strip('_')} is another, or has other contents"
+        if isinstance(self.image, (EqualValue, Same, Method, LibraryState)):
+            before, after = shown(self.image.value), shown(now)
+            said = f" from {before} to {after}" if before != after else f": it is another {after.removeprefix('a ')}"
+            return f"{self.place.label} changed{said}"
+        if isinstance(self.image, Kind):
+            return f"{self.place.label} changed from {_kind(self.image.value)} to {_kind(Kind.of(now))}"
+        old, new = self.image.array(), _array(now)
+        if old is not None and new is not None:
+            return f"{self.place.label} changed: {difference(old, new)}".replace(": from", " from")
         return f"{self.place.label} changed: it is {shown(now)}, or has other contents"
+
+
+def _array(x: Any) -> np.ndarray | None:
+    """The array that a value is or holds; None if there is none."""
+    x = x._value if isinstance(x, Value) else x
+    return np.asarray(x) if isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject else None
+
+
+def _kind(kind: Any) -> str:
+    """What `Kind` knows of a number or array, in words."""
+    return f"{kind[0].__name__} {Spec(*kind[1:])}" if isinstance(kind, tuple) else f"a {kind.__name__}"
 
 
 def first_change(guards: Iterable[Guard]) -> Guard | None:

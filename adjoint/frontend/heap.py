@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core.arrays import is_writable
 from adjoint.core.dispatch import Value
 from adjoint.frontend.code_names import modules_imported, names_and_texts
 from adjoint.frontend.facets import ABSENT, Facet
@@ -27,7 +28,7 @@ _PLAIN = {
     int, float, complex, bool, str, bytes, type(None), type(...), type(NotImplemented), range, slice, CodeType, FrameType, ModuleType,
     TracebackType, np.dtype, np.float64, np.float32, np.int64, np.int32, np.bool_,
 }  # fmt: skip
-_OURS = ("_ad", "_ad_sites")
+_OURS = ("_ad_runtime", "_ad_sites")
 #: By these, code reaches modules whose names it has as texts.
 _LOOKS_UP_MODULES = {"import_module", "__import__", "modules", "eval", "exec"}
 _CACHED = type(functools.lru_cache(len))
@@ -84,7 +85,7 @@ class Heap:
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Large arrays cannot be written to meanwhile."""
-        open_ones = [x for x in self.large if x.flags.writeable]
+        open_ones = [x for x in self.large if is_writable(x)]
         for x in open_ones:
             x.flags.writeable = False
         try:
@@ -118,8 +119,8 @@ class Heap:
 
     def _object(self, name: str, x: Any) -> None:
         found = facets(x)
-        if isinstance(x, np.ndarray) and (not x.flags.writeable or x.nbytes > LARGE):
-            if x.flags.writeable:
+        if isinstance(x, np.ndarray) and (not is_writable(x) or x.nbytes > LARGE):
+            if is_writable(x):
                 self.large.append(x)
             self._queue.append((name, x.base))
             found = found[1:]

@@ -166,8 +166,9 @@ def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool | str)
     if isinstance(static, (property, functools.cached_property)):
         reads.through_property(owner, name, static)
         return value
-    found = reads.see(reads.attribute(cls, name), getattr(cls, name), deep)
-    return value if type(value) is MethodType else found
+    of_class = getattr(cls, name)
+    found = reads.see(reads.attribute(cls, name), of_class, deep)
+    return found if value is of_class else value  # a method, or what another descriptor made for the object
 
 
 def _is_fixed(module: ModuleType, value: Any) -> bool:

@@ -191,7 +191,7 @@ class Reads:
 
     def visit(self, fn: FunctionType) -> None:
         """A function of the user's is called: its code and defaults are part of the program."""
-        made_here = "_ad" in fn.__code__.co_freevars  # converted along with the function around it
+        made_here = "_ad_runtime" in fn.__code__.co_freevars  # converted along with the function around it
         if made_here or id(fn) in self._swept or fn.__code__.co_filename.startswith(PACKAGE):
             return
         self._swept.add(id(fn))

@@ -11,6 +11,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.spec import Number
 from adjoint.frontend import copies as handed
 from adjoint.frontend import effects, leaks, region, state
+from adjoint.frontend.arrays_of_tensors import as_one_array
 from adjoint.frontend.branches import and_
 from adjoint.frontend.copies import Objects, growing, note_copies, parts, refuse_exchanged, shared_names
 from adjoint.frontend.errors import ControlFlowError, only_defined_in
@@ -60,11 +61,12 @@ class GraphLoop:
         first: Block | None = None,
         strict: bool = False,
         acts: bool = False,
+        places: list[Place] | None = None,
     ) -> None:
         self.frame, self.site, self.body = frame, site, body
         self.items, self.test, self.stop, self.strict = items, test, stop, strict
         self.optional = False  # Python could run the loop as well
-        self.places: list[Place] = frame.places(site)
+        self.places: list[Place] = frame.places(site) if places is None else places
         self.shared = shared_names(self.places)
         self.names, self.first = names, first
         self.acts = acts  # the condition does something: the state holds its value, found at the end of each iteration
@@ -104,7 +106,7 @@ class GraphLoop:
         self._refuse_kept(self.places)
         handed.refuse_augmented(self.frame, self.site, self._where)
         while True:
-            self.start = [self.stand_ins.get(i, p.get()) for i, p in enumerate(self.places)]
+            self.start = [self.stand_ins.get(i, as_one_array(p.get())) for i, p in enumerate(self.places)]
             init = self._carried(self.start)
             self.around = effects.when() if self.block.wanted else True
             try:

@@ -1,4 +1,4 @@
-"""The functions that converted code calls, under the name `_ad`."""
+"""The functions that converted code calls, under the name `_ad_runtime`."""
 
 from __future__ import annotations
 

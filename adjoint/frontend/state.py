@@ -14,6 +14,7 @@ from adjoint.core import context, random_counters, tree, views
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import spec_of
+from adjoint.frontend.arrays_of_tensors import one_array
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.facets import ABSENT
 from adjoint.frontend.heap import Heap, HeldFacet
@@ -290,7 +291,7 @@ class Snapshot:
     def frozen(self, value: Any) -> Any:
         """A value that stays what it is now when everything is put back."""
         leaves, rebuild = tree.flatten(value)
-        return rebuild([contents(x) if self._is_changed(x) else x for x in leaves])
+        return rebuild([contents(x) if self._is_changed(x) else one_array(x) for x in leaves])
 
     def _is_changed(self, x: Any) -> bool:
         return isinstance(x, Value) and id(x) in self.values and self.values[id(x)].differs()

@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context, views
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.spec import Number, Spec, dtype_of, number_of, sample, shape_of, spec_of
 from adjoint.graph.bounds import Mark, bounds, joined, over_iterations
 from adjoint.graph.control import Cond, Control, Loop
 from adjoint.graph.loop_checkpoints import applied
 from adjoint.graph.node import Builder, Const, Graph, Node, Param
-from adjoint.graph.number_types import either_kind, mark_of_kinds
+from adjoint.graph.number_types import either_kind, mark_of_kinds, needs
 from adjoint.graph.numbers import MANY, check_exact, marked, unbounded
+from adjoint.graph.rounded import is_exact, node_of, note_rounded
 from adjoint.graph.trace import identity, traced
 from adjoint.ops.card import card
 from adjoint.ops.casting import Cast
@@ -93,6 +95,7 @@ def branches(
     targets = [_unified(i, *pair) for i, pair in enumerate(zip(*kinds, strict=True))]
     sides = [_cast_outputs(g, [_settled(t) for t in targets]) for g in graphs]
     found = Cond(*sides)(pred, *given, *outside)
+    _note_rounded(found, graphs, kinds, targets)
     if not any(t.weak for t in targets):
         return list(found)
     inputs = [None] * len(given) + [number_of(x) for x in outside]
@@ -107,8 +110,25 @@ def branches(
     return [_marked(y, m, t, k) for y, m, t, k in zip(found, marks, targets, either, strict=True)]
 
 
+def _note_rounded(
+    found: Sequence[Any], graphs: Sequence[Graph], kinds: Sequence[Sequence[Spec]], targets: Sequence[Spec]
+) -> None:
+    """Note which results are numbers of Python's on one way that were rounded to the dtype of the array on the other."""
+    for i, (y, target) in enumerate(zip(found, targets, strict=True)):
+        ends = [(g.outputs[i], k[i].weak and not target.weak) for g, k in zip(graphs, kinds, strict=True)]
+        inexact = [end for end, weak in ends if weak and not is_exact(end, target.dtype)]
+        if target.dtype.kind in "iu" and any(isinstance(end.op, Const) for end in inexact):
+            raise MismatchError(i, *(k[i] for k in kinds))
+        if target.dtype.kind in "fc" and (inexact or any(end.rounded for end, _ in ends)):
+            note_rounded(node_of(y))
+
+
 def _marked(y: Any, mark: Mark, spec: Spec, kinds: str) -> Any:
-    """A result of a branch or a loop, marked as the number that it is to Python."""
+    """A result of a branch or a loop, marked as the number that it is to Python; that number itself where it is known by now."""
+    if spec.weak and not isinstance(y, Value):
+        if len(kinds) > 1:
+            raise needs("this loop or branch leaves a number that may be of several types, as the run decides")
+        return np.asarray(y).item()
     return marked(y, mark_of_kinds(mark or Number(), kinds, spec.dtype) if spec.weak else None)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import evaluate
+from adjoint.core.dispatch import evaluate, failure
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Graph, Node
 from adjoint.ops.card import Op
@@ -30,7 +30,10 @@ class InPlace(Control):
         """The result, written over the first input."""
         if not isinstance(xs[0], np.ndarray):
             return evaluate(self.op, xs)
-        self.op.update(*xs)
+        try:
+            self.op.update(*xs)
+        except Exception as error:
+            raise failure(self.op, xs, error) from error
         return xs[0]
 
     def vjp(self, g, y, *xs):

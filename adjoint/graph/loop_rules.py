@@ -102,7 +102,7 @@ def _times(order: int, specs: Sequence[Spec], places: Places) -> list[Spec]:
 def _body_with_derivatives(
     loop: Loop, carry: Places, stacked: Places, constants: Places, order: int, whole: bool
 ) -> Graph:
-    body, a, s = loop.body, loop.carried, loop.stacked
+    body, a, s = silent(loop.body), loop.carried, loop.stacked  # the primal runs the effects
     active = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
     kept = (*carry, *(a + i for i in float_positions(body.specs[a:])))
     pushed = taylor_graph(body, active, order, kept) if whole else jvp_graph(body, active, kept)

@@ -26,6 +26,7 @@ class Node:
     inputs: tuple[Node, ...]
     spec: Any
     place: tuple[str, int] | None = field(default=None, repr=False)  # file and line of the user's that made it
+    rounded: bool = field(default=False, repr=False)  # an array on one way, on the other a Python number in its dtype
 
     @property
     def shape(self) -> Shape:
@@ -194,7 +195,7 @@ class Graph:
     def __str__(self) -> str:
         from adjoint.graph.text import show
 
-        return show(self)
+        return show(self, brief=True)
 
     __repr__ = __str__
 

@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core import watching
 from adjoint.core.arrays import holders
 from adjoint.core.dispatch import InFloat32, evaluate
+from adjoint.core.errors import place_error
 from adjoint.core.spec import NUMBERS, is_half
 from adjoint.graph.inplace import InPlace, updates_last
 from adjoint.graph.nested import Control
@@ -70,16 +71,22 @@ class Steps:
         """Fill in the values, step by step."""
         if watching.active and (watcher := watching.watcher()) is not None:
             return watcher.steps(self, values)
-        with np.errstate(all="ignore"):
-            for op, reads, write, done, takes_over in self.plan:
-                if type(op) is Pick:
-                    values[write] = values[reads[0]][op.index]
-                elif takes_over and _alone(values, reads[0]):
-                    values[write] = op.overwrite(*[values[i] for i in reads])
-                else:
-                    values[write] = evaluate(op, [values[i] for i in reads])
-                for i in done:
-                    values[i] = None
+        write, op = 0, None
+        try:
+            with np.errstate(all="ignore"):
+                for op, reads, write, done, takes_over in self.plan:
+                    if type(op) is Pick:
+                        values[write] = values[reads[0]][op.index]
+                    elif takes_over and _alone(values, reads[0]):
+                        values[write] = op.overwrite(*[values[i] for i in reads])
+                    else:
+                        values[write] = evaluate(op.op if takes_over else op, [values[i] for i in reads])
+                    for i in done:
+                        values[i] = None
+        except Exception as error:
+            if op is not None:
+                place_error(error, self.order[write].place, own=op.effect or op.opaque)
+            raise
         return [values[i] for i in self.outputs]
 
 

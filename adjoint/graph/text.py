@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.parsing import parsed
+from adjoint.core.short_text import first_elements
 from adjoint.core.spec import Spec, bfloat16
 from adjoint.graph.effects import Field, Template, Text
 from adjoint.graph.nested import Control
@@ -25,6 +26,9 @@ from adjoint.ops.card import REGISTRY, Op
 
 #: Arrays with more elements are written as `all` of one number, or as the hexadecimal digits of their bytes.
 LISTED = 64
+#: In a brief text, of arrays with more elements the first ones are written.
+LISTED_BRIEFLY = 8
+WIDE = 240  # characters of an op in a brief text
 
 
 class GraphTextError(AdjointError, ValueError):
@@ -34,8 +38,11 @@ class GraphTextError(AdjointError, ValueError):
 # ---------------------------------------------------------------- graph -> text
 
 
-def show(graph: Graph) -> str:
+def show(graph: Graph, brief: bool = False) -> str:
     """The graph as text. Graphs inside control flow follow below, each under its name.
+
+    With `brief`, which is how a graph prints, only the first elements of long constants are written: such a text does not read
+    back.
 
     >>> import numpy as np
     >>> from adjoint import ops
@@ -48,14 +55,14 @@ def show(graph: Graph) -> str:
       %3: float64[3] = Mul() %1 %2
     """
     names: dict[Graph, str] = {}
-    blocks = [_block("graph", graph, names)]
+    blocks = [_block("graph", graph, names, brief)]
     while len(blocks) <= len(names):
         inner = list(names)[len(blocks) - 1]
-        blocks.append(_block(names[inner], inner, names))
+        blocks.append(_block(names[inner], inner, names, brief))
     return "\n".join(blocks)
 
 
-def _block(head: str, graph: Graph, names: dict[Graph, str]) -> str:
+def _block(head: str, graph: Graph, names: dict[Graph, str], brief: bool) -> str:
     number = {node: f"%{i}" for i, node in enumerate(graph.nodes)}
     params = ", ".join(f"{number[p]}: {p.spec}{' weak' if p.spec.weak else ''}" for p in graph.params)
     lines = [f"{head} ({params}) -> {' '.join(number[o] for o in graph.outputs)}"]
@@ -63,19 +70,20 @@ def _block(head: str, graph: Graph, names: dict[Graph, str]) -> str:
         if not isinstance(node.op, Param):
             spec = ", ".join(map(str, node.spec)) if isinstance(node.spec, tuple) else str(node.spec)
             inputs = "".join(" " + number[i] for i in node.inputs)
-            lines.append(f"  {number[node]}: {spec} = {_step(node, names)}{inputs}")
+            lines.append(f"  {number[node]}: {spec} = {_step(node, names, brief)}{inputs}")
     if graph.effects:
         lines.append("  effects " + " ".join(number[n] for n in graph.effects))
     return "\n".join(lines)
 
 
-def _step(node: Node, names: dict[Graph, str]) -> str:
+def _step(node: Node, names: dict[Graph, str], brief: bool) -> str:
     op = node.op
     if isinstance(op, Pick):
         return f"pick {op.index}"
     if isinstance(op, Const):
-        return f"const {_number(op.value)}{' weak' if node.spec.weak else ''}"
-    return _op(op, names)
+        return f"const {_number(op.value, brief)}{' weak' if node.spec.weak else ''}"
+    text = _op(op, names)
+    return text if not brief or len(text) <= WIDE else f"{text[: WIDE - 40]} … {text[-30:]}"
 
 
 def _op(op: Any, names: dict[Graph, str]) -> str:
@@ -88,13 +96,15 @@ def _op(op: Any, names: dict[Graph, str]) -> str:
     return f"{type(op).__name__}({values})"
 
 
-def _number(value: Any) -> str:
-    """A constant's value, exactly."""
+def _number(value: Any, brief: bool) -> str:
+    """A constant's value, exactly, or of many elements the first ones."""
     if isinstance(value, (np.ndarray, np.generic)):
-        if value.size > LISTED:
+        if value.size > (LISTED_BRIEFLY if brief else LISTED):
             data, first = value.tobytes(), value.flat[0]
             same = first == first and data == first.tobytes() * value.size  # a NaN may have more to it than its name
-            return f"all {_field(first, {})}" if same else f"hex {data.hex()}"
+            if same:
+                return f"all {_field(first, {})}"
+            return f"[{first_elements(value)}]" if brief else f"hex {data.hex()}"
         value = value.tolist()
     return _field(value, {})
 
@@ -158,7 +168,7 @@ def read(text: str) -> Graph:
     >>> from adjoint.core.spec import Spec
     >>> from adjoint.graph.trace import trace
     >>> graph = trace(lambda x: [ops.exp(x).sum()], [Spec((3,))])[0]
-    >>> str(read(str(graph))) == str(graph)
+    >>> show(read(show(graph))) == show(graph)
     True
     >>> read("graph (%0: float64[3]) -> %1")
     Traceback (most recent call last):

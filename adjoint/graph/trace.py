@@ -17,6 +17,7 @@ from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.nested import stopped
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
+from adjoint.graph.rounded import check_rounded, node_of, note_rounded
 from adjoint.ops.card import card
 from adjoint.ops.casting import Cast
 from adjoint.ops.movement import unchanged
@@ -65,6 +66,8 @@ class Tracer(Trace):
                 known = self._inside[identity(x)] = self.builder.param(Spec(shape_of(x), dtype_of(x)))
                 self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
                 self.layouts[known] = views.layout(x)
+                if (held := node_of(x)) is not None and held.rounded:
+                    note_rounded(known)
             return known
         return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else constant(np.asarray(x)))
 
@@ -85,6 +88,8 @@ class Tracer(Trace):
         elif any(type(x) is int for x in given):
             given = fitting(op, given)
         inputs = [self.node(x) for x in given]
+        carried = any(n.rounded for n in inputs) and not (context.replaying.get() or hasattr(op, "graphs"))
+        carried = carried and check_rounded(op, xs, inputs)
         muted = context.muted_below.get() > self.level and op.differentiable
         if muted and (handing_on := op.muted()) is not None:
             op, muted = handing_on, False
@@ -106,6 +111,8 @@ class Tracer(Trace):
         if muted:
             node = self._stopped(node) if late else node
             self._cut.add(node)
+        if carried:
+            note_rounded(node)
         return make(node, self, mark)
 
     def _stopped(self, node: Node) -> Node:

@@ -141,7 +141,7 @@ def _copied(x: Any, value: Any, non_blocking: bool = False) -> Any:
 METHODS: dict[str, Callable[..., Any]] = {
     "assign_value": _assign_value, "itemset": _itemset, "value": _same, "contiguous": _same, "init_data": _same,
     "flush_from_cache": lambda x: None, "set_const_arg": _const_arg, "move_to": _to, "to": _to, "cpu": _same,
-    "cuda": _same, "npu": _same, "pin_memory": _same, "is_contiguous": lambda x: True, "numel": _numel,
+    "npu": _same, "pin_memory": _same, "is_contiguous": lambda x: True, "numel": _numel,
     "nelement": _numel, "dim": lambda x: x.ndim, "ndimension": lambda x: x.ndim, "stride": _stride, "type": _type,
     "type_as": lambda x, other: x.astype(other.dtype), "set_dtype": lambda x, dtype: x.astype(dtype),
     "element_size": lambda x: x.itemsize, "storage_offset": lambda x: 0, "int": _in("int32"), "long": _in("int64"),

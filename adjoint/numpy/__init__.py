@@ -23,6 +23,7 @@ from adjoint.numpy import fft as fft
 from adjoint.numpy import linalg as linalg
 from adjoint.numpy.ufuncs import UFUNCS as _UFUNCS
 from adjoint.ops.numpylike.api import *  # noqa: F403
+from adjoint.ops.numpylike.common import tensor as _tensor
 
 #: What NumPy has that knows nothing of arrays: dtypes, constants, settings, arithmetic on shapes.
 _AS_THEY_ARE = """
@@ -37,7 +38,25 @@ globals().update({name: getattr(_np, name) for name in _AS_THEY_ARE})
 globals().update(_UFUNCS)
 
 
+class _Joining:
+    """`r_[...]` and `c_[...]`: what NumPy's own make of the parts, as a Tensor."""
+
+    def __init__(self, name: str) -> None:
+        self._joined, self._name = getattr(_np, name), name
+
+    def __getitem__(self, key: _Any) -> _Any:
+        return _tensor(self._joined[key])
+
+    def __repr__(self) -> str:
+        return f"<{self._name} of adjoint.numpy>"
+
+
+r_, c_ = _Joining("r_"), _Joining("c_")
+
+
 def __getattr__(name: str) -> _Any:
+    if name == "row_stack":  # NumPy's old name
+        return globals()["vstack"]
     if hasattr(_np, name) and not name.startswith("_"):
         raise AttributeError(
             f"adjoint.numpy has no {name!r} yet. numpy.{name} works on Tensors too where it can be traced; "

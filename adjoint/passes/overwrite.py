@@ -28,7 +28,7 @@ def _accumulated(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node
         return None
     for whole, part in (inputs, inputs[::-1]):
         if part.op.indexing == "add" and zero(part.inputs[0]):
-            return builder.build(part.op, (whole, *part.inputs[1:]))
+            return builder.keep(part, part.op, (whole, *part.inputs[1:]))  # whose line it has
         if isinstance(part.op, PutItem):
             index, value = part.op.index, part.inputs[0]
             if not _zero_there(whole, index):

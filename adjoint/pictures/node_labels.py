@@ -95,7 +95,8 @@ def rule(op: Any) -> str:
         return _source(rules.replaced[type(op)]) or "a rule from outside"
     if isinstance(op, Ruled):
         return "the user's own rule, registered with custom_vjp or bprop"
-    return _rule(type(op)) if op.differentiable else "no derivative: transforms pass it by"
+    card: Any = type(op)
+    return _rule(card) if op.differentiable else "no derivative: transforms pass it by"
 
 
 @cache

@@ -29,6 +29,7 @@ from adjoint.graph.control import Control
 from adjoint.graph.derivatives import vjp_graph, vmap_graph
 from adjoint.graph.nested import float_positions
 from adjoint.graph.node import Graph
+from adjoint.graph.text import show
 from adjoint.graph.walk import replay
 from adjoint.ops.functional import sum as total
 from adjoint.passes import optimise
@@ -208,7 +209,7 @@ def _differences(graph: Graph, found: Any, inputs: Arrays, seeds: Arrays, wanted
     here = sum(float(np.vdot(g, along[k])) for k, g in zip(wanted, found, strict=True))
     measured = slope_of(value)
     if measured is not None and not measured.fits(here, 1e-5):
-        raise Disagreement(f"the derivative along a direction is {here}, differences give {measured}\n{graph}")
+        raise Disagreement(f"the derivative along a direction is {here}, differences give {measured}\n{show(graph)}")
 
 
 def batch_of_gradients(random: Random) -> None:

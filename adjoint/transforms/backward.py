@@ -153,3 +153,20 @@ def set_leaf(x: Tensor, new: Any) -> None:
 def is_leaf(x: Any) -> bool:
     """Whether a Tensor is an input that backward() accumulates for."""
     return isinstance(x._extra, Record) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
+
+
+def is_of_parameters(x: Any) -> bool:
+    """Whether all that backward() would accumulate for are Parameters: their leaves hold no value of their own."""
+    if x._trace is not AMBIENT:
+        return False
+    seen: set[int] = set()
+    stack = [x._extra]
+    while stack:
+        record = stack.pop()
+        if record.order in seen:
+            continue
+        seen.add(record.order)
+        if isinstance(record, Leaf) and record.y is not None:
+            return False
+        stack += [parent for parent in record.parents if parent is not None]
+    return True

@@ -168,31 +168,31 @@ def steps():
     """A name, how many steps, and a step."""
     compiled, interpreted = ad.jit(ad.value_and_grad(loss)), ad.jit(ad.grad(loss), backend="interpreter")
     block, squares = ad.jit(ad.grad(checkpointed)), ad.jit(ad.grad(loss, checkpoint="sqrt"))
-    yield "dynamic gradient", 1000, lambda: ad.value_and_grad(loss)(WS, X)
-    yield "dynamic checkpoint", 1000, lambda: ad.grad(checkpointed)(WS, X)
-    yield "dynamic, sqrt", 1000, lambda: ad.grad(loss, checkpoint="sqrt")(WS, X)
-    yield "second derivative", 300, lambda: ad.grad(lambda w: ops.sum(ad.grad(loss)([w], X)[0] ** 2))(WS[0])
-    yield "backward", 1000, backward
-    yield "compiled gradient", 1000, lambda: compiled(WS, X)
-    yield "compiled checkpoint", 1000, lambda: block(WS, X)
-    yield "compiled, sqrt", 1000, lambda: squares(WS, X)
-    yield "interpreter", 1000, lambda: interpreted(WS, X)
-    yield "compiled step", 1000, trained()
-    yield "compiled step in parts", 1000, trained(parts=3)
-    yield "model", 100, epochs(ad.PYNATIVE_MODE)
-    yield "compiled model", 100, epochs(ad.GRAPH_MODE)
+    yield "dynamic gradient", 300, lambda: ad.value_and_grad(loss)(WS, X)
+    yield "dynamic checkpoint", 300, lambda: ad.grad(checkpointed)(WS, X)
+    yield "dynamic, sqrt", 300, lambda: ad.grad(loss, checkpoint="sqrt")(WS, X)
+    yield "second derivative", 150, lambda: ad.grad(lambda w: ops.sum(ad.grad(loss)([w], X)[0] ** 2))(WS[0])
+    yield "backward", 300, backward
+    yield "compiled gradient", 300, lambda: compiled(WS, X)
+    yield "compiled checkpoint", 300, lambda: block(WS, X)
+    yield "compiled, sqrt", 300, lambda: squares(WS, X)
+    yield "interpreter", 300, lambda: interpreted(WS, X)
+    yield "compiled step", 300, trained()
+    yield "compiled step in parts", 300, trained(parts=3)
+    yield "model", 50, epochs(ad.PYNATIVE_MODE)
+    yield "compiled model", 50, epochs(ad.GRAPH_MODE)
 
 
 def errors():
     """The same, of steps that end in an error."""
     indexed = ad.jit(ad.value_and_grad(out_of_range))
-    yield "in the function", 1000, raising(ValueError, ad.grad(fails), WS, X)
-    yield "in a checkpoint", 1000, raising(ValueError, ad.grad(lambda ws, x: ad.checkpoint(fails)(ws, x)), WS, X)
-    yield "in a rule", 1000, raising(ZeroDivisionError, ad.grad(with_failing_rule), WS, X)
+    yield "in the function", 300, raising(ValueError, ad.grad(fails), WS, X)
+    yield "in a checkpoint", 300, raising(ValueError, ad.grad(lambda ws, x: ad.checkpoint(fails)(ws, x)), WS, X)
+    yield "in a rule", 300, raising(ZeroDivisionError, ad.grad(with_failing_rule), WS, X)
     yield "while tracing", 40, lambda: raising(ValueError, ad.jit(ad.grad(fails)), WS, X)()
-    yield "in a compiled call", 1000, raising(IndexError, indexed, WS, X, np.int64(999))
-    yield "no memory in a compiled loop", 8, without_memory()
-    yield "interrupted compiled loop", 8, interrupted()
+    yield "in a compiled call", 300, raising(IndexError, indexed, WS, X, np.int64(999))
+    yield "no memory in a compiled loop", 4, without_memory()
+    yield "interrupted compiled loop", 5, interrupted()
 
 
 def leaking():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import traceback
 
@@ -27,6 +28,10 @@ def use_kept():
     return KEPT[0] + 1
 
 
+def _step(rate):
+    return ad.optim.SGD([ad.Parameter(X, name="w")], learning_rate=rate)((X,))
+
+
 REFUSALS = {
     "wrong shapes": (lambda: X + ops.ones(4), ValueError, ["Add()", "(3,) and (4,) do not broadcast", "Reshape"]),
     "matrix shapes": (lambda: X @ ops.ones((4, 2)), ValueError, ["MatMul", "(3,)", "(4, 2)", "Transpose or reshape"]),
@@ -45,7 +50,7 @@ REFUSALS = {
     "weights": (lambda: ad.grad(keep, None, weights=[X]), TypeError, ["weights must be a Parameter or a list", "trainable_params()"]),
     "integer input": (lambda: ad.grad(keep)(3), TypeError, ["argument 0 is the int 3", "have no derivative: pass 3.0"]),
     "integer tensor": (lambda: ad.grad(keep)(ad.Tensor([1, 2])), TypeError, ["of dtype int64", "cast it to float32"]),
-    "integer in a container": (lambda: ad.grad(lambda p: p["a"])({"a": 1.0, "n": [2]}), TypeError, ["argument 0['n'][0] is the int 2"]),
+    "integer in a container": (lambda: ad.grad(lambda p: p["n"][0] * 1.0)({"a": "b", "n": [2]}), TypeError, ["argument 0['n'][0] is the int 2"]),
     "text input": (lambda: ad.grad(keep)("a"), TypeError, ["argument 0 is a str, which has no derivative"]),
     "no output": (lambda: ad.grad(lambda x: None)(X), TypeError, ["returned nothing (did you forget `return`?)"]),
     "boolean output": (lambda: ad.grad(lambda x: x > 0)(X), TypeError, ["returned a Tensor of dtype bool"]),
@@ -54,6 +59,19 @@ REFUSALS = {
     "kept after the end": (use_kept, RuntimeError, ["made inside grad was kept and used after grad had ended", "has_aux"]),
     "float()": (lambda: ad.grad(lambda x: float(x[0]) * x)(X), TypeError, ["float(x) would cut the gradient", "x.item()"]),
     "asarray with a dtype": (lambda: ad.grad(lambda x: np.asarray(x, float))(X), TypeError, ["would cut its gradient", "x.asnumpy()"]),
+    "math under jit": (lambda: ad.jit(lambda x: math.log(x))(2.0), TypeError, ["differentiated, batched or traced", "ad.ops.sin in place of math.sin"]),
+    "negative argnums": (lambda: ad.grad(keep, argnums=-1), ValueError, ["argnums or grad_position must be >= 0"]),
+    "axis by name": (lambda: X.sum(dim="a"), TypeError, ["an axis is an integer, not 'a'"]),
+    "axis of floats": (lambda: X.mean(axis=(0.0,)), TypeError, ["an axis is an integer, not 0.0"]),
+    "axis of a stack": (lambda: ops.concat([X], axis=None), TypeError, ["an axis is an integer, not None"]),
+    "item of many": (lambda: X.item(), ValueError, ["needs a Tensor of one element, not of shape (3,)"]),
+    "two corrections": (lambda: X.var(0, unbiased=True, correction=0), TypeError, ["unbiased= and correction= say the same"]),
+    "unroll": (lambda: ad.scan(lambda c, x: (c, x), 0.0, X, unroll=0), TypeError, ["unroll is a number of iterations from 1 on"]),
+    "betas": (lambda: ad.optim.Adam([ad.Parameter(X, name="w")], betas=(0.9,)), TypeError, ["betas= is a pair of numbers"]),
+    "alpha": (lambda: ad.optim.RMSProp([ad.Parameter(X, name="w")], alpha=0.9), TypeError, ["did you mean decay=?"]),
+    "rate of no number": (lambda: _step(lambda t: "a"), TypeError, ["gave 'a' at step 0; a number is needed"]),
+    "rate uphill": (lambda: _step(lambda t: -1.0), ValueError, ["gave -1.0 at step 0; it must be >= 0"]),
+    "decay of an average": (lambda: ad.train.EMA([ad.Parameter(X, name="w")], decay="a"), TypeError, ["EMA: decay is a number, not 'a'"]),
     "truth of many": (lambda: bool(X > 0), TypeError, ["truth of a Tensor of shape (3,) is ambiguous; use .any() or .all()"]),
     "len of a scalar": (lambda: len(ad.Tensor(1.0)), TypeError, ["len() of a Tensor without axes"]),
     "float index by __index__": (lambda: [1, 2][ad.Tensor(1.0)], TypeError, ["only an integer Tensor can be an index"]),
@@ -73,6 +91,17 @@ def test_refusals_say_what_where_and_what_to_do(name):
     text = str(caught.value)
     for word in [*words, "called at test_errors.py:"]:
         assert word in text, text
+
+
+def test_attributes_of_other_libraries_say_what_to_write():
+    for name, words in {
+        "at": r"`x\[index\] = value`",
+        "cosh_": r"`x = x.cosh\(...\)`",
+        "nothing": "'nothing'$",
+    }.items():
+        assert not hasattr(X, name)
+        with pytest.raises(AttributeError, match=words):
+            getattr(X, name)
 
 
 def test_a_store_of_another_shape_is_refused_inside_a_transform_too():

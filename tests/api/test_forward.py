@@ -231,3 +231,16 @@ def test_a_jacobian_of_complex_inputs_is_refused_with_the_rewrite(jac):
         jac(lambda z: ops.abs(z) ** 2)(1 + 2j)
     j = ad.jacrev(lambda re, im: ops.abs(ops.complex(re, im)) ** 2, (0, 1))(1.0, 2.0)
     close([float(v) for v in j], [2, 4])
+
+
+def test_a_tangent_of_an_integer_in_a_tree_is_refused_by_its_path_unless_it_is_zero():
+    f = lambda d: d["a"] * d["k"][0]
+    point = {"z": None, "a": 2.0, "k": [3, "text", np.arange(2)]}
+    for k in ([0, "text", np.zeros(2)], [None, None, None], None, [ad.Tensor(0), "text", 0]):
+        close(ad.jvp(f, (point,), ({"z": None, "a": 1.0, "k": k},))[1], 3)
+    for k in ([5.0, None, None], [True, None, None], [ad.Tensor(1.0), None, None]):
+        for run in (lambda t: ad.jvp(f, (point,), (t,)), lambda t: ad.linearize(f, (point,))[1](t)):
+            with pytest.raises(
+                ad.ArgumentError, match=r"the tangent of input 0\['k'\]\[0\] must be None or 0: its value, 3"
+            ):
+                run({"z": None, "a": 1.0, "k": k})

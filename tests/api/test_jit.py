@@ -47,7 +47,7 @@ def test_pain_4_each_compilation_has_its_reason():
         "first call",
         "shape of `x` changed from (2,) to (3,)",
         "dtype of `x` changed from float64 to float32",
-        "the arguments have another structure",
+        "the arguments have another structure: `n` is new: 2",
         "static value of `n` changed from 2 to 3",
     ]
 

@@ -220,7 +220,10 @@ def test_networks_are_looked_at_in_each_call(backend: str) -> None:
     net.k = 5.0
     for _ in range(4):
         np.testing.assert_array_equal(function(X).asnumpy(), X * 50 * w)
-    assert [c.reason for c in function.compilations] == ["first call", "attribute `k` of Scaled changed"]
+    assert [c.reason for c in function.compilations] == [
+        "first call",
+        "attribute `k` of Scaled changed from 1.0 to 5.0",
+    ]
 
 
 def test_the_backend_follows_the_context() -> None:

@@ -44,6 +44,8 @@ def test_rules_read_no_more_than_was_found_out(name):
         if not op.differentiable or op.opaque or not isinstance(y, np.ndarray):
             continue
         wanted = [inexact(x) for x in xs]
+        if not any(wanted):
+            continue
         needs = needs_of(record(op, *xs))
         assert needs is not None
         g = np.cos(np.arange(y.size)).reshape(y.shape).astype(y.dtype)

@@ -375,7 +375,7 @@ def test_of_other_things_that_keep_changing_there_is_a_warning() -> None:
             put(k)
             assert compiled(2.0) == 2.0 * k
 
-    with pytest.warns(UserWarning, match="`value` changes: pass it as an argument"):
+    with pytest.warns(UserWarning, match=r"`value` changes \(last values: 4, 5, 6\): pass it as an argument"):
         run()
 
 

@@ -193,3 +193,33 @@ def test_what_is_batched_is_a_tensor() -> None:
         ruled(x) * (3.0 if isinstance(ruled(x), float) else 5.0) * (2.0 if hasattr(ruled(x), "shape") else 7.0)
     )
     assert ad.vmap(h)(np.ones(2)).tolist() == ad.jit(ad.vmap(h))(np.ones(2)).tolist() == [20.0, 20.0]
+
+
+ROUNDED = {
+    "ternary": lambda v, w: (0.1 if v.sum() > 0 else v.sum()) * w,
+    "operators": lambda v, w: ((0.1 if v.sum() > 0 else v.sum()) * 2 + 1) * w,
+    "cond": lambda v, w: ad.cond(v.sum() > 0, lambda: 0.1, lambda: v.sum()) * w,
+    "switch": lambda v, w: ad.switch(v.sum().astype("int64"), [v.sum, v.sum, lambda: 0.1]) * w,
+    "comparison": lambda v, w: (0.1 if v.sum() > 0 else v.sum()) < w,
+    "cast": lambda v, w: ad.ops.cast(0.1 if v.sum() > 0 else v.sum(), ad.float64),
+    "inner": lambda v, w: (lambda y: w if v.sum() > 9 else w * y)(0.1 if v.sum() > 0 else v.sum()),
+}
+
+
+@pytest.mark.parametrize("name", ROUNDED)
+def test_a_number_rounded_by_the_other_branch_is_refused_beside_wider_arrays(name):
+    f = ROUNDED[name]
+    v, w = np.ones(2, np.float32), np.ones(2)
+    with pytest.raises(ad.DtypeError, match="Python would not have rounded the number to float32"):
+        ad.jit(f, backend="interpreter")(v, w)
+    if name not in ("comparison", "cast"):
+        a, b = (g(v, v) for g in (f, ad.jit(f, backend="interpreter")))
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-7)
+
+
+def test_numbers_that_the_other_branch_holds_exactly_pass_and_integers_that_do_not_fit_are_refused():
+    f = lambda v, w: (0.5 if v.sum() > 0 else v.sum()) * w
+    np.testing.assert_array_equal(np.asarray(ad.jit(f, backend="interpreter")(np.ones(2, np.float32), np.ones(2))), 0.5)
+    with pytest.raises(ad.ControlFlowError, match="int8"):
+        ad.jit(lambda v: (300 if v[0] > 0 else v[0]) + 1, backend="interpreter")(np.ones(2, np.int8))

@@ -12,6 +12,10 @@ from adjoint.core.errors import ArgumentError
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.graph.numbers import NeedsNumberError
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::adjoint.PromotionWarning"
+)  # numbers of other classes promote, as in NumPy
+
 LARGE = {
     "sum": "(k + {m}) % 7",
     "difference": "({m} - k) % 7",

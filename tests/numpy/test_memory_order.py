@@ -122,7 +122,7 @@ def test_a_compiled_function_is_made_anew_for_arguments_in_another_order_where_i
     columns = np.asfortranarray(rows)
     for x in (rows, rows, rows, columns, rows, columns, columns):
         assert np.array_equal(compiled(x), writes(x)) and np.array_equal(pure(x), rows.ravel() * 2)
-    assert [c.reason[:23] for c in compiled.compilations] == ["first call", "the memory of an argume"]
+    assert [c.reason[:23] for c in compiled.compilations] == ["first call", "the order of `x` in mem"]
     assert len(pure.compilations) == 1
 
 

@@ -12,6 +12,10 @@ from hypothesis.extra import numpy as hnp
 
 import adjoint as ad
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::adjoint.PromotionWarning"
+)  # NumPy's numbers promote, as they do to arrays
+
 TABLE = np.arange(6.0).reshape(2, 3) - 2.0
 METHODS = ["sum", "mean", "max", "min", "prod", "var", "std", "any", "all", "argmax", "argmin"]
 ARGUMENTS = [

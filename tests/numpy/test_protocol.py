@@ -133,6 +133,18 @@ def test_asarray_of_floats_is_refused() -> None:
         ad.grad(lambda x: np.asarray(x, float).sum())(POINT)
 
 
+def test_integers_of_a_traced_tensor() -> None:
+    """`np.int64(x)` has no derivative, as `x.astype(int)` and `int(x)`; where the numbers are not known it is refused."""
+    x = np.array([0.5, 2.5, 1.5])
+    for f in (lambda x: np.sum(x[np.int64(x)] * x), lambda x: np.sum(x[np.asarray(x, dtype=int)] * x)):
+        np.testing.assert_array_equal(ad.grad(f)(x), [1.0, 3.0, 5.0])
+        np.testing.assert_array_equal(ad.jvp(f, x, np.ones(3))[1], 9.0)
+        with pytest.raises(ad.BatchedError):
+            ad.vmap(f)(x[None])
+        with pytest.raises(ad.NeedsNumberError):
+            ad.jit(f)(x)
+
+
 def test_writing_into_a_numpy_array_is_refused() -> None:
     def add_in_place(x: Any) -> Any:
         a = np.zeros(5)
@@ -171,8 +183,8 @@ def test_untracked_tensors_may_be_written_into_arrays() -> None:
 
 
 def test_an_unknown_function_is_refused_by_name() -> None:
-    with pytest.raises(CutGradientError, match=r"numpy.linalg.eigvals has no derivative in adjoint"):
-        ad.grad(lambda x: np.linalg.eigvals(np.diag(x)).sum())(POINT)
+    with pytest.raises(CutGradientError, match=r"numpy.roots has no derivative in adjoint"):
+        ad.grad(lambda x: np.roots(x).sum())(POINT)
     with pytest.raises(CutGradientError, match="the ufunc spacing has no derivative in adjoint"):
         ad.grad(lambda x: np.spacing(x).sum())(POINT)
     with pytest.raises(

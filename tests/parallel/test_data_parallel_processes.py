@@ -68,7 +68,11 @@ if parallel.rank() == 0:
 def test_two_processes_give_what_one_device_gives(tmp_path, monkeypatch):
     script = tmp_path / "train.py"
     script.write_text(COMMON + PROCESS)
-    environment = {**os.environ, "XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": str(ROOT)}
+    environment = {
+        **os.environ,
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0",
+        "PYTHONPATH": str(ROOT),
+    }
     out = subprocess.run(
         [sys.executable, "-m", "adjoint", "launch", "-n", "2", str(script)],
         capture_output=True, text=True, env=environment, timeout=120,

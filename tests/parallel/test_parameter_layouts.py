@@ -34,7 +34,7 @@ def programs(draw):
 
 
 @given(programs())
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_no_layout_changes_the_numbers(program):
     mesh = parallel.mesh(data=program["data"], model=program["model"])
     n, m = program["sizes"]

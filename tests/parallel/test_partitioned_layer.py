@@ -59,7 +59,7 @@ def lines(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "JAX_PLATFORMS": "cpu",
-        "XLA_FLAGS": f"--xla_force_host_platform_device_count=4 --xla_dump_to={dump} --xla_dump_hlo_as_text",
+        "XLA_FLAGS": f"--xla_force_host_platform_device_count=4 --xla_backend_optimization_level=0 --xla_dump_to={dump} --xla_dump_hlo_as_text",
     }
     out = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(dump)],

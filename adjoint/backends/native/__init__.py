@@ -21,6 +21,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 arena               memory for what is not a result; arena_places are its parts, result_rooms puts some into results, and
                                     given_back says what goes back to the system while results are written
                 work_estimate       how much a step or a graph does
+                left_out            what has no machine code, at which lines, and what that costs
     emit/       units -> text of LLVM IR
                 graph_emitter       a planned graph as straight code
                 planned_graph       the emitter of the graph, or of one that computes some things again

@@ -27,6 +27,7 @@ from adjoint.backends.native.memory_plan import memory_of
 from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.given_back import spare_time
 from adjoint.backends.native.plan.independent_branches import SideBySide, side_by_side
+from adjoint.backends.native.plan.left_out import left_out_lines
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
@@ -76,7 +77,7 @@ class Program:
         lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
         lines += [f"  {line}" for native, part, _, _ in self.stages.parts if native for line in units_shown(part)]
         if self.left_out:
-            lines.append(f"in the interpreter: {', '.join(str(n.op) for n in self.left_out)}")
+            lines += left_out_lines(self.left_out)
         return "\n".join(lines)
 
     def __call__(self, *arrays: Any) -> list[Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import AdjointError
+from adjoint.core.errors import AdjointError, ShapeError
 from adjoint.core.tensor import Tensor as _Tensor
 from adjoint.mindspore.common.shared_tensor import from_numpy as from_numpy
 from adjoint.mindspore.common.symbol import Symbol
@@ -95,7 +95,9 @@ class Tensor(_Tensor, metaclass=_Kind):
         try:
             return _Tensor(input_data, dtype)
         except ValueError as error:
-            if isinstance(input_data, (list, tuple)) and not isinstance(error, AdjointError):
+            if isinstance(input_data, (list, tuple)) and (
+                isinstance(error, ShapeError) or not isinstance(error, AdjointError)
+            ):
                 raise TypeError(
                     f"For Tensor, the input_data {input_data} contain unsupported element: {error}"
                 ) from None

@@ -64,7 +64,7 @@ class Dropout(layer(nn.Dropout)):  # type: ignore[misc]
     """In training, elements are set to 0 with probability p and the others scaled."""
 
     def __init__(self, keep_prob: float = 0.5, p: float | None = None, dtype: Any = float32) -> None:
-        super().__init__(keep_prob, p)
+        super().__init__(keep_prob if p is None else None, p)  # p goes before keep_prob, as in MindSpore
 
 
 class DropoutExt(layer(nn.Dropout)):  # type: ignore[misc]

@@ -24,7 +24,7 @@ from dataclasses import is_dataclass
 from typing import Any
 
 from adjoint import ops
-from adjoint.api.custom import bprop_getters as _of_cards
+from adjoint.api.replaced_rules import bprop_getters as _of_cards
 from adjoint.core import rules
 from adjoint.mindspore.ops._register_for_op import Registry
 from adjoint.ops.card import Op

@@ -1,0 +1,56 @@
+"""Functions of other libraries that have a wrapper of ours: names bound before adjoint was imported still mean the original."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from types import FrameType, FunctionType
+from typing import Any
+
+from adjoint.core.errors import LIBRARIES, CutGradientError, called_at
+
+#: The wrapper of a function of SciPy, by the function that SciPy defined.
+WRAPPERS: dict[Any, Callable[..., Any]] = {}
+#: What the functions are called by which SciPy's decorators call another.
+_DECORATORS = {"wrapper", "wrapped", "inner", "_wrapper", "decorated", "new_func"}
+
+
+def current(function: FunctionType) -> Any:
+    """The wrapper of a library's function; every other function is itself."""
+    return WRAPPERS.get(function, function)
+
+
+def asking() -> str | None:
+    """The function of SciPy that the user called and that asks for an array, as `scipy.linalg.cholesky`; None if it is not SciPy."""
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", "")).split(".")
+        if module[0] == "scipy":
+            public = [part for part in module[:3] if not part.startswith("_")]
+            if found is None or frame.f_code.co_name not in _DECORATORS:
+                found = ".".join([*public[:2], _called(frame)])
+        elif module[0] not in LIBRARIES and not frame.f_code.co_filename.startswith("<__array_function__"):
+            break
+        frame = frame.f_back
+    return found
+
+
+def _called(frame: FrameType) -> str:
+    """The name of a function, or of the class or object whose method it is."""
+    name, owner = frame.f_code.co_name, frame.f_locals.get("self")
+    if owner is None or "self" not in frame.f_code.co_varnames[:1]:
+        return name
+    named = getattr(owner, "name", None)
+    of = named if isinstance(named, str) else type(owner).__name__
+    return of if name.startswith("__") else f"{of}.{name}"
+
+
+def unconverted(function: str) -> CutGradientError:
+    """What is raised where a function of SciPy asks a Tensor that is being traced for an array."""
+    return CutGradientError(
+        f"{function} was given a Tensor that is being differentiated, batched or compiled, and works on plain arrays. Either its "
+        f"name was bound before adjoint was imported: import adjoint first, or call adjoint.{function}. Or adjoint does not "
+        f"provide it: give it a rule with ad.custom_vjp, call it through ad.host_callback, or pass x.asnumpy() if no derivative is "
+        f"wanted.{called_at()}"
+    )
