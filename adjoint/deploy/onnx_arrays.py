@@ -87,10 +87,10 @@ def cumulated(c: CardCall) -> str:
     return str(c.add("CumSum", c.x(0, c.dtype), c.constant(np.array(c.op.axis, np.int64)), reverse=int(c.op.reverse)))
 
 
-def sorted_places(c: CardCall) -> str:
-    size = c.specs[0].shape[c.op.axis]
+def first_places(c: CardCall, k: int, largest: bool) -> str:
+    """The places of the first k elements in order."""
     x = c.x(0, int32 if c.specs[0].dtype == boolean else None)
-    _, places = c.add("TopK", x, c.ints(size), outputs=2, axis=c.op.axis, largest=int(c.op.descending))
+    _, places = c.add("TopK", x, c.ints(k), outputs=2, axis=c.op.axis, largest=int(largest))
     return str(places)
 
 
@@ -272,7 +272,8 @@ RULES: dict[str, Rule] = {
     "All": truth(True),
     "ArgMax": place_of_extreme("ArgMax"),
     "ArgMin": place_of_extreme("ArgMin"),
-    "ArgSort": sorted_places,
+    "ArgSort": lambda c: first_places(c, c.specs[0].shape[c.op.axis], c.op.descending),
+    "ArgTopK": lambda c: first_places(c, c.op.k, c.op.largest),
     "CumSum": cumulated,
     "GetItem": get_item,
     "PutItem": put_item,

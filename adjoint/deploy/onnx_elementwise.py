@@ -225,6 +225,7 @@ RULES: dict[str, Rule] = {
     "BitwiseNot": same("BitwiseNot", "Not", "iu"),
     "Cast": first,
     "StopGradient": first,
+    "Undifferentiated": first,
     "After": first,
     "Real": first,
     "Conj": first,

@@ -59,6 +59,7 @@ REFUSED: dict[str, str] = {
     "Sylvester": _LINEAR_ALGEBRA,
     "SVD": _LINEAR_ALGEBRA,
     "SVDVals": _LINEAR_ALGEBRA,
+    "Special": _SPECIAL,
     "Solve": _LINEAR_ALGEBRA,
     "TriangularSolve": _LINEAR_ALGEBRA,
     "Zeta": _SPECIAL,
