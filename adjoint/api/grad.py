@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from adjoint.api.deferral import deferral
 from adjoint.api.gradient_checkpoint import checked_policy
 from adjoint.api.inputs import (
     ChosenInputs,
@@ -29,7 +30,7 @@ from adjoint.api.planned_forward import under_policy
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
-from adjoint.core.dispatch import BACKWARD, Value
+from adjoint.core.dispatch import BACKWARD, Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
@@ -45,27 +46,61 @@ class Recording:
     """A function run once on a tape: its output, and the backward pass."""
 
     def __init__(
-        self, what: str, fn: Any, call: ChosenInputs, weights: Sequence[Parameter], policy: CheckpointPolicy | None
+        self,
+        what: str,
+        fn: Any,
+        call: ChosenInputs,
+        weights: Sequence[Parameter],
+        policy: CheckpointPolicy | None,
+        defers: bool = False,
     ) -> None:
         self.what, self.fn = what, fn
         policy = policy or context.checkpointing.get()
         self.tape = tape = tape_for(what, policy)
         self.inputs = check_inputs(what, call.chosen, call.places)
-        tracked = [[tape.track(x) for x in i.leaves] for i in self.inputs]
-        for value, xs in zip(call.chosen, tracked, strict=True):
-            if isinstance(value, Tensor) and (hooks := waiting_hooks(value)):
-                xs[0]._extra.hooks = hooks
-        bound = {w: tape.track(check_input(what, f"the weight '{w.name}'", w)) for w in weights}
-        # The nodes, not the Tensors: `x[i] = v` in the function rebinds those.
-        self.nodes = [x._extra for xs in tracked for x in xs] + [_hooked(bound[w], w) for w in weights]
-        args, kwargs = call.replace([i.rebuild(xs) for i, xs in zip(self.inputs, tracked, strict=True)])
+        leaves = [x for i in self.inputs for x in i.leaves]
+        leaves += [check_input(what, f"the weight '{w.name}'", w) for w in weights]
+        tracked = [tape.track(x) for x in leaves]
+        self.nodes = [x._extra for x in tracked]  # not the Tensors: `x[i] = v` in the function rebinds those
+        hooked = self._hook(call.chosen, weights)
+        self.deferred = None if policy or hooked or not defers else deferral(fn, leaves, tracked)
+        given = iter(tracked if self.deferred is None else self.deferred.inputs())
+        args, kwargs = call.replace([i.rebuild([next(given) for _ in i.leaves]) for i in self.inputs])
+        bound = dict(zip(weights, given, strict=True))
         try:
             with binding(bound, functools.partial(lowered, tape)):
                 self.out = whole(under_policy(policy, tape, context.readable(fn))(*args, **kwargs))
+            if self.deferred is not None and not self.deferred.is_compiled(self.out):
+                self.out = self.deferred.settled(self.out)
         except MemoryError as error:
             raise out_of_memory(what, error) from None
         finally:
             tape.ended = True
+            if self.deferred is not None:
+                self.deferred.end(tape)
+
+    def _hook(self, chosen: Sequence[Any], weights: Sequence[Parameter]) -> bool:
+        """Give the nodes the hooks that were registered on inputs and weights; whether there are any."""
+        first = 0
+        for value, i in zip(chosen, self.inputs, strict=True):
+            if isinstance(value, Tensor) and (hooks := waiting_hooks(value)):
+                self.nodes[first].hooks = hooks
+            first += len(i.leaves)
+        for weight, node in zip(weights, self.nodes[first:], strict=True):
+            node.hooks = getattr(weight._extra, "hooks", None)
+        return any(node.hooks for node in self.nodes)
+
+    def differentiated(self, has_aux: bool, sens: Any) -> tuple[Any, list[Any], list[Any]]:
+        """The output, and the gradients of the chosen inputs and of the weights."""
+        out = self.out[0] if has_aux else self.out
+        if self.deferred is not None and self.deferred.program is not None:
+            ys = output_leaves(self.what, self.fn, out)
+            gs = None if sens is None else self._checked(sens, out, ys)
+            value, grads = self.deferred.run(self.out, ys, gs)
+            return value, *self._assigned([wrap(g) for g in grads])
+        value, seeds = self.value(), self.seeds(out, sens)
+        self.out = out = None  # so that the sweep can let go of what it has passed
+        return value, *self.pull(seeds)
 
     def value(self) -> Any:
         """The whole output, no longer tracked by this tape."""
@@ -85,7 +120,10 @@ class Recording:
             found = self.tape.sweep(seeds, again=self.out is not None)
         except MemoryError as error:
             raise out_of_memory(self.what, error) from None
-        grads = [finished(found.get(node, ZERO), node.y) for node in self.nodes]
+        return self._assigned([finished(found.get(node, ZERO), node.y) for node in self.nodes])
+
+    def _assigned(self, grads: list[Any]) -> tuple[list[Any], list[Any]]:
+        """The gradients of all nodes as those of the chosen inputs, put together as these are, and of the weights."""
         by_input = []
         for i in self.inputs:
             by_input.append(i.derivative(grads[: len(i.leaves)]))
@@ -102,13 +140,6 @@ class Recording:
                 f"{self.what}: {len(gs)} cotangents for the {len(ys)} outputs of {name_of(self.fn)}{called_at()}"
             )
         return [check_cotangent(f"{self.what}: the cotangent", g, y) for g, y in zip(gs, ys, strict=True)]
-
-
-def _hooked(tracked: Any, weight: Parameter) -> Record:
-    """The node of a tracked Parameter, with the hooks that were registered on it."""
-    node = tracked._extra
-    node.hooks = getattr(weight._extra, "hooks", None)
-    return node
 
 
 def check_weights(what: str, weights: Any) -> list[Parameter]:
@@ -194,15 +225,10 @@ def _gradients(
             if not args:
                 raise ArgumentError(f"{what}: sens_param=True takes the cotangent as the last argument{called_at()}")
             *args, sens = args
-        recording = Recording(what, fn, ChosenInputs(what, fn, positions, args, kwargs), params, policy)
-        out = recording.out
-        if has_aux:
-            if not isinstance(out, (tuple, list)) or len(out) < 2:
-                raise ArgumentError(f"{what}: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
-            out = out[0]
-        value, seeds = recording.value(), recording.seeds(out, sens)
-        recording.out = out = None  # so that the sweep can let go of what it has passed
-        by_input, by_weight = recording.pull(seeds)
+        recording = Recording(what, fn, ChosenInputs(what, fn, positions, args, kwargs), params, policy, defers=True)
+        if has_aux and (not isinstance(recording.out, (tuple, list)) or len(recording.out) < 2):
+            raise ArgumentError(f"{what}: has_aux=True, but {name_of(fn)} returned no second output{called_at()}")
+        value, by_input, by_weight = recording.differentiated(has_aux, sens)
         found = _assembled(grad_position, weights, return_ids, positions, by_input, params, by_weight)
         alone = weights is None and len(positions) == 1 and isinstance(argnums, (tuple, list))
         return value, (found,) if alone else found

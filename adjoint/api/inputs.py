@@ -286,7 +286,7 @@ def lowered(trace: Any, x: Any) -> Any:
     """A value of `trace`, one level below, as the user gets it; anything else as it is."""
     if isinstance(x, Value) and x._trace is trace:
         below = x._value
-        return make(below._value, below._trace, below._extra) if isinstance(below, Value) else wrap(below)
+        return below._trace.twin(below) if isinstance(below, Value) else wrap(below)
     return x
 
 

@@ -13,12 +13,19 @@ from adjoint.graph.trace import is_graph_value
 GRAPH_MODE, PYNATIVE_MODE = 0, 1
 
 
-def set_context(*, mode: int | None = None, backend: str | None = None, device_target: str | None = None) -> None:
+def set_context(
+    *,
+    mode: int | None = None,
+    backend: str | None = None,
+    device_target: str | None = None,
+    deferred: bool | None = None,
+) -> None:
     """Choose how gradients and networks run from here on, in this thread: op by op, or as compiled graphs.
 
     `backend` says what runs compiled graphs: "native" (machine code, the default), "interpreter" or "xla". `device_target` says
     where: "gpu", "tpu" or "cpu:1" for a device of XLA's, on which Tensors are made from then on, and to which arrays move by themselves;
     "cpu" for the host. The manner of MindSpore, for a whole program; ours, for one function, is `jit`, and for one Tensor `x.to`.
+    `deferred` says whether gradients in dynamic mode that come again and again are computed by machine code; they are, by default.
 
     >>> import adjoint as ad
     >>> ad.set_context(mode=ad.GRAPH_MODE)
@@ -34,6 +41,8 @@ def set_context(*, mode: int | None = None, backend: str | None = None, device_t
         context.backend.set(backends.checked(backend))
     if mode is not None:
         context.static_mode.set(mode == GRAPH_MODE)
+    if deferred is not None:
+        context.deferred.set(bool(deferred))
 
 
 def _set_device(device: str, backend: str | None) -> None:
@@ -51,7 +60,7 @@ def _set_device(device: str, backend: str | None) -> None:
 
 
 def get_context(name: str = "mode") -> Any:
-    """The mode, the backend or the device ("device_target") in force.
+    """The mode, the backend, the device ("device_target") or whether gradients are deferred ("deferred"), as in force.
 
     >>> import adjoint as ad
     >>> ad.get_context("mode") == ad.PYNATIVE_MODE
@@ -61,9 +70,11 @@ def get_context(name: str = "mode") -> Any:
         return backends.chosen()
     if name == "device_target":
         return context.device.get() or placement.HOST
+    if name == "deferred":
+        return context.deferred.get()
     if name != "mode":
         raise ArgumentError(
-            f"get_context: there is no {name!r}, only 'mode', 'backend' and 'device_target'{called_at()}"
+            f"get_context: there is no {name!r}, only 'mode', 'backend', 'device_target' and 'deferred'{called_at()}"
         )
     return GRAPH_MODE if context.static_mode.get() else PYNATIVE_MODE
 

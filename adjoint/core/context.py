@@ -47,6 +47,9 @@ backend_default = os.environ.get("ADJOINT_BACKEND") or None
 #: What runs the graphs of static mode: "native" (machine code) or "interpreter". None: native where it can.
 backend: ContextVar[str | None] = ContextVar("backend", default=backend_default)
 
+#: Whether gradients of dynamic mode may be deferred, and computed by machine code when they come again.
+deferred: ContextVar[bool] = ContextVar("deferred", default=os.environ.get("ADJOINT_DEFERRED") != "0")
+
 #: The dtype in which products and convolutions of float32 inputs compute (`amp.autocast`); None for their own.
 autocast: ContextVar[Any] = ContextVar("autocast", default=None)
 

@@ -31,6 +31,8 @@ class Trace:
     shapeless: bool = False
     #: Whether Tensors of this trace have become plain values: a GradientTape after its block.
     closed: bool = False
+    #: Whether its Tensors have no numbers yet: `transforms.deferred`.
+    deferred: bool = False
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         """Apply `op` to inputs of which at least one belongs to this trace."""
@@ -43,6 +45,18 @@ class Trace:
     def below(self, x: Any) -> Any:
         """The value one level below."""
         return x._value
+
+    def content(self, x: Any) -> Any:
+        """What tells whether a Tensor has been written to: another one after each write."""
+        return x._value
+
+    def twin(self, x: Any) -> Any:
+        """Another Tensor that holds the same value."""
+        return make(x._value, self, x._extra)
+
+    def rebind(self, x: Any, y: Any) -> None:
+        """Let x, a Tensor of any trace, hold what y holds, which is one of this trace."""
+        x._value, x._trace, x._extra = y._value, self, y._extra
 
     def layout(self, x: Any) -> Any:
         """How NumPy's array for x would lie in memory: see `core.layout`."""
@@ -80,7 +94,7 @@ def snapshot(x: Any) -> Any:
     tape = _open_tape()
     if tape is not None and differentiable(x):
         x = tape.leaf(x)
-    return make(x._value, x._trace, x._extra)
+    return x._trace.twin(x)
 
 
 def evaluate(op: Any, arrays: Any) -> Any:
@@ -294,6 +308,8 @@ def has_ended(x: Any) -> bool:
     while isinstance(x, Value):
         if getattr(x._trace, "ended", False):
             return True
+        if x._trace.deferred:
+            return False
         x = x._value
     return False
 

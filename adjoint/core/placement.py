@@ -74,8 +74,8 @@ def _is_array(x: Any) -> bool:
 
 
 def bottom(x: Any) -> Any:
-    """The array at the bottom of a Tensor, whatever transforms track it; what is no Tensor as it is."""
-    while hasattr(x, "_extra"):
+    """The array at the bottom of a Tensor, whatever transforms track it; what is no Tensor, or has no array yet, as it is."""
+    while hasattr(x, "_extra") and not x._trace.deferred:
         x = x._value
     return x
 

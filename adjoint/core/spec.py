@@ -80,7 +80,9 @@ def spec_of(x: Any) -> Spec:
 
 def number_of(x: Any) -> Number | None:
     """The mark of a value that stands for a Python number, whatever transforms hold it; None for arrays."""
-    while hasattr(x, "_extra"):
+    while hasattr(x, "_trace"):
+        if x._trace.deferred:
+            return None
         if type(x._extra) is Number:
             return x._extra
         x = x._value

@@ -54,7 +54,7 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
             self.requires_grad = True
 
     def _rebind(self, other: Any) -> None:
-        self._value, self._trace, self._extra = other._value, other._trace, other._extra
+        other._trace.rebind(self, other)
 
     def __getattr__(self, name: str) -> Any:
         """What another library's face has added (`extensions`); what stands for a Python number might have had others."""
@@ -277,9 +277,9 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
 
     def _rows(self) -> Iterator[Any]:
         """The rows one by one, each as it is when it is reached: the loop may write to later ones."""
-        before = self._value
+        before = self._trace.content(self)
         for i, row in enumerate(language.rows(self)):
-            if self._value is not before:
+            if self._trace.content(self) is not before:
                 row = self[i]
             elif row.shape:
                 views.relate(row, self, language.place(i))

@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core import layout as _layout
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import Value, has_ended, make, snapshot
+from adjoint.core.dispatch import Value, has_ended, snapshot
 from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.layout import UNKNOWN, layout_of
 
@@ -34,7 +34,7 @@ class Family:
 
     def __init__(self, root: Any, layout: Any = _AS_IT_LIES) -> None:
         self.root: Any = ref(root)
-        self.base = make(root._value, root._trace, root._extra)  # what the root held, for when it is gone
+        self.base = root._trace.twin(root)  # what the root held, for when it is gone
         self.shape = root.shape
         self.layout = layout  # how NumPy's array for the root lies in memory, whatever has been written to it since
         self.views: list[Any] = []

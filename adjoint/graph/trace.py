@@ -64,7 +64,7 @@ class Tracer(Trace):
             known = self._inside.get(identity(x))
             if known is None:
                 known = self._inside[identity(x)] = self.builder.param(Spec(shape_of(x), dtype_of(x)))
-                self.captured.append(make(x._value, x._trace, x._extra))  # x itself may be updated in place
+                self.captured.append(x._trace.twin(x))  # x itself may be updated in place
                 self.layouts[known] = views.layout(x)
                 if (held := node_of(x)) is not None and held.rounded:
                     note_rounded(known)
@@ -139,6 +139,8 @@ class Tracer(Trace):
 
 def identity(x: Any) -> Any:
     """What makes two Tensors of a transform one value."""
+    if x._trace.deferred:
+        return id(x._trace), id(x._extra), 0
     return id(x._trace), id(x._value), 0 if type(x._extra) is Number else id(x._extra)
 
 
@@ -147,6 +149,8 @@ def is_graph_value(x: Any) -> bool:
     while isinstance(x, Value):
         if isinstance(x._trace, Tracer):
             return True
+        if x._trace.deferred:
+            return False
         x = x._value
     return isinstance(x, Node)
 

@@ -47,6 +47,8 @@ def parameter_leaf(p: Parameter) -> Any:
 
 
 def requires_grad(x: Any) -> bool:
+    if x._trace.deferred:
+        return bool(x.tracked)
     return isinstance(x._extra, Record)
 
 
@@ -123,6 +125,8 @@ def waiting_hooks(x: Any) -> list[Any] | None:
 def register_hook(x: Any, hook: Callable[[Any], Any]) -> Handle:
     if not callable(hook):
         raise ArgumentTypeError(f"a hook must be a callable function, not {type(hook).__name__}{called_at()}")
+    if x._trace.deferred:
+        x.settled()
     node = _leaf_node(x) if isinstance(x, Parameter) else x._extra
     if not isinstance(node, Record) and not x.tracked and is_inexact(x.dtype):
         if id(x) not in _waiting:
@@ -152,7 +156,7 @@ def set_leaf(x: Tensor, new: Any) -> None:
 
 def is_leaf(x: Any) -> bool:
     """Whether a Tensor is an input that backward() accumulates for."""
-    return isinstance(x._extra, Record) and x._trace is AMBIENT and x._extra.op is None and not x._extra.parents
+    return x._trace is AMBIENT and isinstance(x._extra, Record) and x._extra.op is None and not x._extra.parents
 
 
 def is_of_parameters(x: Any) -> bool:

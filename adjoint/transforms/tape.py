@@ -268,6 +268,8 @@ def _origin(y: Any) -> Any:
     """The user's line that made a value, where a graph value knows it: what its derivative is the derivative of."""
     y = y[0] if type(y) is tuple and y else y
     while isinstance(y, Value):
+        if y._trace.deferred:
+            return None
         y = y._value
     made_at = getattr(y, "place", None)
     return None if made_at is None else context.derivative_place(made_at)

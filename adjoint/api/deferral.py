@@ -1,0 +1,251 @@
+"""When gradients in dynamic mode are deferred, and how a deferred program becomes machine code.
+
+A function is known by its code. Its second call is learned; from the estimated times of a call and of compiling follows after how
+many calls the compiled form has made up for its cost. From then on calls are deferred, and a program that was learned is computed
+by machine code, backward pass included. All of it depends on what is called and how often, never on the clock: every run of
+a program gives the same numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from math import inf
+from types import CodeType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context, rules, tree, watching
+from adjoint.core.absent import ZERO, instantiate
+from adjoint.core.dispatch import wrap
+from adjoint.core.spec import Spec, elements
+from adjoint.graph.trace import trace
+from adjoint.transforms.deferred import Deferral, Pending, Slot, State, run
+from adjoint.transforms.tape import Tape
+
+FUNCTIONS = 256  # that are known at one time
+PROGRAMS = 32  # that one function may have before it is given up
+TRIES = 3  # to go through a function that asks for numbers on the way
+#: Estimates in microseconds: of a recorded call with its derivative, of compiling, of compiling a step.
+CALL, COMPILE, COMPILE_STEP = 8.0, 60_000.0, 5_000.0
+#: What is done in a microsecond, derivatives included: bytes made, operations on numbers.
+BYTES, FLOPS = 700.0, 10_000.0
+_lock = threading.RLock()
+Run = Callable[[list[Any]], list[Any]]
+
+
+class Program:
+    """A way through a function from beginning to end, with its results."""
+
+    __slots__ = ("code", "due", "outputs", "state")
+
+    def __init__(self, state: State, inputs: Sequence[Slot], outputs: tuple[int, ...], calls: int) -> None:
+        self.state, self.outputs = state, outputs
+        self.code: dict[Any, Run] = {}
+        steps = state.steps()
+        slots = {s.index: s for s in inputs} | {s.index: s for step in steps for s in (*step.taken, *step.made)}
+        time = sum(_time(step, slots) for step in steps)
+        self.due = calls + max(1.0, (COMPILE + COMPILE_STEP * len(steps)) / max(time, 1.0))
+
+
+def _time(step: State, slots: dict[int, Slot]) -> float:
+    """An estimate of what a step and its derivative take in dynamic mode."""
+    if step.op.view:
+        return CALL
+    made = [Spec(s.shape, s.dtype) for s in step.made]
+    given = [Spec(slots[x].shape, slots[x].dtype) if type(x) is int else Spec(()) for x in step.inputs]
+    work = step.op.flops(tuple(made) if step.several else made[0], *given)
+    return CALL + sum(elements(s) * s.dtype.itemsize for s in made) / BYTES + work / FLOPS
+
+
+class Function:
+    """What is known of a user's function of such inputs: how often it was called, and its programs."""
+
+    __slots__ = ("calls", "code", "following", "programs", "slots", "start", "tries")
+
+    def __init__(self, code: CodeType, leaves: Sequence[Any]) -> None:
+        self.code = code  # held, so that no other gets its id
+        self.calls = self.programs = self.tries = 0
+        self.following: float = 2  # the call that is deferred next
+        self.start = State(None, len(leaves))
+        self.slots = [Slot(k, x, True) for k, x in enumerate(leaves)]
+
+    def learn(self, state: State, outputs: tuple[int, ...]) -> None:
+        """A call has ended here, with these results."""
+        program = state.programs.get(outputs)
+        if program is None:
+            program = state.programs[outputs] = Program(state, self.slots, outputs, self.calls)
+            self.programs += 1
+            if self.programs > PROGRAMS:
+                self.give_up()
+        self.following = min(self.following, program.due) if self.calls < self.following else program.due
+
+    def needs_numbers(self) -> None:
+        """A call could not be deferred to its end."""
+        self.tries += 1
+        self.following = 2 * self.calls
+        if self.tries >= TRIES:
+            self.give_up()
+
+    def give_up(self) -> None:
+        """The function is computed as it is called from here on."""
+        self.following = inf
+        self.start = State(None, len(self.slots))
+
+
+_functions: dict[Any, Function] = {}
+
+
+def _code(fn: Any) -> CodeType | None:
+    """The code of a user's function, or of a network's `construct`."""
+    kind = type(fn)
+    if kind is FunctionType:
+        return fn.__code__  # type: ignore[no-any-return]
+    if kind is MethodType:
+        return getattr(fn.__func__, "__code__", None)
+    return getattr(getattr(kind, "construct", None), "__code__", None)
+
+
+_unset = (
+    context.bindings, context.open_tape, context.checkpointing, context.packing, context.branch, context.reader, context.tracer,
+    context.autocast, context.device,
+)  # fmt: skip
+_false = (context.integers, context.replays, context.replaying, context.static_mode, context.lenient)
+
+
+def _is_outermost() -> bool:
+    """Whether nothing is around the transform that looks on, records, or wants its calls for itself."""
+    return (
+        context.deferred.get()
+        and not watching.active
+        and all(v.get() is None for v in _unset)
+        and not any(v.get() for v in _false)
+        and context.backend.get() in (None, "native")
+    )
+
+
+def deferral(fn: Any, leaves: Sequence[Any], tracked: Sequence[Any]) -> DeferredCall | None:
+    """The call of a function of these arrays, tracked by a tape, if it is to be deferred or learned."""
+    code = _code(fn)
+    if code is None or not leaves:
+        return None
+    specs: list[Any] = [id(code)]
+    for x in leaves:
+        if type(x) is not np.ndarray or x.dtype.itemsize == 2:
+            return None
+        specs += (x.shape, x.dtype)
+    key = tuple(specs)
+    known = _functions.get(key)
+    if known is None:
+        if len(_functions) >= FUNCTIONS:
+            _functions.clear()
+        known = _functions[key] = Function(code, leaves)
+    known.calls += 1
+    if known.calls < known.following or not _is_outermost():
+        return None
+    return DeferredCall(known, leaves, tracked)
+
+
+class DeferredCall:
+    """One call of a function whose ops are noted."""
+
+    __slots__ = ("function", "leaves", "program", "trace")
+
+    def __init__(self, function: Function, leaves: Sequence[Any], tracked: Sequence[Any]) -> None:
+        self.function, self.leaves = function, leaves
+        self.trace = Deferral(function.start, tracked)
+        self.program: Program | None = None
+
+    def inputs(self) -> list[Any]:
+        """The inputs of the program, as the function gets them."""
+        return self.trace.leaves(self.function.slots)
+
+    def end(self, tape: Any) -> None:
+        """The function has returned, or raised."""
+        self.trace.end(tape, [wrap(x) for x in self.leaves])
+
+    def settled(self, out: Any) -> Any:
+        """The output of the function as it is without deferral, and a note of how it was come by."""
+        state, function = self.trace.state, self.function
+        if state is None:
+            function.needs_numbers()
+        else:
+            function.learn(state, _slots(self._pending(out)))
+        return tree.map(lambda x: x.settled() if type(x) is Pending else x, out)
+
+    def is_compiled(self, out: Any) -> bool:
+        """Whether there is machine code for the program that has led to this output, or is to be now."""
+        trace = self.trace
+        if trace.values is not None or trace.state is None:
+            return False
+        self.program = trace.state.programs.get(_slots(self._pending(out)))
+        if self.program is not None and self.function.calls < self.program.due:
+            self.program = None
+        return self.program is not None
+
+    def _pending(self, out: Any) -> list[Pending]:
+        """The Tensors of the output whose numbers are not known."""
+        return [x for x in tree.leaves(out) if type(x) is Pending and x._trace is self.trace]
+
+    def run(self, out: Any, ys: Sequence[Any], gs: Sequence[Any] | None) -> tuple[Any, list[Any]]:
+        """The output and the gradients by the inputs, by machine code.
+
+        `ys` are the parts of the output to differentiate, `gs` their cotangents if these are not ones.
+        """
+        trace, program, found = self.trace, self.program, self._pending(out)
+        assert program is not None
+        self.function.following = 0
+        active = [i for i, y in enumerate(ys) if type(y) is Pending]
+        seeds = _slots([ys[i] for i in active])
+        cotangents = [] if gs is None else [gs[i] for i in active]
+        key = seeds, gs is None, rules.version
+        with _lock:
+            code = program.code.get(key)
+            if code is None:
+                code = program.code[key] = _compiled(program, trace.inputs, self.leaves, seeds, gs is not None)
+        values = {**trace.inputs, **dict(enumerate(self.leaves))}
+        results = code([values[k] for k in sorted(values)] + cotangents)
+        known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
+        return tree.map(lambda x: known.get(id(x), x), out), results[len(found) :]
+
+
+def _slots(xs: Sequence[Any]) -> tuple[int, ...]:
+    return tuple([x.slot.index for x in xs])
+
+
+def _compiled(
+    program: Program, inputs: Any, leaves: Sequence[Any], seeds: tuple[int, ...], with_cotangents: bool
+) -> Run:
+    """A function from the values of a program's inputs, by slot, and the cotangents of some results to all results and the gradients."""
+    from adjoint import backends
+    from adjoint.api.compiled import executable, optimised
+    from adjoint.passes import optimise
+
+    slots = sorted(inputs)
+    count = len(leaves)
+    steps = program.state.steps()
+    specs = {s.index: Spec(s.shape, s.dtype) for step in steps for s in (*step.taken, *step.made)}
+    specs.update({k: Spec(x.shape, x.dtype) for k, x in enumerate(leaves)})
+
+    def gradient(*xs: Any) -> list[Any]:
+        tape = Tape("grad")
+        values: list[Any] = [None] * program.state.count
+        for slot, x in zip(slots, xs, strict=False):
+            values[slot] = tape.track(x) if slot < count else x
+        nodes = [values[k]._extra for k in range(count)]
+        run(steps, values)
+        tape.ended = True
+        ys = [values[k] for k in seeds]
+        gs = xs[len(slots) :] if with_cotangents else [np.ones(y.shape, y.dtype) for y in ys]
+        found = tape.sweep(tape.seeds(ys, gs))
+        results = [lowered(tape, values[k]) for k in program.outputs]
+        return results + [instantiate(found.get(n, ZERO), x) for n, x in zip(nodes, xs, strict=False)]
+
+    from adjoint.api.inputs import lowered
+
+    given = [specs[k] for k in (*slots, *(seeds if with_cotangents else ()))]
+    with context.setting(context.place, None):
+        graph = optimise(trace(gradient, given, "gradient", "grad", replayed=True)[0])[0]
+    optimised.add(graph)
+    return lambda values: executable(graph, backends.chosen())(*values)  # type: ignore[no-any-return]

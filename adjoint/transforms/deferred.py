@@ -1,0 +1,365 @@
+"""Deferred evaluation: the op calls of a program that was seen before are noted, not computed.
+
+A function that is differentiated again and again mostly makes the same op calls. The first time they are computed as always, and
+learned: each call is a step from one State to the next, known by the op and by where its inputs come from. Another time the
+program walks along these States, and its Tensors are Pending: they know their shapes, not their numbers. If it ends where a
+program ended before, all of it, backward pass included, can be computed at once by other means.
+
+Whoever asks a Pending Tensor for more than its shape has the whole program computed up to there, op by op, under the transform
+below; from then on it runs as if nothing had been deferred. A step that was never seen does the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core import context
+from adjoint.core.arrays import kept
+from adjoint.core.dispatch import EAGER, Trace, Value, make
+from adjoint.core.errors import EndedTransformError, called_at, user_place
+from adjoint.core.layout import layout_of
+from adjoint.core.spec import Shape, is_half
+from adjoint.core.tensor import Tensor
+from adjoint.ops.card import Op
+
+MOST = 20_000  # values of a program that is learned
+
+_muted_below = context.muted_below.get
+_open_tape = context.open_tape.get
+
+
+class Slot:
+    """A value of a program: an input, or the result of a step. What is known of it without its numbers."""
+
+    __slots__ = ("dtype", "index", "layout", "shape", "tracked")
+
+    def __init__(self, index: int, x: Any, tracked: bool) -> None:
+        self.index, self.shape, self.dtype, self.layout, self.tracked = index, x.shape, x.dtype, layout_of(x), tracked
+
+
+class Number:
+    """A Python number that is an input of a step: part of the program."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class State:
+    """How far a program has come: the step that led here, and those that lead on."""
+
+    __slots__ = (
+        "count",
+        "following",
+        "inputs",
+        "made",
+        "muted",
+        "op",
+        "parent",
+        "place",
+        "programs",
+        "several",
+        "taken",
+    )
+
+    op: Any
+    inputs: list[int | Number]  # of the step: slots and numbers
+    muted: bool  # whether it was made under `no_grad`
+    several: bool  # whether it gives a tuple
+    place: tuple[str, int] | None  # the user's line
+
+    def __init__(self, parent: State | None, count: int) -> None:
+        self.parent = parent
+        self.count = count  # how many slots there are
+        self.following: dict[Any, State] = {}
+        self.programs: dict[Any, Any] = {}  # what is known of the programs that end here, by their results
+        self.taken: list[Slot] = []  # the values from outside that came in with the step
+        self.made: list[Slot] = []  # its results
+
+    def steps(self) -> list[State]:
+        """The way here from the beginning."""
+        found: list[State] = []
+        state = self
+        while state.parent is not None:
+            found.append(state)
+            state = state.parent
+        return found[::-1]
+
+
+class Pending(Tensor):
+    """A Tensor of a deferred program. Asked for its numbers, it becomes the Tensor that it would have been from the start."""
+
+    __slots__ = ()
+
+    @property
+    def slot(self) -> Slot:
+        """Which value of the program it is."""
+        return self._extra  # type: ignore[no-any-return]
+
+    def settled(self) -> Tensor:
+        """The same Tensor, no longer pending."""
+        found = self._trace.value(self._extra)  # type: ignore[attr-defined]
+        self.__class__ = Tensor  # type: ignore[assignment]
+        self._value, self._trace, self._extra = found._value, found._trace, found._extra
+        return self
+
+    @property
+    def _value(self) -> Any:  # type: ignore[override]
+        return self.settled()._value
+
+    @_value.setter
+    def _value(self, new: Any) -> None:
+        self.settled()._value = new
+
+    @property
+    def shape(self) -> Shape:
+        """The size of each axis."""
+        return self._extra.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The NumPy dtype of the elements."""
+        return self._extra.dtype
+
+    @property
+    def device(self) -> str:
+        """Deferred programs run on the host."""
+        return "cpu"
+
+    @property
+    def tracked(self) -> bool:
+        """Whether the transform below tracks it."""
+        return self._extra.tracked
+
+
+class Deferral(Trace):
+    """Notes the ops on Tensors of its level, above the transform that computes them where they must be computed."""
+
+    transparent = False
+    deferred = True
+
+    def __init__(self, start: State, inputs: Sequence[Any]) -> None:
+        """`inputs` are Tensors of the transform below. The program is computed and learned if nothing leads on from `start`."""
+        self.level = context.new_level()
+        self.state: State | None = start  # None: nothing is noted any more
+        self.inputs = dict(enumerate(inputs))  # by slot: those, and the values from outside as they come in
+        self.values: list[Any] | None = (
+            None if start.following else list(inputs)
+        )  # of all slots, once they are computed
+        self.over: Any = None  # the transform below, when it has ended
+        self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
+
+    def leaves(self, slots: Sequence[Slot]) -> list[Any]:
+        """The inputs of the program as its Tensors."""
+        return [self._pending(s) for s in slots]
+
+    def end(self, over: Any, inputs: Sequence[Any]) -> None:
+        """The transform below has ended: what is asked for later is computed from plain inputs, and belongs to it no less."""
+        self.over = over
+        if self.values is None:
+            self.inputs.update(enumerate(inputs))
+
+    def _pending(self, slot: Slot) -> Any:
+        x = Pending.__new__(Pending)
+        x._extra, x._trace, x._kin = slot, self, None
+        return x
+
+    # ------------------------------------------------------------ what others ask of a trace
+
+    def shape(self, x: Any) -> Shape:
+        return x._extra.shape  # type: ignore[no-any-return]
+
+    def below(self, x: Any) -> Any:
+        return x.settled()
+
+    def layout(self, x: Any) -> Any:
+        return x._extra.layout
+
+    def in_order(self, x: Any, layout: Any) -> Any:
+        x = x.settled()
+        return x._trace.in_order(x, layout)
+
+    def content(self, x: Any) -> Any:
+        return x._extra
+
+    def twin(self, x: Any) -> Any:
+        return self._pending(x._extra)
+
+    def rebind(self, x: Any, y: Any) -> None:
+        if type(x) not in (Tensor, Pending):
+            y.settled()._trace.rebind(x, y)
+            return
+        x.__class__ = Pending
+        x._extra, x._trace = y._extra, self
+
+    # ------------------------------------------------------------ calls of ops
+
+    def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
+        if self.over is not None:
+            raise EndedTransformError(
+                "a Tensor made inside a transform was kept and used after it had ended. Return it from the function "
+                f"(has_aux=True returns extra values), or keep x.detach() instead.{called_at()}"
+            )
+        inner = _open_tape()
+        if inner is not None and inner.level > self.level:
+            return inner.record(op, xs)
+        state = self.state
+        if state is None or inner is not None or op.opaque or op.effect:
+            return self._alone(op, xs)
+        inputs: list[Any] = [op, _muted_below() > self.level]  # what the step is known by
+        taken: list[Any] = []
+        for x in xs:
+            kind = type(x)
+            if kind is Pending and x._trace is self:
+                inputs.append(x._extra.index)
+            elif kind is float or kind is int or kind is bool or kind is complex:
+                inputs.append((kind, repr(x) if x == 0 or x != x or kind is complex else x))
+            else:
+                if kind is Tensor and x._trace is EAGER:
+                    x = x._value
+                elif kind is np.ndarray and not x.dtype.hasobject:
+                    x = kept(x)  # whoever has it may write to it
+                elif not isinstance(x, np.generic):
+                    return self._alone(op, xs)
+                known = self._outside.get(id(x))
+                if known is None:
+                    taken.append(x)
+                    inputs.append((x.shape, x.dtype))
+                else:
+                    inputs.append(known)
+        try:
+            key = tuple(inputs)
+            after = state.following.get(key)
+        except TypeError:  # a field of the op has no hash
+            return self._alone(op, xs)
+        if after is not None and after.op is not op and not alike(after.op, op):
+            return self._alone(op, xs)
+        if self.values is None:
+            if after is None:
+                self.compute()
+            else:
+                return self._went_on(after, taken)
+        return self._learned(state, after, key, taken, xs)
+
+    def _went_on(self, after: State, taken: list[Any]) -> Any:
+        for slot, x in zip(after.taken, taken, strict=True):
+            self._outside[id(x)] = slot.index
+            self.inputs[slot.index] = x
+        self.state = after
+        if after.several:
+            return tuple([self._pending(s) for s in after.made])
+        return self._pending(after.made[0])
+
+    def _learned(self, state: State, after: State | None, key: tuple[Any, ...], taken: list[Any], xs: Any) -> Any:
+        """Compute a call, and note it as a step if it is new."""
+        assert self.values is not None
+        op = key[0]
+        result = op.show(*self._computed(xs))
+        several = type(result) is tuple
+        results = result if several else (result,)
+        fits = all(_fits(y) for y in (*results, *taken)) and state.count + len(taken) + len(results) <= MOST
+        if self.state is not state or not fits:  # the op has asked for numbers
+            self.state = None
+            return result
+        if after is None:
+            after = _step(state, key, xs, taken, results)
+            after.several = several
+            after = state.following.setdefault(key, after)
+        self.values += [*taken, *results]
+        return self._went_on(after, taken)
+
+    def _computed(self, xs: Sequence[Any]) -> list[Any]:
+        values = self.values
+        assert values is not None
+        return [values[x._extra.index] if type(x) is Pending and x._trace is self else x for x in xs]
+
+    # ------------------------------------------------------------ from noted to computed
+
+    def _alone(self, op: Any, xs: Sequence[Any]) -> Any:
+        """A call that is no step: nothing is noted from here on."""
+        self.stop()
+        return op.show(*self._computed(xs))
+
+    def stop(self) -> None:
+        """Note nothing from here on: what comes is computed by the transform below."""
+        if self.values is None:
+            self.compute()
+        self.state = None
+
+    def value(self, slot: Slot) -> Any:
+        """What a slot holds, for whoever cannot go on without."""
+        if self.over is None:
+            self.stop()
+        elif self.values is None:
+            self.compute()
+        assert self.values is not None
+        found = self.values[slot.index]
+        found = found if isinstance(found, Value) else make(found, EAGER)
+        return make(found._value, self.over) if slot.tracked and found._trace is EAGER else found
+
+    def compute(self) -> None:
+        """Do, op by op, what was noted."""
+        assert self.state is not None
+        values: list[Any] = [None] * self.state.count
+        for index, x in self.inputs.items():
+            values[index] = x
+        run(self.state.steps(), values)
+        self.values = values
+
+
+def run(steps: Sequence[State], values: list[Any]) -> None:
+    """Do the steps of a program on the values of its inputs, which stand at their slots; the results come to stand at theirs."""
+    loud = _muted_below()
+    with context.setting(context.place, context.place.get()), context.setting(context.muted_below, loud):
+        for state in steps:
+            context.place.set(state.place)
+            context.muted_below.set(float("inf") if state.muted else loud)
+            result = state.op.show(*[values[x] if type(x) is int else x.value for x in state.inputs])  # type: ignore[union-attr]
+            for slot, y in zip(state.made, result if state.several else (result,), strict=True):
+                values[slot.index] = y
+
+
+def _step(state: State, key: tuple[Any, ...], xs: Sequence[Any], taken: list[Any], results: Sequence[Any]) -> State:
+    """A new step from a state."""
+    first = state.count
+    after = State(state, first + len(taken) + len(results))
+    after.op, after.muted, *inputs = key
+    after.place = user_place()
+    after.taken = [Slot(first + k, x, False) for k, x in enumerate(taken)]
+    after.made = [Slot(first + len(taken) + k, y, y._trace is not EAGER) for k, y in enumerate(results)]
+    new = iter(after.taken)
+    after.inputs = []
+    for x, at in zip(xs, inputs, strict=True):
+        if type(at) is int:
+            after.inputs.append(at)
+        else:
+            after.inputs.append(Number(x) if isinstance(at[0], type) else next(new).index)
+    return after
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether values that are equal are also of the same types: 1 is not 1.0, 0.0 is not -0.0.
+
+    >>> alike((1, "a"), (1, "a")), alike((1,), (1.0,)), alike(0.0, -0.0)
+    (True, False, False)
+    """
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, (tuple, list)):
+        return len(a) == len(b) and all(map(alike, a, b))
+    if isinstance(a, (float, complex)):
+        return repr(a) == repr(b)
+    if isinstance(a, Op):
+        return all(map(alike, vars(a).values(), vars(b).values()))
+    return True
+
+
+def _fits(x: Any) -> bool:
+    """Whether a value is one that a slot can describe: an array on the host, with a shape, not in half precision."""
+    if isinstance(x, Value):
+        return x._trace is EAGER or (x._trace.level > 1 and not x._trace.shapeless and not is_half(x.dtype))
+    return isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject and not is_half(x.dtype)
