@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.deferred_transforms import deferring
 from adjoint.api.inputs import binding, check_function, held, name_of, whole
 from adjoint.core import context, random_counters, tree
 from adjoint.core.dispatch import Value, snapshot, wrap
@@ -36,7 +37,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callabl
     >>> print(ad.vmap(lambda row: row.sum())(x))
     [3. 7.]
     """
-    return _vmap(fn, in_axes, out_axes, own_draws=True)
+    check_function("vmap", fn)
+    return deferring(fn, lambda f: _vmap(f, in_axes, out_axes, own_draws=True), "vmap", repr((in_axes, out_axes)))
 
 
 def vmap_alike(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:

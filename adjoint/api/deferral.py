@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.api.inputs import lowered
 from adjoint.core import context, rules, tree, watching
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.dispatch import wrap
@@ -31,7 +32,7 @@ TRIES = 3  # to go through a function that asks for numbers on the way
 CALL, COMPILE, COMPILE_STEP = 8.0, 60_000.0, 5_000.0
 #: What is done in a microsecond, derivatives included: bytes made, operations on numbers.
 BYTES, FLOPS = 700.0, 10_000.0
-_lock = threading.RLock()
+lock = threading.RLock()  # while a program is compiled
 Run = Callable[[list[Any]], list[Any]]
 
 
@@ -64,12 +65,25 @@ class Function:
 
     __slots__ = ("calls", "code", "following", "programs", "slots", "start", "tries")
 
-    def __init__(self, code: CodeType, leaves: Sequence[Any]) -> None:
+    def __init__(self, code: CodeType) -> None:
         self.code = code  # held, so that no other gets its id
         self.calls = self.programs = self.tries = 0
         self.following: float = 2  # the call that is deferred next
-        self.start = State(None, len(leaves))
-        self.slots = [Slot(k, x, True) for k, x in enumerate(leaves)]
+        self.slots: list[Slot] = []  # of the inputs
+
+    def begin(self, tracked: Sequence[Any]) -> Deferral:
+        """A call, with these inputs in the hands of a transform."""
+        if not self.slots:
+            self.slots = [Slot(k, x, True) for k, x in enumerate(tracked)]
+            self.start = State(None, len(tracked))
+        return Deferral(self.start, tracked)
+
+    def due(self, trace: Deferral, outputs: tuple[int, ...]) -> Program | None:
+        """The program that a call has gone through, if it is time for machine code."""
+        if trace.values is not None or trace.state is None:
+            return None
+        found = trace.state.programs.get(outputs)
+        return None if found is None or self.calls < found.due else found  # type: ignore[no-any-return]
 
     def learn(self, state: State, outputs: tuple[int, ...]) -> None:
         """A call has ended here, with these results."""
@@ -91,14 +105,16 @@ class Function:
     def give_up(self) -> None:
         """The function is computed as it is called from here on."""
         self.following = inf
-        self.start = State(None, len(self.slots))
+        self.slots = []
 
 
 _functions: dict[Any, Function] = {}
 
 
 def _code(fn: Any) -> CodeType | None:
-    """The code of a user's function, or of a network's `construct`."""
+    """The code of a user's function, or of a network's `construct`; of a function around it, that of the one inside."""
+    while (inside := getattr(fn, "__wrapped__", None)) is not None:
+        fn = inside
     kind = type(fn)
     if kind is FunctionType:
         return fn.__code__  # type: ignore[no-any-return]
@@ -125,14 +141,14 @@ def _is_outermost() -> bool:
     )
 
 
-def deferral(fn: Any, leaves: Sequence[Any], tracked: Sequence[Any]) -> DeferredCall | None:
-    """The call of a function of these arrays, tracked by a tape, if it is to be deferred or learned."""
+def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) -> Function | None:
+    """What is known of a function of such arrays, if this call of it is to be deferred or learned."""
     code = _code(fn)
     if code is None or not leaves:
         return None
-    specs: list[Any] = [id(code)]
+    specs: list[Any] = [id(code), *settings]
     for x in leaves:
-        if type(x) is not np.ndarray or x.dtype.itemsize == 2:
+        if type(x) is not np.ndarray or x.dtype.itemsize == 2 or x.dtype.hasobject:
             return None
         specs += (x.shape, x.dtype)
     key = tuple(specs)
@@ -140,11 +156,15 @@ def deferral(fn: Any, leaves: Sequence[Any], tracked: Sequence[Any]) -> Deferred
     if known is None:
         if len(_functions) >= FUNCTIONS:
             _functions.clear()
-        known = _functions[key] = Function(code, leaves)
+        known = _functions[key] = Function(code)
     known.calls += 1
-    if known.calls < known.following or not _is_outermost():
-        return None
-    return DeferredCall(known, leaves, tracked)
+    return known if known.calls >= known.following and _is_outermost() else None
+
+
+def deferral(fn: Any, leaves: Sequence[Any], tracked: Sequence[Any]) -> DeferredCall | None:
+    """The call of a function of these arrays, tracked by a tape, if it is to be deferred or learned."""
+    known = function_of(fn, leaves)
+    return None if known is None else DeferredCall(known, leaves, tracked)
 
 
 class DeferredCall:
@@ -154,7 +174,7 @@ class DeferredCall:
 
     def __init__(self, function: Function, leaves: Sequence[Any], tracked: Sequence[Any]) -> None:
         self.function, self.leaves = function, leaves
-        self.trace = Deferral(function.start, tracked)
+        self.trace = function.begin(tracked)
         self.program: Program | None = None
 
     def inputs(self) -> list[Any]:
@@ -176,12 +196,7 @@ class DeferredCall:
 
     def is_compiled(self, out: Any) -> bool:
         """Whether there is machine code for the program that has led to this output, or is to be now."""
-        trace = self.trace
-        if trace.values is not None or trace.state is None:
-            return False
-        self.program = trace.state.programs.get(_slots(self._pending(out)))
-        if self.program is not None and self.function.calls < self.program.due:
-            self.program = None
+        self.program = self.function.due(self.trace, _slots(self._pending(out)))
         return self.program is not None
 
     def _pending(self, out: Any) -> list[Pending]:
@@ -200,10 +215,10 @@ class DeferredCall:
         seeds = _slots([ys[i] for i in active])
         cotangents = [] if gs is None else [gs[i] for i in active]
         key = seeds, gs is None, rules.version
-        with _lock:
+        with lock:
             code = program.code.get(key)
             if code is None:
-                code = program.code[key] = _compiled(program, trace.inputs, self.leaves, seeds, gs is not None)
+                code = program.code[key] = _compiled(program, trace.inputs, self.leaves, seeds, cotangents)
         values = {**trace.inputs, **dict(enumerate(self.leaves))}
         results = code([values[k] for k in sorted(values)] + cotangents)
         known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
@@ -215,18 +230,10 @@ def _slots(xs: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _compiled(
-    program: Program, inputs: Any, leaves: Sequence[Any], seeds: tuple[int, ...], with_cotangents: bool
+    program: Program, inputs: Any, leaves: Sequence[Any], seeds: tuple[int, ...], cotangents: Sequence[Any]
 ) -> Run:
     """A function from the values of a program's inputs, by slot, and the cotangents of some results to all results and the gradients."""
-    from adjoint import backends
-    from adjoint.api.compiled import executable, optimised
-    from adjoint.passes import optimise
-
-    slots = sorted(inputs)
-    count = len(leaves)
-    steps = program.state.steps()
-    specs = {s.index: Spec(s.shape, s.dtype) for step in steps for s in (*step.taken, *step.made)}
-    specs.update({k: Spec(x.shape, x.dtype) for k, x in enumerate(leaves)})
+    slots, count, steps = sorted(inputs), len(leaves), program.state.steps()
 
     def gradient(*xs: Any) -> list[Any]:
         tape = Tape("grad")
@@ -237,15 +244,22 @@ def _compiled(
         run(steps, values)
         tape.ended = True
         ys = [values[k] for k in seeds]
-        gs = xs[len(slots) :] if with_cotangents else [np.ones(y.shape, y.dtype) for y in ys]
+        gs = xs[len(slots) :] if cotangents else [np.ones(y.shape, y.dtype) for y in ys]
         found = tape.sweep(tape.seeds(ys, gs))
         results = [lowered(tape, values[k]) for k in program.outputs]
         return results + [instantiate(found.get(n, ZERO), x) for n, x in zip(nodes, xs, strict=False)]
 
-    from adjoint.api.inputs import lowered
+    return compiled(gradient, [*leaves, *(inputs[k] for k in slots[count:]), *cotangents])
 
-    given = [specs[k] for k in (*slots, *(seeds if with_cotangents else ()))]
+
+def compiled(function: Callable[..., list[Any]], arrays: Sequence[Any]) -> Run:
+    """A function of flat inputs like these arrays as machine code."""
+    from adjoint import backends  # and all of static mode: when it is needed
+    from adjoint.api.compiled import executable, optimised
+    from adjoint.passes import optimise
+
     with context.setting(context.place, None):
-        graph = optimise(trace(gradient, given, "gradient", "grad", replayed=True)[0])[0]
+        graph = trace(function, [Spec(x.shape, x.dtype) for x in arrays], "deferred", "grad", replayed=True)[0]
+        graph = optimise(graph)[0]
     optimised.add(graph)
     return lambda values: executable(graph, backends.chosen())(*values)  # type: ignore[no-any-return]

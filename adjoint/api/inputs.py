@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core import context, foreign, placement, tree
 from adjoint.core.absent import instantiate
 from adjoint.core.arrays import check_kind, kept
-from adjoint.core.dispatch import EAGER, HALF, Value, lift, make, snapshot, wrap
+from adjoint.core.dispatch import EAGER, HALF, Value, lift, snapshot, wrap
 from adjoint.core.dispatch import beside as placed_beside
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, called_at
 from adjoint.core.parameter import Parameter, resolve

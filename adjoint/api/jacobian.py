@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.batching import vmap_alike
+from adjoint.api.deferred_transforms import deferring
 from adjoint.api.forward import _aux, column_axes_last, jvp
 from adjoint.api.grad import grad, vjp
 from adjoint.api.inputs import (
@@ -61,7 +62,13 @@ def jacfwd(
     grad_position = chosen_position("jacfwd", grad_position, argnums)
     positions = check_positions("jacfwd", grad_position)
     check_function("jacfwd", fn)
+    several = argnums is not None
+    return deferring(
+        fn, lambda f: _jacfwd(f, grad_position, positions, has_aux, argnums), "jacfwd", positions, has_aux, several
+    )
 
+
+def _jacfwd(fn: Any, grad_position: Any, positions: tuple[int, ...], has_aux: bool, argnums: Any) -> Callable[..., Any]:
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = ChosenInputs("jacfwd", fn, positions, args, kwargs)
@@ -137,7 +144,13 @@ def jacrev(
     grad_position = chosen_position("jacrev", grad_position, argnums)
     positions = check_positions("jacrev", grad_position)
     check_function("jacrev", fn)
+    several = argnums is not None
+    return deferring(
+        fn, lambda f: _jacrev(f, grad_position, positions, has_aux, argnums), "jacrev", positions, has_aux, several
+    )
 
+
+def _jacrev(fn: Any, grad_position: Any, positions: tuple[int, ...], has_aux: bool, argnums: Any) -> Callable[..., Any]:
     @boundary
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         call = ChosenInputs("jacrev", fn, positions, args, kwargs)
@@ -239,6 +252,17 @@ def hessian(
      [ 0. 12.]]
     """
     grad_position = chosen_position("hessian", grad_position, argnums)
+    return deferring(
+        fn,
+        lambda f: _hessian(f, grad_position, has_aux, argnums),
+        "hessian",
+        repr(grad_position),
+        has_aux,
+        argnums is not None,
+    )
+
+
+def _hessian(fn: Any, grad_position: Any, has_aux: bool, argnums: Any) -> Callable[..., Any]:
     inner = jacrev(_scalar("hessian", fn, has_aux), grad_position, has_aux)
     blocks = jacfwd(inner, grad_position, has_aux)
     several = isinstance(grad_position, tuple) and len(grad_position) > 1
@@ -296,7 +320,10 @@ def hvp(
     positions = check_positions("hvp", grad_position)
     check_function("hvp", fn)
     several = isinstance(grad_position, tuple) and len(grad_position) > 1
+    return deferring(fn, lambda f: _hvp(f, positions, several), "hvp", positions, several)
 
+
+def _hvp(fn: Any, positions: tuple[int, ...], several: bool) -> Callable[..., Any]:
     @boundary
     def product(*args: Any, **kwargs: Any) -> Any:
         if not args or len(args) + len(kwargs) <= len(positions):

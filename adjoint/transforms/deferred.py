@@ -25,7 +25,7 @@ from adjoint.core.spec import Shape, is_half
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import Op
 
-MOST = 20_000  # values of a program that is learned
+MOST = 5_000  # values of a program that is learned: compiling longer ones takes too long
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
