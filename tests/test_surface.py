@@ -25,6 +25,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT)}  # this tree, whatever is 
 
 #: Exceptions that no user meets: they carry control flow inside the front end and the command line.
 SIGNALS = {
+    "adjoint.api.deferred_transforms._Finished",
     "adjoint.cli.exits.CommandFailure",
     "adjoint.frontend.region.Abandoned",
     "adjoint.frontend.rolled._ConditionActs",

@@ -22,7 +22,7 @@ from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, elements
 from adjoint.graph.trace import trace
-from adjoint.transforms.deferred import Deferral, Pending, Slot, State, run
+from adjoint.transforms.deferred import Deferral, Pending, ProgramState, ValueSlot, run
 from adjoint.transforms.tape import Tape
 
 FUNCTIONS = 256  # that are known at one time
@@ -36,12 +36,12 @@ lock = threading.RLock()  # while a program is compiled
 Run = Callable[[list[Any]], list[Any]]
 
 
-class Program:
+class KnownProgram:
     """A way through a function from beginning to end, with its results."""
 
     __slots__ = ("code", "due", "outputs", "state")
 
-    def __init__(self, state: State, inputs: Sequence[Slot], outputs: tuple[int, ...], calls: int) -> None:
+    def __init__(self, state: ProgramState, inputs: Sequence[ValueSlot], outputs: tuple[int, ...], calls: int) -> None:
         self.state, self.outputs = state, outputs
         self.code: dict[Any, Run] = {}
         steps = state.steps()
@@ -50,7 +50,7 @@ class Program:
         self.due = calls + max(1.0, (COMPILE + COMPILE_STEP * len(steps)) / max(time, 1.0))
 
 
-def _time(step: State, slots: dict[int, Slot]) -> float:
+def _time(step: ProgramState, slots: dict[int, ValueSlot]) -> float:
     """An estimate of what a step and its derivative take in dynamic mode."""
     if step.op.view:
         return CALL
@@ -60,7 +60,7 @@ def _time(step: State, slots: dict[int, Slot]) -> float:
     return CALL + sum(elements(s) * s.dtype.itemsize for s in made) / BYTES + work / FLOPS
 
 
-class Function:
+class KnownFunction:
     """What is known of a user's function of such inputs: how often it was called, and its programs."""
 
     __slots__ = ("calls", "code", "following", "programs", "slots", "start", "tries")
@@ -69,27 +69,27 @@ class Function:
         self.code = code  # held, so that no other gets its id
         self.calls = self.programs = self.tries = 0
         self.following: float = 2  # the call that is deferred next
-        self.slots: list[Slot] = []  # of the inputs
+        self.slots: list[ValueSlot] = []  # of the inputs
 
     def begin(self, tracked: Sequence[Any]) -> Deferral:
         """A call, with these inputs in the hands of a transform."""
         if not self.slots:
-            self.slots = [Slot(k, x, True) for k, x in enumerate(tracked)]
-            self.start = State(None, len(tracked))
+            self.slots = [ValueSlot(k, x, True) for k, x in enumerate(tracked)]
+            self.start = ProgramState(None, len(tracked))
         return Deferral(self.start, tracked)
 
-    def due(self, trace: Deferral, outputs: tuple[int, ...]) -> Program | None:
+    def due(self, trace: Deferral, outputs: tuple[int, ...]) -> KnownProgram | None:
         """The program that a call has gone through, if it is time for machine code."""
         if trace.values is not None or trace.state is None:
             return None
         found = trace.state.programs.get(outputs)
         return None if found is None or self.calls < found.due else found  # type: ignore[no-any-return]
 
-    def learn(self, state: State, outputs: tuple[int, ...]) -> None:
+    def learn(self, state: ProgramState, outputs: tuple[int, ...]) -> None:
         """A call has ended here, with these results."""
         program = state.programs.get(outputs)
         if program is None:
-            program = state.programs[outputs] = Program(state, self.slots, outputs, self.calls)
+            program = state.programs[outputs] = KnownProgram(state, self.slots, outputs, self.calls)
             self.programs += 1
             if self.programs > PROGRAMS:
                 self.give_up()
@@ -108,7 +108,7 @@ class Function:
         self.slots = []
 
 
-_functions: dict[Any, Function] = {}
+_functions: dict[Any, KnownFunction] = {}
 
 
 def _code(fn: Any) -> CodeType | None:
@@ -141,7 +141,7 @@ def _is_outermost() -> bool:
     )
 
 
-def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) -> Function | None:
+def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) -> KnownFunction | None:
     """What is known of a function of such arrays, if this call of it is to be deferred or learned."""
     code = _code(fn)
     if code is None or not leaves:
@@ -156,7 +156,7 @@ def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) 
     if known is None:
         if len(_functions) >= FUNCTIONS:
             _functions.clear()
-        known = _functions[key] = Function(code)
+        known = _functions[key] = KnownFunction(code)
     known.calls += 1
     return known if known.calls >= known.following and _is_outermost() else None
 
@@ -172,10 +172,10 @@ class DeferredCall:
 
     __slots__ = ("function", "leaves", "program", "trace")
 
-    def __init__(self, function: Function, leaves: Sequence[Any], tracked: Sequence[Any]) -> None:
+    def __init__(self, function: KnownFunction, leaves: Sequence[Any], tracked: Sequence[Any]) -> None:
         self.function, self.leaves = function, leaves
         self.trace = function.begin(tracked)
-        self.program: Program | None = None
+        self.program: KnownProgram | None = None
 
     def inputs(self) -> list[Any]:
         """The inputs of the program, as the function gets them."""
@@ -230,7 +230,7 @@ def _slots(xs: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _compiled(
-    program: Program, inputs: Any, leaves: Sequence[Any], seeds: tuple[int, ...], cotangents: Sequence[Any]
+    program: KnownProgram, inputs: Any, leaves: Sequence[Any], seeds: tuple[int, ...], cotangents: Sequence[Any]
 ) -> Run:
     """A function from the values of a program's inputs, by slot, and the cotangents of some results to all results and the gradients."""
     slots, count, steps = sorted(inputs), len(leaves), program.state.steps()

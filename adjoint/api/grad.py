@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from adjoint.api.deferral import deferral
@@ -59,14 +59,15 @@ class Recording:
         self.tape = tape = tape_for(what, policy)
         self.inputs = check_inputs(what, call.chosen, call.places)
         leaves = [x for i in self.inputs for x in i.leaves]
-        leaves += [check_input(what, f"the weight '{w.name}'", w) for w in weights]
+        self.weights, once = weights, dict.fromkeys(weights)
+        leaves += [check_input(what, f"the weight '{w.name}'", w) for w in once]
         tracked = [tape.track(x) for x in leaves]
         self.nodes = [x._extra for x in tracked]  # not the Tensors: `x[i] = v` in the function rebinds those
-        hooked = self._hook(call.chosen, weights)
+        hooked = self._hook(call.chosen, once)
         self.deferred = None if policy or hooked or not defers else deferral(fn, leaves, tracked)
         given = iter(tracked if self.deferred is None else self.deferred.inputs())
         args, kwargs = call.replace([i.rebuild([next(given) for _ in i.leaves]) for i in self.inputs])
-        bound = dict(zip(weights, given, strict=True))
+        bound = dict(zip(once, given, strict=True))
         try:
             with binding(bound, functools.partial(lowered, tape)):
                 self.out = whole(under_policy(policy, tape, context.readable(fn))(*args, **kwargs))
@@ -79,7 +80,7 @@ class Recording:
             if self.deferred is not None:
                 self.deferred.end(tape)
 
-    def _hook(self, chosen: Sequence[Any], weights: Sequence[Parameter]) -> bool:
+    def _hook(self, chosen: Sequence[Any], weights: Iterable[Parameter]) -> bool:
         """Give the nodes the hooks that were registered on inputs and weights; whether there are any."""
         first = 0
         for value, i in zip(chosen, self.inputs, strict=True):
@@ -128,7 +129,8 @@ class Recording:
         for i in self.inputs:
             by_input.append(i.derivative(grads[: len(i.leaves)]))
             grads = grads[len(i.leaves) :]
-        return by_input, grads
+        by_weight = dict(zip(dict.fromkeys(self.weights), grads, strict=True))
+        return by_input, [by_weight[w] for w in self.weights]
 
     def _checked(self, cotangent: Any, out: Any, ys: list[Any]) -> list[Any]:
         gs = tree.leaves_like(cotangent, out)

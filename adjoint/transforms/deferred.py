@@ -1,7 +1,7 @@
 """Deferred evaluation: the op calls of a program that was seen before are noted, not computed.
 
 A function that is differentiated again and again mostly makes the same op calls. The first time they are computed as always, and
-learned: each call is a step from one State to the next, known by the op and by where its inputs come from. Another time the
+learned: each call is a step from one ProgramState to the next, known by the op and by where its inputs come from. Another time the
 program walks along these States, and its Tensors are Pending: they know their shapes, not their numbers. If it ends where a
 program ended before, all of it, backward pass included, can be computed at once by other means.
 
@@ -25,13 +25,13 @@ from adjoint.core.spec import Shape, is_half
 from adjoint.core.tensor import Tensor
 from adjoint.ops.card import Op
 
-MOST = 5_000  # values of a program that is learned: compiling longer ones takes too long
+MOST = 2_000  # values of a program that is learned: compiling longer ones takes too long, and so does their memory
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
 
 
-class Slot:
+class ValueSlot:
     """A value of a program: an input, or the result of a step. What is known of it without its numbers."""
 
     __slots__ = ("dtype", "index", "layout", "shape", "tracked")
@@ -40,7 +40,7 @@ class Slot:
         self.index, self.shape, self.dtype, self.layout, self.tracked = index, x.shape, x.dtype, layout_of(x), tracked
 
 
-class Number:
+class PythonNumber:
     """A Python number that is an input of a step: part of the program."""
 
     __slots__ = ("value",)
@@ -49,7 +49,7 @@ class Number:
         self.value = value
 
 
-class State:
+class ProgramState:
     """How far a program has come: the step that led here, and those that lead on."""
 
     __slots__ = (
@@ -67,22 +67,22 @@ class State:
     )
 
     op: Any
-    inputs: list[int | Number]  # of the step: slots and numbers
+    inputs: list[int | PythonNumber]  # of the step: slots and numbers
     muted: bool  # whether it was made under `no_grad`
     several: bool  # whether it gives a tuple
     place: tuple[str, int] | None  # the user's line
 
-    def __init__(self, parent: State | None, count: int) -> None:
+    def __init__(self, parent: ProgramState | None, count: int) -> None:
         self.parent = parent
         self.count = count  # how many slots there are
-        self.following: dict[Any, State] = {}
+        self.following: dict[Any, ProgramState] = {}
         self.programs: dict[Any, Any] = {}  # what is known of the programs that end here, by their results
-        self.taken: list[Slot] = []  # the values from outside that came in with the step
-        self.made: list[Slot] = []  # its results
+        self.taken: list[ValueSlot] = []  # the values from outside that came in with the step
+        self.made: list[ValueSlot] = []  # its results
 
-    def steps(self) -> list[State]:
+    def steps(self) -> list[ProgramState]:
         """The way here from the beginning."""
-        found: list[State] = []
+        found: list[ProgramState] = []
         state = self
         while state.parent is not None:
             found.append(state)
@@ -96,7 +96,7 @@ class Pending(Tensor):
     __slots__ = ()
 
     @property
-    def slot(self) -> Slot:
+    def slot(self) -> ValueSlot:
         """Which value of the program it is."""
         return self._extra  # type: ignore[no-any-return]
 
@@ -142,10 +142,10 @@ class Deferral(Trace):
     transparent = False
     deferred = True
 
-    def __init__(self, start: State, inputs: Sequence[Any]) -> None:
+    def __init__(self, start: ProgramState, inputs: Sequence[Any]) -> None:
         """`inputs` are Tensors of the transform below. The program is computed and learned if nothing leads on from `start`."""
         self.level = context.new_level()
-        self.state: State | None = start  # None: nothing is noted any more
+        self.state: ProgramState | None = start  # None: nothing is noted any more
         self.inputs = dict(enumerate(inputs))  # by slot: those, and the values from outside as they come in
         self.values: list[Any] | None = (
             None if start.following else list(inputs)
@@ -153,7 +153,7 @@ class Deferral(Trace):
         self.over: Any = None  # the transform below, when it has ended
         self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
 
-    def leaves(self, slots: Sequence[Slot]) -> list[Any]:
+    def leaves(self, slots: Sequence[ValueSlot]) -> list[Any]:
         """The inputs of the program as its Tensors."""
         return [self._pending(s) for s in slots]
 
@@ -163,7 +163,7 @@ class Deferral(Trace):
         if self.values is None:
             self.inputs.update(enumerate(inputs))
 
-    def _pending(self, slot: Slot) -> Any:
+    def _pending(self, slot: ValueSlot) -> Any:
         x = Pending.__new__(Pending)
         x._extra, x._trace, x._kin = slot, self, None
         return x
@@ -245,7 +245,7 @@ class Deferral(Trace):
                 return self._went_on(after, taken)
         return self._learned(state, after, key, taken, xs)
 
-    def _went_on(self, after: State, taken: list[Any]) -> Any:
+    def _went_on(self, after: ProgramState, taken: list[Any]) -> Any:
         for slot, x in zip(after.taken, taken, strict=True):
             self._outside[id(x)] = slot.index
             self.inputs[slot.index] = x
@@ -254,7 +254,9 @@ class Deferral(Trace):
             return tuple([self._pending(s) for s in after.made])
         return self._pending(after.made[0])
 
-    def _learned(self, state: State, after: State | None, key: tuple[Any, ...], taken: list[Any], xs: Any) -> Any:
+    def _learned(
+        self, state: ProgramState, after: ProgramState | None, key: tuple[Any, ...], taken: list[Any], xs: Any
+    ) -> Any:
         """Compute a call, and note it as a step if it is new."""
         assert self.values is not None
         op = key[0]
@@ -290,7 +292,7 @@ class Deferral(Trace):
             self.compute()
         self.state = None
 
-    def value(self, slot: Slot) -> Any:
+    def value(self, slot: ValueSlot) -> Any:
         """What a slot holds, for whoever cannot go on without."""
         if self.over is None:
             self.stop()
@@ -311,7 +313,7 @@ class Deferral(Trace):
         self.values = values
 
 
-def run(steps: Sequence[State], values: list[Any]) -> None:
+def run(steps: Sequence[ProgramState], values: list[Any]) -> None:
     """Do the steps of a program on the values of its inputs, which stand at their slots; the results come to stand at theirs."""
     loud = _muted_below()
     with context.setting(context.place, context.place.get()), context.setting(context.muted_below, loud):
@@ -323,21 +325,23 @@ def run(steps: Sequence[State], values: list[Any]) -> None:
                 values[slot.index] = y
 
 
-def _step(state: State, key: tuple[Any, ...], xs: Sequence[Any], taken: list[Any], results: Sequence[Any]) -> State:
+def _step(
+    state: ProgramState, key: tuple[Any, ...], xs: Sequence[Any], taken: list[Any], results: Sequence[Any]
+) -> ProgramState:
     """A new step from a state."""
     first = state.count
-    after = State(state, first + len(taken) + len(results))
+    after = ProgramState(state, first + len(taken) + len(results))
     after.op, after.muted, *inputs = key
     after.place = user_place()
-    after.taken = [Slot(first + k, x, False) for k, x in enumerate(taken)]
-    after.made = [Slot(first + len(taken) + k, y, y._trace is not EAGER) for k, y in enumerate(results)]
+    after.taken = [ValueSlot(first + k, x, False) for k, x in enumerate(taken)]
+    after.made = [ValueSlot(first + len(taken) + k, y, y._trace is not EAGER) for k, y in enumerate(results)]
     new = iter(after.taken)
     after.inputs = []
     for x, at in zip(xs, inputs, strict=True):
         if type(at) is int:
             after.inputs.append(at)
         else:
-            after.inputs.append(Number(x) if isinstance(at[0], type) else next(new).index)
+            after.inputs.append(PythonNumber(x) if isinstance(at[0], type) else next(new).index)
     return after
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -15,19 +14,12 @@ from adjoint.api import deferral
 from adjoint.core import context, tree
 from adjoint.core.errors import CutGradientError, EndedTransformError, ShapeError
 from corpus import PROGRAMS
+from deferred_calls import X, alike, at_once, numbers
+
+__all__ = ["at_once"]
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """The second call of a function is learned, the third is compiled."""
-    monkeypatch.setattr(deferral, "COMPILE", 0.0)
-    monkeypatch.setattr(deferral, "COMPILE_STEP", 0.0)
-    deferral._functions.clear()
-    yield
-    deferral._functions.clear()
-
-
-def known() -> deferral.Function:
+def known() -> deferral.KnownFunction:
     """The one function that was seen."""
     (found,) = deferral._functions.values()
     return found
@@ -35,27 +27,6 @@ def known() -> deferral.Function:
 
 def is_compiled() -> bool:
     return known().following == 0
-
-
-def numbers(out: Any) -> list[np.ndarray]:
-    return [np.asarray(y.asnumpy() if isinstance(y, ad.Tensor) else y) for y in tree.leaves(out)]
-
-
-def alike(call: Callable[[], Any], calls: int = 4) -> list[np.ndarray]:
-    """The results of a call, the same each time."""
-    with context.setting(context.deferred, False):
-        want = numbers(call())
-    for _ in range(calls):
-        found = numbers(call())
-        assert len(found) == len(want)
-        for y, z in zip(found, want, strict=True):
-            assert y.shape == z.shape and y.dtype == z.dtype
-            scale = 1e-4 if z.dtype in (np.float32, np.complex64) else 1e-9
-            np.testing.assert_allclose(y, z, rtol=scale, atol=scale)
-    return want
-
-
-X = np.random.default_rng(0).normal(size=(5, 3))
 
 
 # ---------------------------------------------------------------- programs
@@ -187,60 +158,6 @@ def test_masks_and_indices() -> None:
 
     alike(lambda: ad.value_and_grad(f)(ad.Tensor(X)))
     assert is_compiled()
-
-
-@pytest.mark.parametrize(
-    "transform",
-    [
-        lambda f: ad.hvp(f),
-        lambda f: lambda x, v: ad.hessian(f)(x),
-        lambda f: lambda x, v: ad.jacrev(lambda z: ops.sin(z) * f(z))(x),
-        lambda f: lambda x, v: ad.jacfwd(lambda z: ops.sin(z) * f(z))(x),
-        lambda f: lambda x, v: ad.vmap(lambda z: ops.sin(z) * f(z))(x),
-        lambda f: lambda x, v: ad.vmap(ad.jacrev(lambda y, z: (y * z).sum() * y), (0, None))(x, v),
-        lambda f: lambda x, v: ad.vmap(ad.grad(lambda y, z: (y * z).sum() * f(y)))(x, v),
-        lambda f: lambda x, v: ad.jacrev(lambda z: (f(z), z * 2.0), has_aux=True)(x),
-        lambda f: lambda x, v: ad.jacrev(lambda y, z: y * f(z), (1, 0))(x, v),
-    ],
-)
-def test_other_transforms(transform: Any) -> None:
-    call = transform(lambda x: (x**3 * ops.sin(x)).sum())
-    alike(lambda: call(ad.Tensor(X[:, 0]), ad.Tensor(X[:, 1])))
-    assert any(f.following == 0 for f in deferral._functions.values())
-
-
-def test_settings_of_transforms_are_told_apart() -> None:
-    def f(x: Any, y: Any) -> Any:
-        return ops.sin(x) * y * y
-
-    x, y = ad.Tensor(X[0]), ad.Tensor(X[1])
-    for _ in range(5):
-        np.testing.assert_allclose(ad.jacrev(f, 0)(x, y).asnumpy(), np.diag(np.cos(X[0]) * X[1] ** 2))
-        np.testing.assert_allclose(ad.jacrev(f, 1)(x, y).asnumpy(), np.diag(2 * np.sin(X[0]) * X[1]))
-        np.testing.assert_allclose(ad.vmap(f)(x, y).asnumpy(), np.sin(X[0]) * X[1] ** 2)
-        np.testing.assert_allclose(ad.vmap(f, (0, None))(x, y).asnumpy()[:, 1], np.sin(X[0]) * X[1, 1] ** 2)
-
-
-def test_a_transform_that_calls_the_function_again() -> None:
-    calls: list[int] = []
-
-    def f(x: Any, y: Any) -> Any:
-        calls.append(1)
-        return ops.sin(x) * y
-
-    x, y = ad.Tensor(X[0]), ad.Tensor(X[1])
-    counts = []
-    for _ in range(4):
-        calls.clear()
-        ad.jacfwd(f, (0, 1))(x, y)
-        counts.append(len(calls))
-    assert len(set(counts)) == 1
-
-
-def test_a_vmap_that_needs_its_numbers_says_so() -> None:
-    for _ in range(4):
-        with pytest.raises(ad.BatchedError):
-            ad.vmap(lambda x: x if x > 0 else -x)(ad.Tensor(X[0]))
 
 
 # ---------------------------------------------------------------- programs that need their numbers
