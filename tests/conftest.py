@@ -32,6 +32,8 @@ from hypothesis import settings
 
 from adjoint.core import context
 
+gc.disable()  # until the tests are collected: what is made meanwhile stays
+
 # The same examples in every run: what lands does not depend on luck. HYPOTHESIS_PROFILE=default draws new ones, as the fuzzers do.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
@@ -65,6 +67,7 @@ def pytest_collection_finish() -> None:
     """The garbage collector need not go through tens of thousands of tests with every collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def pytest_runtest_setup() -> None:
