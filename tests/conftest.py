@@ -29,6 +29,7 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from adjoint.core import context
 
@@ -37,6 +38,10 @@ gc.disable()  # until the tests are collected: what is made meanwhile stays
 # The same examples in every run: what lands does not depend on luck. HYPOTHESIS_PROFILE=default draws new ones, as the fuzzers do.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+# Nor on what else is imported: Hypothesis would read every source file here, for seconds in each process, for constants to try.
+if settings.get_current_profile_name() == "fixed" and hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 MADE = None
 if "ADJOINT_CACHE" not in os.environ:  # the first process; others inherit it
