@@ -15,8 +15,11 @@ if (
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # JAX takes the CPU for eight devices. XLA's own optimiser is not what is tested: without it, what is fused in two places is even rounded in two
-# ways. `make xla-corpus` runs with it.
-os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0")
+# ways. Its older emitters, one module for each program, compile in half the time. `make xla-corpus` runs as users do.
+EMITTERS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
+os.environ.setdefault(
+    "XLA_FLAGS", f"--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 {EMITTERS}"
+)
 
 import gc
 import importlib.util
@@ -29,12 +32,19 @@ from typing import Any
 
 import pytest
 from hypothesis import settings
+from hypothesis.internal.conjecture import providers
 
 from adjoint.core import context
+
+gc.disable()  # until the tests are collected: what is made meanwhile stays
 
 # The same examples in every run: what lands does not depend on luck. HYPOTHESIS_PROFILE=default draws new ones, as the fuzzers do.
 settings.register_profile("fixed", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
+
+# Nor on what else is imported: Hypothesis would read every source file here, for seconds in each process, for constants to try.
+if settings.get_current_profile_name() == "fixed" and hasattr(providers, "_get_local_constants"):
+    providers._get_local_constants = lambda: providers._local_constants
 
 MADE = None
 if "ADJOINT_CACHE" not in os.environ:  # the first process; others inherit it
@@ -65,6 +75,15 @@ def pytest_collection_finish() -> None:
     """The garbage collector need not go through tens of thousands of tests with every collection."""
     gc.collect()
     gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Nor through what earlier files have left, compiled functions above all."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_runtest_setup() -> None:

@@ -295,18 +295,19 @@ def test_nothing_is_dead() -> None:
     public = {name for folder in ("", *FOLDERS, "numpy", "numpy.linalg", "numpy.fft",
                             *(f"scipy.{name}" for name in SCIPY))
               for name in dir(importlib.import_module(f"adjoint.{folder}".rstrip(".")))}  # fmt: skip
-    trees = {path: ast.parse(path.read_text()) for path in PACKAGE.rglob("*.py")}
-    words = {path: set(re.findall(r"\w+", path.read_text())) for path in trees}
+    texts = {path: path.read_text() for path in PACKAGE.rglob("*.py")}
+    words = {path: set(re.findall(r"\w+", text)) for path, text in texts.items()}
     dead = []
-    for path, tree in trees.items():
+    for path, text in texts.items():
         if path.relative_to(PACKAGE).parts[0] in ("testing", "mindspore"):  # MindSpore's names are used by its programs
             continue
+        tree = ast.parse(text)
         module = path.parent.name if path.stem == "__init__" else path.stem
         unused = set(defined(tree)) - public - read(tree)
         dead += [
             f"{path.relative_to(ROOT)}: {name}"
             for name in unused
             if not name.startswith("__")
-            and not any(module in words[other] and name in words[other] for other in trees if other != path)
+            and not any(module in words[other] and name in words[other] for other in words if other != path)
         ]
     assert dead == []

@@ -8,6 +8,7 @@ numbers, Tensors, or containers of them. To record what MindSpore gives, in an e
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -116,6 +117,7 @@ def _parts(a: Any, b: Any, rtol: float, atol: float, at: str) -> list[str]:
     return differences(a, b, rtol, atol, at)
 
 
+@functools.cache
 def recorded(family: str) -> dict[str, dict[str, Any]]:
     """What MindSpore gave, by case and mode."""
     path = HERE / "recorded" / f"{family}.json"

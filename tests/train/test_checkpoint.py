@@ -42,9 +42,9 @@ def entry(dtype="F32", shape=(2,), offsets=(0, 8)):
 
 
 def test_the_extras_are_here():
-    """`[dev]` brings them along; where many tests fail, this one says why."""
+    """`[test]` brings them along; where many tests fail, this one says why."""
     for extra in ("ml_dtypes", "safetensors", "tqdm"):
-        assert importlib.util.find_spec(extra), f'{extra} is missing: pip install -e ".[dev]"'
+        assert importlib.util.find_spec(extra), f'{extra} is missing: pip install -e ".[test]"'
 
 
 # ---------------------------------------------------------------- round trips

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import ndimage
+import scipy  # which loads ndimage when it is used
 
 from adjoint.core.tensor import Tensor
 from adjoint.mindspore.checks import bools, floats, type_error
@@ -56,14 +56,14 @@ class _Surfaces(Metric):
         self._edges = self._edges_of(*(x if x.dtype == bool else x == label for x in (y_pred, y)))
 
     def _edges_of(self, y_pred: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return ndimage.binary_erosion(y_pred) ^ y_pred, ndimage.binary_erosion(y) ^ y
+        return scipy.ndimage.binary_erosion(y_pred) ^ y_pred, scipy.ndimage.binary_erosion(y) ^ y
 
     def _distances(self, of: np.ndarray, to: np.ndarray) -> np.ndarray:
         if not to.any():
             return np.full(int(of.sum()), np.inf)
         if self.distance_metric == "euclidean":
-            return ndimage.distance_transform_edt(~to)[of]
-        return ndimage.distance_transform_cdt(~to, metric=self.distance_metric)[of]
+            return scipy.ndimage.distance_transform_edt(~to)[of]
+        return scipy.ndimage.distance_transform_cdt(~to, metric=self.distance_metric)[of]
 
 
 class HausdorffDistance(_Surfaces):
