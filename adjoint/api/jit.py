@@ -9,8 +9,6 @@ from dataclasses import replace
 from types import MethodType
 from typing import Any
 
-import numpy as np
-
 from adjoint import backends
 from adjoint.api import call_outline
 from adjoint.api.arguments import CallArguments, Key, Signature, names_at, names_of
@@ -44,7 +42,7 @@ from adjoint.frontend import loops
 from adjoint.frontend.reads import PlaceInput, recorder
 from adjoint.graph.indices import indices
 from adjoint.graph.loop_checkpoints import with_plans
-from adjoint.graph.node import Graph, Param, constants_apart
+from adjoint.graph.node import Graph, constants_apart
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import is_graph_value
 from adjoint.graph.walk import replay
@@ -141,13 +139,10 @@ class Jitted(Methods, Reports, Traced):
         rare = entry.is_rare(size)
         runs = backend_for(self._backend, inputs, rare)
         found = GraphCall(graph, runs, context.checkpointing.get())(*inputs)
-        given = any(isinstance(n.op, Param) for n in graph.outputs)
-        if given:  # the caller may go on writing into an array that is also a result
-            found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
         fixed = runs != self.backend or any(type(x) is not PlaceInput for x in entry.captured)
         if entry.written or entry.stored:
             found = store_back(entry.stored, write_back(entry.written, made, found))
-        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given or watching.active):
+        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or watching.active):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends import own
 from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
@@ -86,7 +87,8 @@ class Program:
         values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
         for run, inputs, outputs in self.steps:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
-        return [np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+        found = (np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs)
+        return [own(y, arrays) for y in found]
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those that can be are written over donated inputs."""
