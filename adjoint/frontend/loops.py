@@ -18,7 +18,7 @@ from adjoint.core.errors import forget_refusal
 from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
-from adjoint.frontend.items import LoopItems, counting, items_of
+from adjoint.frontend.items import LoopItems, counting, items_of, unstarted
 from adjoint.frontend.logic import not_, tested, truth
 from adjoint.frontend.rolled import GraphLoop, going_on
 from adjoint.frontend.site import Site
@@ -67,6 +67,8 @@ def _counts(frame: FrameVariables, site: Site) -> bool:
 def for_(iterable: Any, body: Block, stop: Block | None, names: Block, site: Site) -> None:
     """`for item in iterable: body(item)`, ended early when `stop()` holds."""
     items = items_of(iterable)
+    if items is None and sys.getrefcount(iterable) <= _ALONE:
+        items = unstarted(iterable)
     if items is None:
         endless = counting(iterable) if sys.getrefcount(iterable) <= _ALONE else None
         if stop is not None and endless is not None:
