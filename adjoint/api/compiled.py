@@ -15,6 +15,7 @@ from adjoint.api.lenient import as_python
 from adjoint.api.symbolic import GraphTemplate
 from adjoint.core import context, watching
 from adjoint.core.dispatch import DEVICE
+from adjoint.core.fewer_collections import fewer_collections
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
 from adjoint.core.rules import kept
@@ -42,6 +43,7 @@ def executable(graph: Graph, backend: str) -> Any:
 
 
 @kept
+@fewer_collections()
 def _executable(graph: Graph, backend: str) -> Any:
     return backends.compiled(backend, _ready(graph, backend))
 

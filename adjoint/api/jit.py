@@ -37,6 +37,7 @@ from adjoint.core import context, rules, tree, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
+from adjoint.core.fewer_collections import fewer_collections
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
 from adjoint.frontend.reads import PlaceInput, recorder
@@ -241,6 +242,7 @@ class Jitted(Methods, Reports, Traced):
 
     # ------------------------------------------------------------ compiling
 
+    @fewer_collections()
     def _compile(self, made: CallArguments, key: Key) -> Entry:
         start = time.perf_counter()
         self._count_change()
@@ -258,6 +260,7 @@ class Jitted(Methods, Reports, Traced):
             repr(self),
         )
 
+    @fewer_collections()
     def _symbolic(self, made: CallArguments, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()

@@ -21,6 +21,7 @@ from adjoint.backends.native.emit import branch_functions, control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.emit.pieces import in_pieces
 from adjoint.backends.native.emit.planned_graph import planned
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
@@ -356,8 +357,10 @@ def module_text(
         [*_kernel_head(shared), *head, *shared.code.lines, *_way_out(shared), *_left_early(module, shared), "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    functions, declarations = [*module.functions, main], [*module.declarations, *more]
-    if checker is not None:
+    declarations = [*module.declarations, *more]
+    if checker is None:
+        functions = in_pieces([*module.functions, main], lambda: module.fresh("piece"))
+    else:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
     cut = uncut if shared.standalone else split
