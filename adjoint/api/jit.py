@@ -21,6 +21,7 @@ from adjoint.api.compiled import (
     optimised,
     taken_over,
 )
+from adjoint.api.compiling import takes_time
 from adjoint.api.device_choice import backend_for, check_inlined
 from adjoint.api.donate import bare, give_up, set_free
 from adjoint.api.graph_call import GraphCall
@@ -33,11 +34,10 @@ from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, wa
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import shared, store_back, write_back
-from adjoint.core import context, rules, tree, watching
+from adjoint.core import compile_line, context, rules, tree, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
-from adjoint.core.fewer_collections import fewer_collections
 from adjoint.core.spec import spec_of
 from adjoint.frontend import loops
 from adjoint.frontend.reads import PlaceInput, recorder
@@ -242,7 +242,7 @@ class Jitted(Methods, Reports, Traced):
 
     # ------------------------------------------------------------ compiling
 
-    @fewer_collections()
+    @takes_time
     def _compile(self, made: CallArguments, key: Key) -> Entry:
         start = time.perf_counter()
         self._count_change()
@@ -260,7 +260,7 @@ class Jitted(Methods, Reports, Traced):
             repr(self),
         )
 
-    @fewer_collections()
+    @takes_time
     def _symbolic(self, made: CallArguments, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
@@ -318,6 +318,7 @@ class Jitted(Methods, Reports, Traced):
         """The same with its graph optimised; as it is where a rule from outside must find the ops that it is for."""
         if rules.replaced and uses(entry.graph, lambda op: isinstance(op, tuple(rules.replaced))):
             return entry, []
+        compile_line.stage(f"optimising {len(entry.graph.nodes):,} nodes")
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)
         return replace(entry, graph=graph), reports

@@ -11,11 +11,11 @@ import numpy as np
 from adjoint.api.compiled import Entry
 from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
+from adjoint.core.bare_containers import bare_children
 from adjoint.core.dispatch import DEVICE, EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.placement import is_device_array
 from adjoint.core.tensor import Tensor
-from adjoint.core.tree import bare_children
 from adjoint.frontend.guards import EqualValue, Guard, Same, compiled
 from adjoint.frontend.places import MISSING, AttributeOf, Free, Global
 from adjoint.frontend.reads import recorder

@@ -234,6 +234,7 @@ class Traced:
                 f"a loop, or raise `sys.setrecursionlimit`{called_at()}"
             ) from None
         finally:
+            self.notes += [note for note in reads.unrolled.values() if note not in self.notes]
             for note in reads.unread:
                 if note not in self.notes:
                     self.notes.append(note)

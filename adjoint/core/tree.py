@@ -49,22 +49,6 @@ def named_children(node: Any) -> tuple[list[tuple[str, Any]], Callable[[list[Any
     return None if is_leaf(node) else _children(node)
 
 
-def bare_children(node: Any) -> Sequence[Any] | None:
-    """The children of a named tuple or a dataclass that holds nothing else; None for any other object."""
-    kind = type(node)
-    if kind in registered:
-        return None
-    if isinstance(node, tuple):
-        return node if hasattr(kind, "_fields") and not (kind.__dictoffset__ or _layout(kind).slots) else None
-    held = getattr(node, "__dict__", None)
-    if held is None or not hasattr(kind, "__dataclass_fields__"):
-        return None
-    layout = _layout(kind)
-    if layout.static or layout.slots or held.keys() != set(layout.fields):
-        return None
-    return [getattr(node, name) for name in layout.fields]
-
-
 def children(node: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
     """The children of a container, and how to make another one of new children; None for a leaf."""
     found = None if is_leaf(node) else _children(node)

@@ -20,8 +20,6 @@ from adjoint.graph.node import Const, Node, Param, Pick
 from adjoint.graph.numbers import is_number, kind_of, renumbered
 from adjoint.graph.trace import Tracer
 from adjoint.ops.functional import cast
-from adjoint.ops.index import Gather
-from adjoint.ops.slicing import GetItem
 
 _TABLES = (list, tuple)
 _SAME = (float, int, np.float64)  # what all elements of a list must be that is read as an array
@@ -71,10 +69,8 @@ def _kind(x: Any) -> str:
 
 def _is_looked_up(x: Any) -> bool:
     """Whether a value comes from constants, arrays from outside and integers, by ops whose results say nothing of a derivative."""
-    gathers = False
     for tracer, node in _behind(x):
         op = node.op
-        gathers = gathers or isinstance(op, (Gather, GetItem))
         if isinstance(op, Param):
             outside = tracer.outside(node)
             if outside is None and not (_is_from_outside(node) or _is_counter(tracer, node)):
@@ -83,7 +79,7 @@ def _is_looked_up(x: Any) -> bool:
                 return False  # a transform in between may differentiate it
         elif not isinstance(op, Const) and (isinstance(op, (Control, Pick)) or op.effect or op.opaque):
             return False
-    return gathers
+    return True
 
 
 def _behind(x: Any) -> Iterator[tuple[Tracer, Node]]:
@@ -119,8 +115,8 @@ def _bounds(node: Any, dtype: np.dtype) -> tuple[int, int] | None:
     if dtype.itemsize < int64.itemsize:
         info = np.iinfo(dtype)
         return int(info.min), int(info.max)
-    while isinstance(node.op, (Gather, GetItem)):
-        node = node.inputs[0]
-    if not isinstance(node.op, Const) or not np.size(node.op.value) or dtype.kind != "i":
+    while not isinstance(node.op, (Const, Param)) and (node.op.indexing == "get" or node.op.view):
+        node = node.inputs[0]  # among the elements of which these are
+    if not isinstance(node.op, Const) or node.spec.dtype != dtype or not np.size(node.op.value) or dtype.kind != "i":
         return None
     return int(np.min(node.op.value)), int(np.max(node.op.value))

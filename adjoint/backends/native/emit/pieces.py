@@ -17,30 +17,72 @@ ALIGN = 64
 _REGISTER = re.compile(r"%[\w.]+")
 _RESULT = re.compile(r"  (%[\w.]+) = (.*)")
 _LABEL = re.compile(r"[\w.]+:")
-_FLAGS = frozenset("nsw nuw exact fast contract reassoc nnan ninf nsz arcp afn disjoint nneg".split())
-_ARITHMETIC = frozenset(
-    "fadd fsub fmul fdiv frem fneg add sub mul sdiv udiv srem urem and or xor shl lshr ashr phi call load freeze".split()
+_FLAGS = frozenset(
+    ["nsw", "nuw", "exact", "fast", "contract", "reassoc", "nnan", "ninf", "nsz", "arcp", "afn", "disjoint", "nneg"]
 )
-_CASTS = frozenset("fptrunc fpext fptosi fptoui sitofp uitofp trunc zext sext bitcast ptrtoint inttoptr".split())
-_BITS = {"i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64, "half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}
+_ARITHMETIC = frozenset(
+    [
+        "fadd",
+        "fsub",
+        "fmul",
+        "fdiv",
+        "frem",
+        "fneg",
+        "add",
+        "sub",
+        "mul",
+        "sdiv",
+        "udiv",
+        "srem",
+        "urem",
+        "and",
+        "or",
+        "xor",
+        "shl",
+        "lshr",
+        "ashr",
+        "phi",
+        "call",
+        "load",
+        "freeze",
+    ]
+)
+_CASTS = frozenset(
+    [
+        "fptrunc",
+        "fpext",
+        "fptosi",
+        "fptoui",
+        "sitofp",
+        "uitofp",
+        "trunc",
+        "zext",
+        "sext",
+        "bitcast",
+        "ptrtoint",
+        "inttoptr",
+    ]
+)
+_BITS = {
+    "i1": 1,
+    "i8": 8,
+    "i16": 16,
+    "i32": 32,
+    "i64": 64,
+    "half": 16,
+    "bfloat": 16,
+    "float": 32,
+    "double": 64,
+    "ptr": 64,
+}
 _ENDS = ("  br ", "  ret ", "  switch ", "  unreachable")
-
-
-class _UnknownType(Exception):
-    """An instruction whose type is not read off here."""
 
 
 def in_pieces(functions: Iterable[str], name: Callable[[], str]) -> list[str]:
     """The functions, long ones cut; each piece comes before the function that calls it."""
     found: list[str] = []
     for text in functions:
-        if text.count("\n") > LONG:
-            try:
-                found += _Cut(text.split("\n"), name).functions()
-                continue
-            except _UnknownType:
-                pass
-        found.append(text)
+        found += _Cut(text.split("\n"), name).functions() if text.count("\n") > LONG else [text]
     return found
 
 
@@ -69,8 +111,8 @@ class _Cut:
         }
 
     def functions(self) -> list[str]:
-        """The pieces, and the function that calls them."""
-        if not self.stretches:
+        """The pieces, and the function that calls them; the function as it was if it has no long stretch that can be cut."""
+        if not self.stretches or not all(type_of(self.sources[register]) for register in self.shared):
             return ["\n".join(self.lines)]
         used = {r for k, line in enumerate(self.lines) if k not in self.piece_of for r in _REGISTER.findall(line)}
         body: list[str] = []
@@ -159,7 +201,7 @@ def _sources(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 @cache
 def type_of(instruction: str) -> str:
-    """The type of what an instruction gives.
+    """The type of what an instruction gives; nothing where it is not known here.
 
     >>> type_of("fmul contract <4 x double> %a, %b"), type_of("fcmp olt <4 x double> %a, %b"), type_of("load float, ptr %p")
     ('<4 x double>', '<4 x i1>', 'float')
@@ -170,7 +212,7 @@ def type_of(instruction: str) -> str:
     if op in _ARITHMETIC:
         return _first_type(rest)
     if op in _CASTS:
-        return rest.rpartition(" to ")[2]
+        return _first_type(rest.rpartition(" to ")[2])
     if op in ("icmp", "fcmp"):
         return _like(_first_type(rest.partition(" ")[2]), "i1")
     if op == "select":
@@ -178,19 +220,18 @@ def type_of(instruction: str) -> str:
     if op in ("getelementptr", "alloca") and "<" not in rest:
         return "ptr"
     if op == "extractelement":
-        return _first_type(rest).rpartition(" ")[2].removesuffix(">")
+        return _element(_first_type(rest))
     if op == "insertelement":
         return _first_type(rest)
     if op == "shufflevector":
         lanes = _first_type(_operands(rest)[2]).partition(" ")[0]
-        return f"{lanes} x {_first_type(rest).rpartition(' ')[2]}"
-    raise _UnknownType(instruction)
+        return f"{lanes} x {_element(_first_type(rest))}>"
+    return ""
 
 
 def _first_type(text: str) -> str:
     kind = text[: text.index(">") + 1] if text.startswith("<") else re.split(r"[ ,]", text, maxsplit=1)[0]
-    _bytes(kind)
-    return kind
+    return kind if _element(kind) in _BITS else ""
 
 
 def _like(kind: str, element: str) -> str:
@@ -203,8 +244,10 @@ def _operands(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^<]*>)", text)]
 
 
+def _element(kind: str) -> str:
+    return kind.rpartition(" ")[2].removesuffix(">")
+
+
 def _bytes(kind: str) -> int:
-    lanes, element = (int(kind[1:].split(" ")[0]), kind.rpartition(" ")[2][:-1]) if kind.startswith("<") else (1, kind)
-    if element not in _BITS:
-        raise _UnknownType(kind)
-    return -(-lanes * _BITS[element] // 8)
+    lanes = int(kind[1:].partition(" ")[0]) if kind.startswith("<") else 1
+    return -(-lanes * _BITS[_element(kind)] // 8)
