@@ -65,7 +65,8 @@ def unstarted(iterable: Any) -> LoopItems | None:
     """The items of a `zip` or `enumerate` that nobody else holds, of ranges and arrays."""
     if type(iterable) not in (zip, enumerate):
         return None
-    made, arguments, *rest = iterable.__reduce__()
+    reduced: Any = iterable.__reduce__()
+    made, arguments, *rest = reduced
     if rest:
         return None
     if made is enumerate:

@@ -74,7 +74,7 @@ def as_an_index(x: Any) -> Any:
 
 def in_a_condition(x: Any) -> Any:
     for t in range(40):
-        if float(force[t]) > 0.2 and flags[t]:
+        if float(force[t]) > 0.2 and flags[t]:  # noqa: SIM108
             x = x * 0.9 + float(flags[t])
         else:
             x = x + float(force[t])
