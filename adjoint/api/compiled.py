@@ -11,9 +11,10 @@ from weakref import WeakSet
 
 from adjoint import backends
 from adjoint.api.arguments import CallArguments
+from adjoint.api.compiling import takes_time
 from adjoint.api.lenient import as_python
 from adjoint.api.symbolic import GraphTemplate
-from adjoint.core import context, watching
+from adjoint.core import compile_line, context, watching
 from adjoint.core.dispatch import DEVICE
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import Draws, InGraph
@@ -42,8 +43,11 @@ def executable(graph: Graph, backend: str) -> Any:
 
 
 @kept
+@takes_time
 def _executable(graph: Graph, backend: str) -> Any:
-    return backends.compiled(backend, _ready(graph, backend))
+    ready = _ready(graph, backend)
+    compile_line.stage(f"making code of {len(ready.nodes):,} nodes")
+    return backends.compiled(backend, ready)
 
 
 def memory_of(graph: Graph, backend: str, donated: tuple[int, ...]) -> Any:

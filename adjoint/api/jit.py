@@ -9,8 +9,6 @@ from dataclasses import replace
 from types import MethodType
 from typing import Any
 
-import numpy as np
-
 from adjoint import backends
 from adjoint.api import call_outline
 from adjoint.api.arguments import CallArguments, Key, Signature, names_at, names_of
@@ -23,6 +21,7 @@ from adjoint.api.compiled import (
     optimised,
     taken_over,
 )
+from adjoint.api.compiling import takes_time
 from adjoint.api.device_choice import backend_for, check_inlined
 from adjoint.api.donate import bare, give_up, set_free
 from adjoint.api.graph_call import GraphCall
@@ -35,7 +34,7 @@ from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, wa
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import shared, store_back, write_back
-from adjoint.core import context, rules, tree, watching
+from adjoint.core import compile_line, context, rules, tree, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
@@ -44,7 +43,7 @@ from adjoint.frontend import loops
 from adjoint.frontend.reads import PlaceInput, recorder
 from adjoint.graph.indices import indices
 from adjoint.graph.loop_checkpoints import with_plans
-from adjoint.graph.node import Graph, Param, constants_apart
+from adjoint.graph.node import Graph, constants_apart
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import is_graph_value
 from adjoint.graph.walk import replay
@@ -141,13 +140,10 @@ class Jitted(Methods, Reports, Traced):
         rare = entry.is_rare(size)
         runs = backend_for(self._backend, inputs, rare)
         found = GraphCall(graph, runs, context.checkpointing.get())(*inputs)
-        given = any(isinstance(n.op, Param) for n in graph.outputs)
-        if given:  # the caller may go on writing into an array that is also a result
-            found = [np.array(y) if isinstance(y, np.ndarray) else y for y in found]
         fixed = runs != self.backend or any(type(x) is not PlaceInput for x in entry.captured)
         if entry.written or entry.stored:
             found = store_back(entry.stored, write_back(entry.written, made, found))
-        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or given or watching.active):
+        elif entry.calls[size] > 1 and not (rare or fixed or entry.draws or watching.active):
             self._remember(args, kwargs, made, entry, graph)
         return entry.rebuild([wrap(y) for y in found])
 
@@ -246,6 +242,7 @@ class Jitted(Methods, Reports, Traced):
 
     # ------------------------------------------------------------ compiling
 
+    @takes_time
     def _compile(self, made: CallArguments, key: Key) -> Entry:
         start = time.perf_counter()
         self._count_change()
@@ -263,6 +260,7 @@ class Jitted(Methods, Reports, Traced):
             repr(self),
         )
 
+    @takes_time
     def _symbolic(self, made: CallArguments, batched: list[bool], key: Key) -> Entry | None:
         """A graph for every batch size; None, with a note, if the program does not allow it."""
         start = time.perf_counter()
@@ -320,6 +318,7 @@ class Jitted(Methods, Reports, Traced):
         """The same with its graph optimised; as it is where a rule from outside must find the ops that it is for."""
         if rules.replaced and uses(entry.graph, lambda op: isinstance(op, tuple(rules.replaced))):
             return entry, []
+        compile_line.stage(f"optimising {len(entry.graph.nodes):,} nodes")
         graph, reports = optimise(entry.graph, self._off)
         optimised.add(graph)
         return replace(entry, graph=graph), reports

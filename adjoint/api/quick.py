@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.api.compiled import Entry
 from adjoint.api.graph_call import GraphCall
 from adjoint.core import context
+from adjoint.core.bare_containers import bare_children
 from adjoint.core.dispatch import DEVICE, EAGER, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.placement import is_device_array
@@ -25,8 +26,12 @@ from adjoint.passes.cost import total
 BRIEF = 100_000  # estimated cost of a graph that takes some microseconds
 
 
+# Numbers that stand for themselves, besides the most frequent ones.
+NUMBERS = frozenset({complex, *(np.dtype(code).type for code in "?bhilqBHILQeFD")})
+
+
 def plain_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, list[Any]]:
-    """The shapes and dtypes of plain arrays and floats in lists, tuples and dicts, and the arrays; None for anything else."""
+    """The shapes and dtypes of plain arrays and numbers in containers, and these numbers; None for anything else."""
     key: list[Any] = []
     values: list[Any] = []
     plain = _collect(args, key, values)
@@ -60,6 +65,13 @@ def _collect(args: Any, key: list[Any], values: list[Any]) -> bool:
                 return False
         elif kind is int or kind is str or kind is bool or x is None:  # part of the program
             key += (kind, x)
+        elif kind in NUMBERS:
+            key.append(kind)
+            values.append(x)
+        elif (inside := bare_children(x)) is not None:
+            key += (kind, len(inside))
+            if not _collect(inside, key, values):
+                return False
         else:
             return False
     return True

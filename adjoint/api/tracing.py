@@ -36,6 +36,7 @@ from adjoint.core.errors import (
     warn_user,
 )
 from adjoint.core.foreign import check_leaf
+from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.random_counters import InGraph, batches, source
 from adjoint.core.short_text import short
 from adjoint.core.spec import Spec
@@ -73,6 +74,13 @@ def deeper() -> Iterator[None]:
             _deep[0] -= 1
             if _deep[0] == 0:
                 sys.setrecursionlimit(_deep[1])
+
+
+def _result(y: Any) -> Any:
+    """A result as a graph value or a constant: what a Parameter stands for, a Tensor for an array of Tensors."""
+    if isinstance(y, Parameter):
+        return resolve(y)
+    return array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y
 
 
 class UnreadableError(NeedsNumberError):
@@ -151,7 +159,7 @@ class Traced:
                 deeper(),
             ):
                 ys, rebuild = self._run(args, kwargs, reads)
-                ys = [array(y) if isinstance(y, np.ndarray) and y.dtype.hasobject else y for y in ys]
+                ys = [_result(y) for y in ys]
                 left = [views.outside(x) for x in placeholders]  # for the caller
             containers.check(
                 name_of(self._fn), self._signature.describe, lambda path: self._signature.belongs(path, self._donate)
@@ -226,6 +234,7 @@ class Traced:
                 f"a loop, or raise `sys.setrecursionlimit`{called_at()}"
             ) from None
         finally:
+            self.notes += [note for note in reads.unrolled.values() if note not in self.notes]
             for note in reads.unread:
                 if note not in self.notes:
                     self.notes.append(note)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+import numpy as np
 
 from adjoint.core import context, placement
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
@@ -88,7 +91,12 @@ class CheckedRun:
             if shape != spec.shape or (shape and dtype != spec.dtype):
                 seen = f"a {type(value).__name__}" if shape is None else f"{dtype}{list(shape)}"
                 raise ArgumentError(f"the backend {self.name!r}: result {k} is {seen}, the graph says {spec}")
-        return list(found)
+        return [own(y, arrays) for y in found]
+
+
+def own(y: Any, arrays: Sequence[Any]) -> Any:
+    """A result; a copy of one that is an argument, into which the caller may go on writing."""
+    return np.array(y) if isinstance(y, np.ndarray) and any(y is x for x in arrays) else y
 
 
 def ability(owner: Any, method: str, name: str, what: str) -> Any:

@@ -16,7 +16,7 @@ from adjoint.core import library_functions
 from adjoint.core.errors import PACKAGE
 from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import numbers, reading, reading_calls, state
+from adjoint.frontend import looked_up, numbers, reading, reading_calls, state
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
@@ -47,6 +47,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _ready(fn, args)(*args, **kwargs)
     if kind is MethodType:
         inner = fn.__func__
+        if inner is Tensor.item and not (args or kwargs) and (found := looked_up.item_of(fn.__self__)) is not None:
+            return found
         if type(inner) is FunctionType:
             inner = library_functions.current(inner)
             return _ready(inner, (fn.__self__, *args))(fn.__self__, *args, **kwargs)
@@ -54,6 +56,9 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None
     if special is not None:
         return special(*args, **kwargs)
+    if _is_item_of_array(fn) and any(map(state.is_graph_value, args)):
+        reading.whole(fn.__self__, "item")
+        return call(item(fn.__self__, args[0] if len(args) == 1 else args).item)
     if kind is functools.partial:
         reading_calls.bound(fn)
         return call(fn.func, *fn.args, *args, **{**fn.keywords, **kwargs})
@@ -75,6 +80,12 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading_calls.handed((fn, *args))
     return reading_calls.made(fn(*args, **kwargs))
+
+
+def _is_item_of_array(fn: Any) -> bool:
+    """Whether a method is `item` of a NumPy array."""
+    owner = getattr(fn, "__self__", None)
+    return type(owner) is np.ndarray and type(fn) is BuiltinFunctionType and fn.__name__ == "item" and owner.ndim > 0
 
 
 def _each(found: list[Any]) -> Any:
@@ -188,8 +199,12 @@ def item(container: Any, index: Any, text: str = "") -> Any:
             if is_number(k):
                 kind_of(k)  # a bool and an int are different indices
     if type(container) is np.ndarray and any(map(_holds_graph_values, parts)):
+        reading.whole(container, text)
         container, listed = Tensor(container), [k.tolist() if _is_of_objects(k) else k for k in parts]
         index = tuple(listed) if type(index) is tuple else listed[0]
+    elif (found := looked_up.element(container, index)) is not None:
+        reading.whole(container, text)
+        return found
     return reading.items(container, index, text) if text else container[index]
 
 

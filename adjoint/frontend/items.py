@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.parsing import parsed
 from adjoint.core.spec import int64
+from adjoint.core.tensor import Tensor
 from adjoint.frontend import state
 from adjoint.graph.numbers import MANY, NeedsNumberError, as_number
 from adjoint.ops.functional import cast, maximum, minimum, where
@@ -47,7 +51,33 @@ def items_of(iterable: Any) -> LoopItems | None:
         return LoopItems(len(iterable), lambda i: _affine(start, step, i))
     if state.is_graph_value(iterable) and iterable.shape:
         return LoopItems(iterable.shape[0], lambda i: iterable[i])
+    if type(iterable) is np.ndarray and iterable.ndim == 1 and iterable.dtype.kind in "fciub":
+        return LoopItems(len(iterable), functools.partial(_looked_up, iterable))
     return None
+
+
+def _looked_up(array: np.ndarray, i: Any) -> Any:
+    """An element of an array of numbers; where the graph decides which one, an element of a constant."""
+    return Tensor(array)[i] if state.is_graph_value(i) else array[i]
+
+
+def unstarted(iterable: Any) -> LoopItems | None:
+    """The items of a `zip` or `enumerate` that nobody else holds, of ranges and arrays."""
+    if type(iterable) not in (zip, enumerate):
+        return None
+    reduced: Any = iterable.__reduce__()
+    made, arguments, *rest = reduced
+    if rest:
+        return None
+    if made is enumerate:
+        return enumerated(_source(arguments[0]), arguments[1])
+    return zipped(tuple(map(_source, arguments)))
+
+
+def _source(iterator: Any) -> Any:
+    """What an iterator of Python's goes through, if it is at the beginning; itself else."""
+    made = getattr(iterator, "__reduce__", tuple)()
+    return made[1][0] if len(made) == 3 and made[0] is iter and made[2] == 0 else iterator
 
 
 def counting(iterable: Any) -> LoopItems | None:

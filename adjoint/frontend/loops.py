@@ -14,12 +14,14 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
+from adjoint.core import compile_line
 from adjoint.core.errors import forget_refusal
 from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
 from adjoint.frontend.errors import ControlFlowError
-from adjoint.frontend.items import LoopItems, counting, items_of
+from adjoint.frontend.items import LoopItems, counting, items_of, unstarted
 from adjoint.frontend.logic import not_, tested, truth
+from adjoint.frontend.reads import recorder
 from adjoint.frontend.rolled import GraphLoop, going_on
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import Flat, FrameVariables
@@ -28,7 +30,8 @@ from adjoint.frontend.state import Flat, FrameVariables
 _PATIENCE = 500
 #: Loops of at most this many iterations are run by Python.
 few: ContextVar[int] = ContextVar("few", default=8)
-
+#: Iterations of an unrolled loop that are worth a note.
+MANY = 100
 
 Block = Callable[..., Any]
 
@@ -67,6 +70,8 @@ def _counts(frame: FrameVariables, site: Site) -> bool:
 def for_(iterable: Any, body: Block, stop: Block | None, names: Block, site: Site) -> None:
     """`for item in iterable: body(item)`, ended early when `stop()` holds."""
     items = items_of(iterable)
+    if items is None and sys.getrefcount(iterable) <= _ALONE:
+        items = unstarted(iterable)
     if items is None:
         endless = counting(iterable) if sys.getrefcount(iterable) <= _ALONE else None
         if stop is not None and endless is not None:
@@ -134,8 +139,9 @@ def _counted_for(items: LoopItems, body: Block, stop: Block | None, names: Block
             return
         if k < 2 and items.count - k > few.get() and frame.holds_graph_values():
             rest = LoopItems(items.count - k, functools.partial(_shifted, items, k))
-            if _attempt(GraphLoop(frame, site, body, items=rest, stop=stop)):
+            if _attempt(loop := GraphLoop(frame, site, body, items=rest, stop=stop)):
                 return
+            _note_unrolled(site, items.count, loop.refused)
         if graph_stop:
             guarded(not_(ended), functools.partial(body, items.at(k)), frame, site)
         else:
@@ -152,8 +158,19 @@ def _attempt(loop: GraphLoop) -> bool:
     loop.optional = True
     try:
         loop.run()
-    except Exception:  # whatever it was: Python runs the loop, and raises what there is to raise
+    except Exception as error:  # whatever it was: Python runs the loop, and raises what there is to raise
+        loop.refused = str(error).partition("\n")[0]
         loop.snapshot.restore()
         forget_refusal()
         return False
     return True
+
+
+def _note_unrolled(site: Site, count: int, why: str) -> None:
+    """Take note of a long loop that Python runs: the graph has a copy of its body for each iteration."""
+    reads = recorder.get()
+    if count < MANY or reads is None:
+        return
+    text = f"the `for` at {site.place} was unrolled, {count:,} times: {why}"
+    reads.unrolled[site.place] = text
+    compile_line.note(text)

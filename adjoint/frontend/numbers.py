@@ -19,7 +19,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import called_at
 from adjoint.core.spec import Number, dtype_of
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import aliases, reading, state
+from adjoint.frontend import aliases, looked_up, reading, state
 from adjoint.graph.control import Control
 from adjoint.graph.node import Const, Node, Param, Pick
 from adjoint.graph.number_types import kinds_of, needs, types_of
@@ -222,8 +222,11 @@ def _id(x: Any) -> int:
 
 def _int(*args: Any, **options: Any) -> Any:
     """`int(k)` of an integer is the integer."""
-    if len(args) == 1 and not options and is_number(args[0]) and kind_of(args[0]) in (bool, int):
-        return args[0] + 0
+    if len(args) == 1 and not options:
+        if is_number(args[0]) and kind_of(args[0]) in (bool, int):
+            return args[0] + 0
+        if (found := looked_up.int_of(args[0])) is not None:
+            return found
     return int(*args, **options)
 
 
@@ -235,9 +238,12 @@ def _pow(*args: Any, **options: Any) -> Any:
 
 
 def _float(*args: Any) -> Any:
-    """`float(k)` of a number is a conversion."""
-    if len(args) == 1 and is_number(args[0]) and "c" not in kinds_of(args[0]):
-        return args[0] * 1.0
+    """`float(k)` of a number is a conversion, as it is of an element of a constant array."""
+    if len(args) == 1:
+        if is_number(args[0]) and "c" not in kinds_of(args[0]):
+            return args[0] * 1.0
+        if (found := looked_up.float_of(args[0])) is not None:
+            return found
     return float(*args)
 
 

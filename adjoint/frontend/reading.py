@@ -227,6 +227,13 @@ def items(container: Any, index: Any, text: str = "") -> Any:
     return _from_outside(reads.see(ItemOf(container, index, f"`{text}`"), value), f"`{text}`")
 
 
+def whole(container: Any, text: str) -> None:
+    """All that a container holds is read, which comes from outside if it has a name there."""
+    reads = recorder.get()
+    if reads is not None and text and (reads.holds(container) or reads.is_outside(container)):
+        reads.see(Itself(container, f"`{text}`"), container)
+
+
 def getattr_(owner: Any, name: str, *default: Any) -> Any:
     """`getattr`, which may be told what to give where there is nothing."""
     value = getattr(owner, name, MISSING)

@@ -66,6 +66,7 @@ class Reads:
         self.weakly: Any = None  # the object whose method is compiled, which no guard is to keep alive
         self.weak: set[int] = set()  # ids of objects that were reached by weak references
         self.unread: list[str] = []  # why functions stay as they are
+        self.unrolled: dict[str, str] = {}  # long loops that Python runs, by place, in words
         self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
         self._containers: dict[int, Any] = {}  # lists and dicts from outside
         self._looked_into: set[int] = set()

@@ -66,6 +66,7 @@ class GraphLoop:
         self.frame, self.site, self.body = frame, site, body
         self.items, self.test, self.stop, self.strict = items, test, stop, strict
         self.optional = False  # Python could run the loop as well
+        self.refused = ""  # why it has to
         self.places: list[Place] = frame.places(site) if places is None else places
         self.shared = shared_names(self.places)
         self.names, self.first = names, first

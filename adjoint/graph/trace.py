@@ -33,6 +33,7 @@ class Tracer(Trace):
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
         self._inside: dict[Any, Node] = {}
+        self._outside: dict[Node, Any] = {}  # what these inputs stand for
         self._cut: set[Node] = set()  # what was computed under no_grad: none of its inputs has a derivative
         self.ended = False
         self.replays = False  # whether it goes through a graph again, not through a program
@@ -65,11 +66,16 @@ class Tracer(Trace):
             if known is None:
                 known = self._inside[identity(x)] = self.builder.param(Spec(shape_of(x), dtype_of(x)))
                 self.captured.append(x._trace.twin(x))  # x itself may be updated in place
+                self._outside[known] = self.captured[-1]
                 self.layouts[known] = views.layout(x)
                 if (held := node_of(x)) is not None and held.rounded:
                     note_rounded(known)
             return known
         return self.builder.const(x if isinstance(x, (bool, int, float, complex)) else constant(np.asarray(x)))
+
+    def outside(self, node: Node) -> Any:
+        """The value of a transform around this one that an input stands for; None for any other node."""
+        return self._outside.get(node)
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.ended:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.backends import own
 from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
@@ -20,6 +21,7 @@ from adjoint.backends.native.emit import branch_functions, control_flow, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.emit.pieces import in_pieces
 from adjoint.backends.native.emit.planned_graph import planned
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
@@ -86,7 +88,8 @@ class Program:
         values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
         for run, inputs, outputs in self.steps:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
-        return [np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+        found = (np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs)
+        return [own(y, arrays) for y in found]
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those that can be are written over donated inputs."""
@@ -354,8 +357,10 @@ def module_text(
         [*_kernel_head(shared), *head, *shared.code.lines, *_way_out(shared), *_left_early(module, shared), "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    functions, declarations = [*module.functions, main], [*module.declarations, *more]
-    if checker is not None:
+    declarations = [*module.declarations, *more]
+    if checker is None:
+        functions = in_pieces([*module.functions, main], lambda: module.fresh("piece"))
+    else:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
     cut = uncut if shared.standalone else split

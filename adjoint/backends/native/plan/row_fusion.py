@@ -12,15 +12,16 @@ from adjoint.backends.native.plan.units import Nest, Unit, cuts
 from adjoint.graph.node import Node
 
 LEAST_ROWS, LEAST_ROW, LARGEST_ROW = 4, 16, 16384
+MOST = 64  # nests in a group
 SHORT = 4  # the work in short rows is at most all work over this
 
 
 def row_fused(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
     """The units in groups: row-fused nests with the number of axes they share, anything else alone with 0."""
     found: list[tuple[list[Unit], int]] = []
-    k = 0
+    k, ends = 0, _ends(units)
     while k < len(units):
-        group, lead = _fused(_nests_from(units, k))
+        group, lead = _fused(units[k : min(ends[k], k + MOST)])  # type: ignore[arg-type]
         if len(group) < 2:
             found.append(([units[k]], 0))
             k += 1
@@ -30,13 +31,17 @@ def row_fused(units: Sequence[Unit]) -> list[tuple[list[Unit], int]]:
     return found
 
 
-def _nests_from(units: Sequence[Unit], k: int) -> list[Nest]:
-    run: list[Nest] = []
-    for unit in units[k:]:
-        if not isinstance(unit, Nest) or not prod(unit.space) or unit.late:
-            break
-        run.append(unit)
-    return run
+def _ends(units: Sequence[Unit]) -> list[int]:
+    """For each unit, where the run of nests ends that begins with it; behind itself where none of them is large enough to have rows."""
+    ends: list[int] = []
+    end, large = len(units), False
+    for k, unit in reversed([*enumerate(units)]):
+        size = prod(unit.space) if isinstance(unit, Nest) and not unit.late else 0
+        if not size:
+            end = k
+        large = size > 0 and (large or size >= LEAST_ROWS * LEAST_ROW)
+        ends.append(end if large else k + 1)
+    return ends[::-1]
 
 
 def _fused(run: Sequence[Nest]) -> tuple[Sequence[Nest], int]:

@@ -42,6 +42,10 @@ class Stages:
         if unknown := self._across(stage):
             stage = self._numbered(unknown)
         self.left_out = [n for n, k in stage.items() if k % 2 and not isinstance(n.op, Pick)]
+        if not any(stage.values()) and all(map(_has_memory, (*self.graph.params, *self.graph.outputs))):
+            # The only stage. It hands on arguments and constants too, and what it does not read can be donated.
+            ends = list(self.graph.params), list(self.graph.outputs)
+            return [(True, cut(*ends, self.graph.effects, self.graph.name), *ends)]
         found = []
         for k in range(max(stage.values(), default=-1) + 1):
             mine = [n for n in self.graph.nodes if stage.get(n) == k]
@@ -56,16 +60,14 @@ class Stages:
             effects = tuple(n for n in self.graph.effects if n in inside)
             if not outputs and not effects:
                 continue
-            if set(mine) == set(stage) and k % 2 == 0 and all(_has_memory(p) for p in self.graph.params):
-                inputs = list(self.graph.params)  # the only stage: what it does not read can be donated too
             part = cut(inputs, outputs, effects, self.graph.name)
             found.append((k % 2 == 0, part, inputs, outputs))
         return found
 
 
-def _has_memory(param: Node) -> bool:
-    """Whether compiled code can be given an argument, read or not."""
-    return is_known(param.spec.dtype) and not _unknown(param.spec)
+def _has_memory(node: Node) -> bool:
+    """Whether compiled code can be given an argument, or can give a result, whatever it is."""
+    return is_known(node.spec.dtype) and not _unknown(node.spec)
 
 
 def _unknown(spec: Any) -> bool:
