@@ -52,7 +52,7 @@ class FunctionState:
         self.polls = Polls(self.code, self.slots, standalone)
         self.results: frozenset[str] = frozenset()  # addresses of results in memory of their own
         self.parallel = False
-        self.checks = False  # whether an index may be out of range
+        self.checks = False  # whether an index may be out of range, or a kernel may fail
         self.stacks: list[tuple[Node, int]] = []  # loops with a stack that grows, and its bytes for an iteration
         self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
 
@@ -64,6 +64,11 @@ class FunctionState:
             self.code.do(f"call void @{thread_pool.SYMBOL}(ptr @{name}, ptr {context}, i64 {chunks})")
         else:
             self.code.do(f"call void @{name}(ptr {context}, i64 0)")
+
+    def failed_before(self) -> None:
+        """Note that the kernel called last may have failed, and leave the function if it has."""
+        self.checks = True
+        self.polls.leave_if_failed()
 
     def address(self, place: Place) -> str:
         """The address of a place in the arena; its offset is put in when all places are known."""
