@@ -8,8 +8,12 @@ from itertools import product
 from math import prod
 from typing import Any
 
+import numpy as np
+
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
+from adjoint.backends.native.kernels import lapack_systems
+from adjoint.backends.native.kernels.lapack_calls import INTEGERS
 from adjoint.backends.native.kernels.matrix_batches import OneMatrix, result_specs, write_batch
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import (
@@ -27,6 +31,8 @@ from adjoint.ops.decompose import Cholesky
 from adjoint.ops.determinant import Cofactor, Det, SLogDet, condition_limit
 from adjoint.ops.linalg import Inv, Solve, TriangularSolve
 
+LARGE = 64  # rows from which on LAPACK is faster
+
 
 def has_elements(node: Node) -> bool:
     """Whether every matrix and every result has elements, and all results are floating-point numbers."""
@@ -38,9 +44,9 @@ def _rows(node: Node) -> int:
     return int(node.inputs[0].shape[-1])
 
 
-def _room(node: Node, squares: int, vectors: int = 1) -> int:
-    """Bytes for so many square matrices and vectors."""
-    return (squares * _rows(node) + vectors) * _rows(node) * result_specs(node)[0].dtype.itemsize
+def _by_lapack(emitter: GraphEmitter, node: Node) -> bool:
+    """Whether LAPACK is called: for large matrices, where there is Python and so SciPy."""
+    return _rows(node) >= LARGE and not emitter.shared.standalone
 
 
 def _square(b: MatrixCode, rows: int, address: str) -> Matrix:
@@ -56,44 +62,76 @@ class _Workspace:
         copy(b, x, self.matrix, rows, rows)
         put_scales(b, self.matrix, self.scales, rows)
 
+    @staticmethod
+    def size(rows: int, dtype: np.dtype) -> int:
+        return (rows + 1) * rows * dtype.itemsize
+
 
 def write_cholesky_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows = _rows(node)
+    rows, large = _rows(node), _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        write_cholesky(b, inputs[0], results[0], rows, scratch)
+        (lapack_systems.cholesky if large else write_cholesky)(b, inputs[0], results[0], rows, scratch)
 
-    return write_batch(emitter, node, OneMatrix(op, write, (2,), _room(node, 0), may_fail=True))
+    room = INTEGERS if large else rows * node.spec.dtype.itemsize
+    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
 def write_triangular_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, columns = node.shape[-2:]
+    dtype = node.spec.dtype
+    large = _by_lapack(emitter, node)
+    same = node.inputs[0].spec.dtype == dtype
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        write_triangular(b, inputs[0], inputs[1], results[0], rows, columns, op)
+        (a, right), (y,) = inputs, results
+        if not large:
+            write_triangular(b, a, right, y, rows, columns, op)
+            return
+        if not same:
+            copy(b, a, _square(b, rows, scratch), rows, rows)
+            a = _square(b, rows, scratch)
+        copy(b, right, y, rows, columns)
+        lapack_systems.triangular(b, a, y, rows, columns, op)
 
-    return write_batch(emitter, node, OneMatrix(op, write, (2,), may_fail=not op.unit))
+    room = 0 if same or not large else rows * rows * dtype.itemsize
+    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=not op.unit))
 
 
 def write_solve(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, columns = node.shape[-2:]
+    large = _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        work, y = _Workspace(b, inputs[0], rows, scratch), results[0]
-        copy(b, inputs[1], y, rows, columns)
+        (a, right), (y,) = inputs, results
+        copy(b, right, y, rows, columns)
+        if large:
+            lapack_systems.solve(b, a, y, rows, columns, scratch)
+            return
+        work = _Workspace(b, a, rows, scratch)
         eliminate(b, work.matrix, rows, work.scales, [(y, columns)])
         back_substitute(b, work.matrix, y, rows, columns, work.scales)
 
-    return write_batch(emitter, node, OneMatrix(op, write, (2,), _room(node, 1), may_fail=True))
+    room = _room(rows, rows, node.spec.dtype, large)
+    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
+
+
+def _room(rows: int, columns: int, dtype: np.dtype, large: bool) -> int:
+    """Bytes of scratch memory for an elimination."""
+    return lapack_systems.scratch_bytes(rows, columns, dtype) if large else _Workspace.size(rows, dtype)
 
 
 def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows = _rows(node)
+    rows, large = _rows(node), _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        invert(b, _Workspace(b, inputs[0], rows, scratch), results[0], rows)
+        if large:
+            lapack_systems.inverse(b, inputs[0], results[0], rows, scratch)
+        else:
+            invert(b, _Workspace(b, inputs[0], rows, scratch), results[0], rows)
 
-    return write_batch(emitter, node, OneMatrix(op, write, (2,), _room(node, 1), may_fail=True))
+    room = _room(rows, lapack_systems.INVERSE_COLUMNS, node.spec.dtype, large)
+    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
 def invert(b: MatrixCode, work: _Workspace, y: Matrix, rows: int) -> str:
@@ -109,14 +147,20 @@ def invert(b: MatrixCode, work: _Workspace, y: Matrix, rows: int) -> str:
 
 
 def write_determinant(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows = _rows(node)
+    rows, large = _rows(node), _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        work = _square(b, rows, scratch)
-        copy(b, inputs[0], work, rows, rows)
-        b.put(diagonal_product(b, work, rows, eliminate(b, work, rows, None, [])), results[0], 0, 0)
+        if large:
+            factors, sign = lapack_systems.eliminated(b, inputs[0], rows, scratch, may_be_singular=True)
+        else:
+            factors = _square(b, rows, scratch)
+            copy(b, inputs[0], factors, rows, rows)
+            sign = eliminate(b, factors, rows, None, [])
+        det = diagonal_product(b, factors, rows, sign)
+        b.put(b.two("fadd", det, b.number(0)), results[0], 0, 0)  # -0.0 becomes 0.0
 
-    return write_batch(emitter, node, OneMatrix(op, write, (0,), _room(node, 1, 0)))
+    room = _room(rows, rows, node.spec.dtype, large)
+    return write_batch(emitter, node, OneMatrix((op, large), write, (0,), room))
 
 
 def diagonal_product(b: MatrixCode, x: Matrix, rows: int, first: str) -> str:
@@ -124,14 +168,17 @@ def diagonal_product(b: MatrixCode, x: Matrix, rows: int, first: str) -> str:
 
 
 def write_sign_and_logarithm(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows = _rows(node)
+    rows, large = _rows(node), _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        work = _Workspace(b, inputs[0], rows, scratch)
-        sign = eliminate(b, work.matrix, rows, work.scales, [])
+        if large:
+            factors, sign = lapack_systems.eliminated(b, inputs[0], rows, scratch, may_be_singular=False)
+        else:
+            work = _Workspace(b, inputs[0], rows, scratch)
+            factors, sign = work.matrix, eliminate(b, work.matrix, rows, work.scales, [])
 
         def step(k: Any, values: list[str]) -> list[str]:
-            pivot = b.get(work.matrix, k, k)
+            pivot = b.get(factors, k, k)
             turned = b.code.put(f"fneg {b.kind} {values[0]}")
             positive = b.compare("gt", pivot, b.number(0))
             log = b.lanes.maths("log", b.dtype, b.size(pivot))
@@ -141,7 +188,8 @@ def write_sign_and_logarithm(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         for value, result in zip(found, results, strict=True):
             b.put(value, result, 0, 0)
 
-    return write_batch(emitter, node, OneMatrix(op, write, (0, 0), _room(node, 1), may_fail=True))
+    room = _room(rows, rows, result_specs(node)[0].dtype, large)
+    return write_batch(emitter, node, OneMatrix((op, large), write, (0, 0), room, may_fail=True))
 
 
 # ---------------------------------------------------------------- cofactors

@@ -127,7 +127,7 @@ def eliminate(b: MatrixCode, x: Matrix, rows: int, scales: Matrix | None, beside
         if scales is not None:
             b.need(b.compare("gt", size, doubtful(b, rows, b.get(scales, k, 0))))
         for matrix, columns in ((x, rows), *beside):
-            _swap(b, matrix, k, place, columns)
+            swap_rows(b, matrix, k, place, columns)
         pivot = b.get(x, k, k)
         inverse = b.reciprocal(pivot)
         if scales is not None:
@@ -167,7 +167,7 @@ def _pivot(b: MatrixCode, x: Matrix, k: Any, rows: int) -> tuple[str, str]:
     return place, size
 
 
-def _swap(b: MatrixCode, x: Matrix, i: Any, j: Any, columns: int) -> None:
+def swap_rows(b: MatrixCode, x: Matrix, i: Any, j: Any, columns: int) -> None:
     def part(w: MatrixCode, c: Any) -> None:
         one, other = w.get(x, i, c), w.get(x, j, c)
         w.put(other, x, i, c)
