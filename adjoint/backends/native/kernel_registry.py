@@ -30,7 +30,8 @@ class KernelRule:
     """How a kernel is planned and written.
 
     `write` gives the value, or a list of them for several results. `prepare` makes, before a loop, what the kernel of a node
-    in its body would make in every iteration; it is given the node and what the body's constants are outside.
+    in its body would make in every iteration; it is given the node and what the body's constants are outside. One that is not
+    `standalone` calls libraries that a program without Python lacks.
     """
 
     write: Callable[[GraphEmitter, Node, Any], Any]
@@ -38,6 +39,7 @@ class KernelRule:
     reads: Callable[[Node], list[Node]] = _inputs
     write_fused: Callable[[GraphEmitter, FusedMatMul], None] | None = None
     prepare: Callable[[GraphEmitter, Node, Mapping[Node, Node]], str | None] | None = None
+    standalone: bool = True
 
 
 RULES: dict[type, KernelRule] = {}
