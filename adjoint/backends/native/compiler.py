@@ -223,7 +223,7 @@ def write_kernel(graph: Graph, donated: Sequence[int], shared: FunctionState | N
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
     shared.lay_out_arena(spare_time(graph))
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
-    if shared.checks and not shared.standalone:
+    if shared.may_go_wrong and not shared.standalone:
         outputs.append(Spec((), int64))
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
@@ -248,7 +248,7 @@ def compiled(
     run = kernel_call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
-    if shared.checks:
+    if shared.may_go_wrong:
         run = _unwatched(run) if written.same else _watched(run, graph)
     return run, written.same
 
@@ -367,7 +367,7 @@ def module_text(
 
 def _status(shared: FunctionState, place: int) -> list[str]:
     """Where it is noted what went wrong: the last result, if Python is to hear of it."""
-    told = shared.checks and not shared.standalone
+    told = shared.may_go_wrong and not shared.standalone
     lines = [f"  %status.at = getelementptr ptr, ptr %buffers, i64 {place}", "  %status = load ptr, ptr %status.at"]
     return [*(lines if told else ["  %status = alloca i64"]), "  store i64 0, ptr %status"]
 

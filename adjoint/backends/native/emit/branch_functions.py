@@ -104,8 +104,8 @@ def _run_all(emitter: GraphEmitter, calls: Sequence[_BranchCall]) -> None:
             code.do(f"store ptr {pointer}, ptr {at}")
     shared.call(shared.module.function("side_by_side", "ptr %ctx, i64 %chunk", DISPATCH), context, len(calls))
     for call in calls:
-        if call.checks:
-            shared.checks = True
+        if call.checks or call.may_fail:
+            shared.checks |= call.checks
             together = code.put(f"or i64 {code.load('%status', int64)}, {code.load(call.status, int64)}")
             code.store(together, "%status", int64)
             if call.may_fail:

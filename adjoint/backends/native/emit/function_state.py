@@ -52,7 +52,7 @@ class FunctionState:
         self.polls = Polls(self.code, self.slots, standalone)
         self.results: frozenset[str] = frozenset()  # addresses of results in memory of their own
         self.parallel = False
-        self.checks = False  # whether an index may be out of range, or a kernel may fail
+        self.checks = False  # whether an index may be out of range
         self.stacks: list[tuple[Node, int]] = []  # loops with a stack that grows, and its bytes for an iteration
         self.packed: dict[str, dict[Any, str]] = {}  # while a loop is written: what has been made of its constants
 
@@ -65,10 +65,10 @@ class FunctionState:
         else:
             self.code.do(f"call void @{name}(ptr {context}, i64 0)")
 
-    def failed_before(self) -> None:
-        """Note that the kernel called last may have failed, and leave the function if it has."""
-        self.checks = True
-        self.polls.leave_if_failed()
+    @property
+    def may_go_wrong(self) -> bool:
+        """Whether there is something to note: an index out of range, or a kernel that failed."""
+        return self.checks or self.polls.may_fail
 
     def address(self, place: Place) -> str:
         """The address of a place in the arena; its offset is put in when all places are known."""

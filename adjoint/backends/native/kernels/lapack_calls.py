@@ -17,15 +17,14 @@ INTEGERS = 16  # bytes of scratch memory for what a call returns beside its resu
 
 
 class Lapack:
-    """Writes calls for numbers of one dtype. `scratch` begins with room for what they return."""
+    """Writes calls for float64. `scratch` begins with room for what they return."""
 
     def __init__(self, b: MatrixCode, scratch: str) -> None:
         self.b, self.code, self.info = b, b.code, scratch
-        self.letter = "s" if b.dtype.itemsize == 4 else "d"
 
     def call(self, name: str, *given: Any) -> None:
         """Call a function, named without the letter of its dtype: letters and numbers become addresses of constants."""
-        name = self.letter + name
+        name = "d" + name
         module = self.code.module
         symbol = lapack.symbol(name)
         module.declare(f"void @{symbol}({', '.join(['ptr'] * len(given))})")
@@ -43,5 +42,5 @@ class Lapack:
         if isinstance(x, int):
             return module.constant(np.array(x, np.int32))
         if isinstance(x, float):
-            return module.constant(np.array(x, self.b.dtype))
+            return module.constant(np.array(x, np.float64))
         return str(x) if x[0] in "%@" else module.constant(np.array(ord(x), np.uint8))

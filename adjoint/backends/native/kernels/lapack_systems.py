@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from adjoint.backends.native.kernels.lapack_calls import INTEGERS, Lapack
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import column, copy, swap_rows
-from adjoint.core.spec import int32, int64
+from adjoint.core.spec import float64, int32, int64
 
 INVERSE_COLUMNS = 32  # that LAPACK inverts at a time
 
 
-def scratch_bytes(rows: int, columns: int, dtype: np.dtype) -> int:
+def scratch_bytes(rows: int, columns: int) -> int:
     """What the functions below need for matrices of this size: integers, numbers of rows, a matrix."""
-    return INTEGERS + -(-rows * int32.itemsize // INTEGERS) * INTEGERS + rows * columns * dtype.itemsize
+    return INTEGERS + -(-rows * int32.itemsize // INTEGERS) * INTEGERS + rows * columns * float64.itemsize
 
 
 class _Scratch:
@@ -25,7 +23,7 @@ class _Scratch:
     def __init__(self, b: MatrixCode, rows: int, scratch: str) -> None:
         self.calls = Lapack(b, scratch)
         self.swaps = column(b.code.element(scratch, INTEGERS // int32.itemsize, int32), int32)
-        behind = scratch_bytes(rows, 0, b.dtype) // b.dtype.itemsize
+        behind = scratch_bytes(rows, 0) // float64.itemsize
         self.rest = b.code.element(scratch, behind, b.dtype)
 
 

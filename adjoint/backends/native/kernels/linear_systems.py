@@ -8,8 +8,6 @@ from itertools import product
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels import lapack_systems
@@ -63,8 +61,8 @@ class _Workspace:
         put_scales(b, self.matrix, self.scales, rows)
 
     @staticmethod
-    def size(rows: int, dtype: np.dtype) -> int:
-        return (rows + 1) * rows * dtype.itemsize
+    def size(rows: int) -> int:
+        return (rows + 1) * rows * float64.itemsize
 
 
 def write_cholesky_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -73,15 +71,14 @@ def write_cholesky_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
         (lapack_systems.cholesky if large else write_cholesky)(b, inputs[0], results[0], rows, scratch)
 
-    room = INTEGERS if large else rows * node.spec.dtype.itemsize
+    room = INTEGERS if large else rows * float64.itemsize
     return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
 def write_triangular_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, columns = node.shape[-2:]
-    dtype = node.spec.dtype
     large = _by_lapack(emitter, node)
-    same = node.inputs[0].spec.dtype == dtype
+    same = node.inputs[0].spec.dtype == float64
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
         (a, right), (y,) = inputs, results
@@ -94,7 +91,7 @@ def write_triangular_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         copy(b, right, y, rows, columns)
         lapack_systems.triangular(b, a, y, rows, columns, op)
 
-    room = 0 if same or not large else rows * rows * dtype.itemsize
+    room = 0 if same or not large else rows * rows * float64.itemsize
     return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=not op.unit))
 
 
@@ -112,13 +109,13 @@ def write_solve(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         eliminate(b, work.matrix, rows, work.scales, [(y, columns)])
         back_substitute(b, work.matrix, y, rows, columns, work.scales)
 
-    room = _room(rows, rows, node.spec.dtype, large)
+    room = _room(rows, rows, large)
     return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
-def _room(rows: int, columns: int, dtype: np.dtype, large: bool) -> int:
+def _room(rows: int, columns: int, large: bool) -> int:
     """Bytes of scratch memory for an elimination."""
-    return lapack_systems.scratch_bytes(rows, columns, dtype) if large else _Workspace.size(rows, dtype)
+    return lapack_systems.scratch_bytes(rows, columns) if large else _Workspace.size(rows)
 
 
 def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -130,7 +127,7 @@ def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         else:
             invert(b, _Workspace(b, inputs[0], rows, scratch), results[0], rows)
 
-    room = _room(rows, lapack_systems.INVERSE_COLUMNS, node.spec.dtype, large)
+    room = _room(rows, lapack_systems.INVERSE_COLUMNS, large)
     return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
@@ -159,7 +156,7 @@ def write_determinant(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         det = diagonal_product(b, factors, rows, sign)
         b.put(b.two("fadd", det, b.number(0)), results[0], 0, 0)  # -0.0 becomes 0.0
 
-    room = _room(rows, rows, node.spec.dtype, large)
+    room = _room(rows, rows, large)
     return write_batch(emitter, node, OneMatrix((op, large), write, (0,), room))
 
 
@@ -188,7 +185,7 @@ def write_sign_and_logarithm(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         for value, result in zip(found, results, strict=True):
             b.put(value, result, 0, 0)
 
-    room = _room(rows, rows, result_specs(node)[0].dtype, large)
+    room = _room(rows, rows, large)
     return write_batch(emitter, node, OneMatrix((op, large), write, (0, 0), room, may_fail=True))
 
 
@@ -218,7 +215,7 @@ def write_cofactor(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         b.each(0, rows, lambda i: b.each(0, rows, lambda j: b.put(b.mul(det, b.get(inverse, j, i)), results[0], i, j)))
 
     room = (2 * rows + 1) * rows * float64.itemsize
-    return write_batch(emitter, node, OneMatrix(key, write, (2,), room, may_fail=True, dtype=float64))
+    return write_batch(emitter, node, OneMatrix(key, write, (2,), room, may_fail=True))
 
 
 def largest_column(b: MatrixCode, x: Matrix, rows: int) -> str:

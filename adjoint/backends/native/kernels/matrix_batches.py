@@ -1,4 +1,7 @@
-"""A kernel on matrices, run for each of a batch: a function that does some of them, and its call."""
+"""A kernel on matrices, run for each of a batch: a function that does some of them, and its call.
+
+All is computed in float64, as in NumPy: results of another dtype are rounded once, at the end.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +10,12 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernel_registry import plain
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
-from adjoint.core.spec import Spec
+from adjoint.backends.native.kernels.matrix_factors import copy
+from adjoint.core.spec import Spec, bool_, float64
 from adjoint.graph.node import Node
 
 PARAMETERS = "ptr noalias %ctx, i64 %chunk"
@@ -34,7 +36,6 @@ class OneMatrix:
     core: tuple[int, ...]
     scratch: int = 0
     may_fail: bool = False
-    dtype: np.dtype | None = None  # in which it is computed, if not in that of the first result
 
 
 def result_specs(node: Node) -> tuple[Spec, ...]:
@@ -49,9 +50,8 @@ def write_batch(emitter: GraphEmitter, node: Node, one: OneMatrix) -> Any:
     lead = specs[0].shape[: len(specs[0].shape) - one.core[0]]
     function = _BatchFunction(node, one, lead, shared.bits)
     targets = _memory(emitter, node)
-    room = -(-one.scratch // ALIGN) * ALIGN
     values = [*(emitter.value(i) for i in node.inputs), *targets]
-    values += [emitter.scratch(function.chunks * room)] if room else []
+    values += [emitter.scratch(function.chunks * function.room)] if function.room else []
     values += ["%status"]
     name = shared.module.once(function.key, "matrices", PARAMETERS, function.write)
     context = shared.slots.alloca(f"[{len(values)} x ptr]")
@@ -59,7 +59,7 @@ def write_batch(emitter: GraphEmitter, node: Node, one: OneMatrix) -> Any:
         code.do(f"store ptr {value}, ptr {code.put(f'getelementptr ptr, ptr {context}, i64 {k}')}")
     shared.call(name, context, function.chunks)
     if one.may_fail:
-        shared.failed_before()
+        shared.polls.leave_if_failed()
     found = [t if s.shape else code.load(t, s.dtype) for t, s in zip(targets, specs, strict=True)]
     return found if isinstance(node.spec, tuple) else found[0]
 
@@ -76,6 +76,10 @@ def _memory(emitter: GraphEmitter, node: Node) -> list[str]:
     return targets
 
 
+def _aligned(size: int) -> int:
+    return -(-size // ALIGN) * ALIGN
+
+
 class _BatchFunction:
     """Writes `void matrices(ptr ctx, i64 chunk)`, given the addresses of inputs, results, scratch memory and the status."""
 
@@ -84,13 +88,19 @@ class _BatchFunction:
         self.inputs = [Spec(i.spec.shape, i.spec.dtype) for i in node.inputs]
         self.results = [Spec(s.shape, s.dtype) for s in result_specs(node)]
         chunks = max(1, min(self.count, plain(node.op).flops(node.spec, *self.inputs) // CHUNK))
+        self.wide: dict[int, int] = {}  # where in scratch memory results are that are rounded at the end
+        self.room = _aligned(one.scratch)
+        for k, spec in enumerate(self.results):
+            if spec.dtype != float64:
+                self.wide[k] = self.room
+                self.room += _aligned(prod(self._core(k)) * float64.itemsize)
         self.each = -(-self.count // chunks)
         self.chunks = -(-self.count // self.each)
         self.key = ("matrices", one.key, *((s.shape, s.dtype) for s in (*self.inputs, *self.results)))
 
     def write(self, code: Code) -> None:
         self.code = code
-        slots = len(self.inputs) + len(self.results) + bool(self.one.scratch) + 1
+        slots = len(self.inputs) + len(self.results) + bool(self.room) + 1
         addresses = [code.put(f"load ptr, ptr {self._slot(k)}") for k in range(slots)]
         if self.count == 1:
             self._one(addresses, 0)
@@ -111,17 +121,19 @@ class _BatchFunction:
         """The code for one matrix of the batch."""
         n, m = len(self.inputs), len(self.results)
         inputs = [self._matrix(a, s, index) for a, s in zip(addresses, self.inputs, strict=False)]
-        results = [
-            self._result(a, s, core, index)
-            for a, s, core in zip(addresses[n : n + m], self.results, self.one.core, strict=True)
-        ]
-        room = -(-self.one.scratch // ALIGN) * ALIGN
+        results = [self._result(addresses[n + k], k, index) for k in range(m)]
         scratch = ""
-        if room:
-            offset = self.code.mul("%chunk", room) if self.chunks > 1 else 0
-            scratch = self.code.element(addresses[n + m], offset, np.dtype(np.bool_))
-        dtype = self.one.dtype or self.results[0].dtype
-        self.one.write(MatrixCode(self.code, dtype, self.bits, addresses[-1]), inputs, results, scratch)
+        if self.room:
+            offset = self.code.mul("%chunk", self.room) if self.chunks > 1 else 0
+            scratch = self.code.element(addresses[n + m], offset, bool_)
+        computed = list(results)
+        for k, at in self.wide.items():
+            computed[k] = results[k]._replace(address=self.code.element(scratch, at, bool_), dtype=float64)
+        b = MatrixCode(self.code, float64, self.bits, addresses[-1])
+        self.one.write(b, inputs, computed, scratch)
+        for k in self.wide:
+            *rows, columns = (1, *self._core(k))
+            copy(b, computed[k], results[k], prod(rows), columns)
 
     def _matrix(self, address: str, spec: Spec, index: Any) -> Matrix:
         """The matrix of an input, whose leading axes may be fewer and shorter than those of the batch."""
@@ -144,8 +156,13 @@ class _BatchFunction:
             return divmod(index, size)
         return self.code.put(f"udiv i64 {index}, {size}"), self.code.put(f"urem i64 {index}, {size}")
 
-    def _result(self, address: str, spec: Spec, core: int, index: Any) -> Matrix:
+    def _core(self, k: int) -> tuple[int, ...]:
+        """The shape of what belongs to one matrix in a result."""
+        shape = self.results[k].shape
+        return shape[len(shape) - self.one.core[k] :]
+
+    def _result(self, address: str, k: int, index: Any) -> Matrix:
         """The part of a result that belongs to one matrix; a vector is a column."""
-        shape = spec.shape[len(spec.shape) - core :]
+        shape, dtype = self._core(k), self.results[k].dtype
         offset = self.code.mul(index, prod(shape))
-        return Matrix(self.code.element(address, offset, spec.dtype), shape[1] if core == 2 else 1, 1, spec.dtype)
+        return Matrix(self.code.element(address, offset, dtype), shape[1] if len(shape) == 2 else 1, 1, dtype)

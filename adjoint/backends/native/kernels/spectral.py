@@ -14,10 +14,10 @@ from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.lapack_calls import INTEGERS, Lapack
 from adjoint.backends.native.kernels.linear_systems import has_elements
-from adjoint.backends.native.kernels.matrix_batches import OneMatrix, result_specs, write_batch
+from adjoint.backends.native.kernels.matrix_batches import OneMatrix, write_batch
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import column
-from adjoint.core.spec import int32
+from adjoint.core.spec import bool_, float64, int32
 from adjoint.graph.node import Node
 from adjoint.ops.decompose import QR, Complement
 from adjoint.ops.spectral import SVD, Eigh, Eigvalsh, Pinv, SVDVals
@@ -39,7 +39,7 @@ class _Scratch:
         self.calls, self.parts = Lapack(b, scratch), list[str]()
         bytes_before = INTEGERS
         for room in rooms:
-            self.parts.append(b.code.element(scratch, bytes_before, np.dtype(np.bool_)))
+            self.parts.append(b.code.element(scratch, bytes_before, bool_))
             bytes_before += _bytes(room)
 
 
@@ -58,9 +58,9 @@ def _write(emitter: GraphEmitter, node: Node, op: Any, core: tuple[int, ...], ro
     return write_batch(emitter, node, OneMatrix(op, one, core, room, may_fail=True))
 
 
-def _columns(address: str, rows: int, dtype: np.dtype) -> Matrix:
+def _columns(address: str, rows: int) -> Matrix:
     """A matrix with contiguous columns, as LAPACK sees it."""
-    return Matrix(address, 1, rows, dtype)
+    return Matrix(address, 1, rows, float64)
 
 
 def _move(b: MatrixCode, x: Matrix, y: Matrix, rows: int, columns: int) -> None:
@@ -68,16 +68,16 @@ def _move(b: MatrixCode, x: Matrix, y: Matrix, rows: int, columns: int) -> None:
     b.each(0, rows, lambda i: b.each(0, columns, lambda j: b.put(b.get(x, i, j), y, i, j)))
 
 
-def _sizes(node: Node) -> tuple[int, int, np.dtype]:
+def _sizes(node: Node) -> tuple[int, int]:
     rows, columns = node.inputs[0].shape[-2:]
-    return rows, columns, result_specs(node)[0].dtype
+    return rows, columns
 
 
 # ---------------------------------------------------------------- eigenvalues
 
 
 def write_eigenvalues(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows, _, dtype = _sizes(node)
+    rows, _ = _sizes(node)
     vectors = isinstance(op, Eigh)
     work = 1 + 6 * rows + 2 * rows * rows if vectors else 2 * rows + AT_A_TIME * rows
     integers = 3 + 5 * rows
@@ -85,7 +85,7 @@ def write_eigenvalues(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     def write(
         b: MatrixCode, x: Matrix, results: Sequence[Matrix], calls: Lapack, a: str, more: str, counts: str
     ) -> None:
-        square, values = Matrix(a, rows, 1, dtype), results[0]
+        square, values = Matrix(a, rows, 1, float64), results[0]
 
         def symmetric(i: Any, j: Any) -> None:
             b.put(b.mul(b.number(0.5), b.two("fadd", b.get(x, i, j), b.get(x, j, i))), square, i, j)
@@ -97,7 +97,7 @@ def write_eigenvalues(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         if vectors:
             _move(b, square.transposed, results[1], rows, rows)
 
-    rooms = [Room(rows * rows, dtype), Room(work, dtype), Room(integers, int32)]
+    rooms = [Room(rows * rows, float64), Room(work, float64), Room(integers, int32)]
     return _write(emitter, node, op, (1, 2) if vectors else (1,), rooms, write)
 
 
@@ -114,21 +114,21 @@ class _Singular:
     """The singular values of one matrix, and its vectors if they are wanted."""
 
     def __init__(self, node: Node, vectors: bool) -> None:
-        self.rows, self.columns, self.dtype = _sizes(node)
+        self.rows, self.columns = _sizes(node)
         self.vectors = vectors
         self.least = k = min(self.rows, self.columns)
         self.work = 4 * k * k + 7 * k + AT_A_TIME * (self.rows + self.columns)
         room = [self.rows * self.columns, self.rows * k, k * self.columns, self.work]
-        self.rooms = [*(Room(n, self.dtype) for n in room), Room(8 * k, int32)]
+        self.rooms = [*(Room(n, float64) for n in room), Room(8 * k, int32)]
 
     def find(self, b: MatrixCode, x: Matrix, values: Matrix, calls: Lapack, *parts: str) -> tuple[Matrix, Matrix]:
         """Put the values in their place; gives the vectors on the left and the right."""
         a, u, v, work, integers = parts
-        _move(b, x, _columns(a, self.rows, self.dtype), self.rows, self.columns)
+        _move(b, x, _columns(a, self.rows), self.rows, self.columns)
         sizes = self.rows, self.columns, a, self.rows, values.address, u, self.rows, v, self.least
         calls.checked("gesdd", "S" if self.vectors else "N", *sizes, work, self.work, integers)
         need_number(b, values)
-        return _columns(u, self.rows, self.dtype), _columns(v, self.least, self.dtype)
+        return _columns(u, self.rows), _columns(v, self.least)
 
 
 def write_singular(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -146,11 +146,11 @@ def write_singular(emitter: GraphEmitter, node: Node, op: Any) -> Any:
 
 def write_pseudo_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     found = _Singular(node, vectors=True)
-    rows, columns, dtype = found.rows, found.columns, found.dtype
-    limit = max(rows, columns) * float(np.finfo(dtype).eps) if op.rtol is None else op.rtol
+    rows, columns = found.rows, found.columns
+    limit = max(rows, columns) * float(np.finfo(node.spec.dtype).eps) if op.rtol is None else op.rtol
 
     def write(b: MatrixCode, x: Matrix, results: Sequence[Matrix], calls: Lapack, *parts: str) -> None:
-        values = column(parts[0], dtype)
+        values = column(parts[0], float64)
         u, v = found.find(b, x, values, calls, *parts[1:])
         least = b.mul(b.number(limit), b.get(values, 0, 0))
 
@@ -168,17 +168,17 @@ def write_pseudo_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         b.each(0, found.least, invert)
         b.each(0, columns, lambda i: b.each(0, rows, lambda j: element(i, j)))
 
-    return _write(emitter, node, op, (2,), [Room(found.least, dtype), *found.rooms], write)
+    return _write(emitter, node, op, (2,), [Room(found.least, float64), *found.rooms], write)
 
 
 # ---------------------------------------------------------------- orthonormal columns
 
 
 def write_qr(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows, columns, dtype = _sizes(node)
+    rows, columns = _sizes(node)
 
     def write(b: MatrixCode, x: Matrix, results: Sequence[Matrix], calls: Lapack, a: str, more: str, work: str) -> None:
-        factors = _columns(a, rows, dtype)
+        factors = _columns(a, rows)
         _move(b, x, factors, rows, columns)
         calls.checked("geqrf", rows, columns, a, rows, more, work, AT_A_TIME * columns)
 
@@ -190,22 +190,22 @@ def write_qr(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         calls.checked("orgqr", rows, columns, columns, a, rows, more, work, AT_A_TIME * columns)
         _move(b, factors, results[0], rows, columns)
 
-    rooms = [Room(rows * columns, dtype), Room(columns, dtype), Room(AT_A_TIME * columns, dtype)]
+    rooms = [Room(rows * columns, float64), Room(columns, float64), Room(AT_A_TIME * columns, float64)]
     return _write(emitter, node, op, (2, 2), rooms, write)
 
 
 def write_complement(emitter: GraphEmitter, node: Node, op: Any) -> Any:
-    rows, columns, dtype = _sizes(node)
+    rows, columns = _sizes(node)
 
     def write(b: MatrixCode, x: Matrix, results: Sequence[Matrix], calls: Lapack, a: str, more: str, work: str) -> None:
-        factors = _columns(a, rows, dtype)
+        factors = _columns(a, rows)
         _move(b, x, factors, rows, columns)
         calls.checked("geqrf", rows, columns, a, rows, more, work, AT_A_TIME * rows)
         calls.checked("orgqr", rows, rows, columns, a, rows, more, work, AT_A_TIME * rows)
-        rest = _columns(b.code.element(a, rows * columns, dtype), rows, dtype)
+        rest = _columns(b.code.element(a, rows * columns, float64), rows)
         _move(b, rest, results[0], rows, rows - columns)
 
-    rooms = [Room(rows * rows, dtype), Room(columns, dtype), Room(AT_A_TIME * rows, dtype)]
+    rooms = [Room(rows * rows, float64), Room(columns, float64), Room(AT_A_TIME * rows, float64)]
     return _write(emitter, node, op, (2,), rooms, write)
 
 
