@@ -59,7 +59,7 @@ def same(found: Any, wanted: Any, factor: float = 1.0) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 17, 40, 70])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 17, 40, 130])
 def test_square_matrices(n: int, dtype: Any) -> None:
     lead = LEADS[n % 3]
     a, s = regular(*lead, n, n, dtype=dtype), definite(*lead, n, n, dtype=dtype)
@@ -69,17 +69,17 @@ def test_square_matrices(n: int, dtype: Any) -> None:
         return [
             linalg.cholesky(s),
             linalg.inv(a),
-            linalg.det(a / 3),
+            linalg.det(a / (2 * n**0.5)),
             *linalg.slogdet(a),
             linalg.solve(a, b),
             linalg.solve(a, c),
         ]
 
-    wanted = [np.linalg.cholesky(s), np.linalg.inv(a), np.linalg.det(a / dtype(3)), *np.linalg.slogdet(a)]
+    wanted = [np.linalg.cholesky(s), np.linalg.inv(a), np.linalg.det(a / dtype(2 * n**0.5)), *np.linalg.slogdet(a)]
     same(native(f, a, s, b, c), [*wanted, np.linalg.solve(a, b), np.linalg.solve(a, c)], max(n / 10, 1))
 
 
-@pytest.mark.parametrize("n", [1, 3, 6, 17, 70])
+@pytest.mark.parametrize("n", [1, 3, 6, 17, 130])
 def test_triangles(n: int) -> None:
     dtype, lead = DTYPES[n % 2], LEADS[n % 3]
     a, b, c = regular(*lead, n, n, dtype=dtype), drawn(*lead, n, 1, dtype=dtype), drawn(*lead, n, 5, dtype=dtype)
@@ -123,7 +123,7 @@ def test_matrices_that_broadcast_and_dtypes_that_differ() -> None:
     a, b = regular(3, 4, 4), drawn(2, 1, 4, 2)
     same(native(linalg.solve, a, b), [np.linalg.solve(a, b)])
     same(native(linalg.solve, a[0], b), [np.linalg.solve(a[0], b)])
-    single, whole = regular(70, 70).astype(np.float32), np.arange(70 * 3.0).reshape(70, 3)
+    single, whole = regular(130, 130).astype(np.float32), np.arange(130 * 3.0).reshape(130, 3)
     lower = np.linalg.solve(np.tril(single.astype(float)), whole)
     same(native(lambda a, b: linalg.solve_triangular(a, b, lower=True), single, whole), [lower], 1e3)
     integers = np.array([[2, 1], [1, 3]])
@@ -187,7 +187,7 @@ def test_cofactors_at_any_matrix(n: int) -> None:
     """Also of singular ones, of small ones in every order."""
     for x in (drawn(2, n, n), np.ones((n, n)), np.zeros((n, n))):
         run = ad.grad(lambda x: ops.sum(linalg.det(x)))
-        same(native(run, x), arrays(run(ad.Tensor(x))), 1e3)
+        np.testing.assert_allclose(native(run, x), arrays(run(ad.Tensor(x))), 1e-11, 1e-12)
     if n <= 3:
         x = drawn(n, n)
         third = ad.jacfwd(ad.hessian(linalg.det))
@@ -295,8 +295,8 @@ def endless(x: Any) -> Any:
         (lambda x: linalg.solve_triangular(x, x), (np.tri(2) - np.eye(2),), "ingular", "solve_triangular(x, x)"),
         (failing_loop, (np.eye(2) * 1.4, 9), "not positive definite", "# the factor"),
         (endless, (SINGULAR,), "Singular matrix", "# the system"),
-        (lambda x: linalg.inv(x), (np.zeros((70, 70)),), "Singular matrix", "linalg.inv(x)"),
-        (lambda x: linalg.cholesky(x), (-np.eye(70),), "not positive definite", "linalg.cholesky(x)"),
+        (lambda x: linalg.inv(x), (np.zeros((130, 130)),), "Singular matrix", "linalg.inv(x)"),
+        (lambda x: linalg.cholesky(x), (-np.eye(130),), "not positive definite", "linalg.cholesky(x)"),
         (lambda x: linalg.svdvals(x), (np.full((3, 3), np.nan),), "converge", "linalg.svdvals(x)"),
     ],
 )
@@ -309,7 +309,7 @@ def test_failures_have_the_users_line(f: Any, given: tuple[Any, ...], said: str,
 
 
 def test_a_failure_where_inputs_are_overwritten() -> None:
-    run = ad.jit(lambda x: linalg.inv(x) + 1.0, donate=0)
+    run = ad.jit(lambda x: linalg.inv(x) + 1.0, donate=("x",))
     with pytest.raises(np.linalg.LinAlgError, match="without `donate`"):
         run(ad.Tensor(SINGULAR.copy()))
     same(arrays(run(ad.Tensor(np.eye(2)))), [np.eye(2) + 1.0])
@@ -325,9 +325,8 @@ def test_what_is_singular_but_has_a_result() -> None:
 
 def test_numbers_that_are_none() -> None:
     x = np.array([[1.0, np.nan], [0.0, 1.0]])
-    for f in (linalg.inv, linalg.det):
-        found, wanted = arrays(ad.jit(f)(ad.Tensor(x))), arrays(f(ad.Tensor(x)))
-        np.testing.assert_array_equal(np.isnan(found[0]), np.isnan(wanted[0]))
+    np.testing.assert_array_equal(np.isnan(native(linalg.inv, x)[0]), np.isnan(np.linalg.inv(x)))
+    assert np.isnan(native(linalg.det, x)[0])
 
 
 def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from adjoint.backends.native.kernels.lapack_calls import INTEGERS, Lapack
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
-from adjoint.backends.native.kernels.matrix_factors import column, copy, swap_rows
+from adjoint.backends.native.kernels.matrix_factors import column, copy, put_lower, put_symmetric, swap_rows
 from adjoint.core.spec import float64, int32, int64
 
 INVERSE_COLUMNS = 32  # that LAPACK inverts at a time
@@ -29,15 +29,8 @@ class _Scratch:
 
 def cholesky(b: MatrixCode, x: Matrix, y: Matrix, rows: int, scratch: str) -> None:
     """The lower triangular factor of the symmetric part of x."""
-
-    def row(i: Any) -> None:
-        def below(j: Any) -> None:
-            b.put(b.mul(b.number(0.5), b.two("fadd", b.get(x, i, j), b.get(x, j, i))), y, i, j)
-
-        b.each(0, b.code.add(i, 1), below)
-        b.each(b.code.add(i, 1), rows, lambda j: b.put(b.number(0), y, i, j))
-
-    b.each(0, rows, row)
+    put_symmetric(b, x, y, rows)
+    put_lower(b, y, y, rows)
     Lapack(b, scratch).checked("potrf", "U", rows, y.address, rows)
 
 

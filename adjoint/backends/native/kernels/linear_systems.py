@@ -13,7 +13,7 @@ from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels import lapack_systems
 from adjoint.backends.native.kernels.lapack_calls import INTEGERS
 from adjoint.backends.native.kernels.matrix_batches import OneMatrix, result_specs, write_batch
-from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
+from adjoint.backends.native.kernels.matrix_code import WRITTEN_OUT, Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import (
     back_substitute,
     column,
@@ -21,6 +21,7 @@ from adjoint.backends.native.kernels.matrix_factors import (
     eliminate,
     put_scales,
     write_cholesky,
+    write_large_cholesky,
     write_triangular,
 )
 from adjoint.core.spec import float64
@@ -29,7 +30,7 @@ from adjoint.ops.decompose import Cholesky
 from adjoint.ops.determinant import Cofactor, Det, SLogDet, condition_limit
 from adjoint.ops.linalg import Inv, Solve, TriangularSolve
 
-LARGE = 64  # rows from which on LAPACK is faster
+LARGE = 128  # rows from which on LAPACK is faster
 
 
 def has_elements(node: Node) -> bool:
@@ -69,9 +70,14 @@ def write_cholesky_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, large = _rows(node), _by_lapack(emitter, node)
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        (lapack_systems.cholesky if large else write_cholesky)(b, inputs[0], results[0], rows, scratch)
+        write_one(b, inputs[0], results[0], rows, scratch)
 
-    room = INTEGERS if large else rows * float64.itemsize
+    if large:
+        write_one, room = lapack_systems.cholesky, INTEGERS
+    elif rows > WRITTEN_OUT:
+        write_one, room = write_large_cholesky, rows * rows * float64.itemsize
+    else:
+        write_one, room = write_cholesky, rows * float64.itemsize
     return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
 
 
@@ -133,7 +139,7 @@ def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
 
 def invert(b: MatrixCode, work: _Workspace, y: Matrix, rows: int) -> str:
     """Put the inverse into y; gives the sign of the row swaps."""
-    b.each(0, rows, lambda i: b.each_part(rows, lambda w, j: w.put(w.number(0), y, i, j)))
+    b.each(0, rows, lambda i: b.each(0, rows, lambda j: b.put(b.number(0), y, i, j)))
     b.each(0, rows, lambda i: b.put(b.number(1), y, i, i))
     sign = eliminate(b, work.matrix, rows, work.scales, [(y, rows)])
     back_substitute(b, work.matrix, y, rows, rows, work.scales)

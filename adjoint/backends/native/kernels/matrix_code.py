@@ -13,6 +13,7 @@ from adjoint.backends.native.emit.polling import FAILED_STATUS
 from adjoint.core.spec import bool_, int64
 
 WRITTEN_OUT = 5  # iterations that are written out
+TOGETHER = 4  # vectors that are computed at the same time
 
 
 class Matrix(NamedTuple):
@@ -65,19 +66,32 @@ class MatrixCode:
 
         self.fold(low, high, [], step)
 
-    def each_part(self, columns: int, do: Callable[[MatrixCode, Any], None]) -> None:
-        """Code for the columns of a matrix with rows in memory: as many at a time as a vector has, then the rest."""
+    def each_part(self, columns: int, do: Callable[[MatrixCode, list[Any]], None], first: Any = 0) -> None:
+        """Code for the columns of a matrix with rows in memory, at the least from `first` on: `do` is given the begins of a few vectors.
+
+        There are `TOGETHER` of them, then those that are left, then shorter ones: always the same, so that what is written as
+        a vector is read as one.
+        """
         begin, width = 0, self.bits // (8 * self.dtype.itemsize)
         while begin < columns:
             while width > columns - begin:
                 width //= 2
-            count, wide = (columns - begin) // width, self.wide(width)
+            vectors = (columns - begin) // width
+            together = TOGETHER if vectors >= TOGETHER else vectors
+            groups, step, wide = vectors // together, together * width, self.wide(width)
 
-            def part(i: Any, wide: MatrixCode = wide, begin: int = begin, width: int = width) -> None:
-                do(wide, self.code.add(begin, self.code.mul(i, width)))
+            def part(i: Any, wide: MatrixCode = wide, begin: int = begin, step: int = step) -> None:
+                at = self.code.add(begin, self.code.mul(i, step))
+                do(wide, [self.code.add(at, k) for k in range(0, step, wide.width)])
 
-            self.each(0, count, part)
-            begin += count * width
+            self.each(self._group(first, step, groups) if begin == 0 else 0, groups, part)
+            begin += groups * step
+
+    def _group(self, column: Any, step: int, groups: int) -> Any:
+        """In which of the first groups of so many columns one is; without a group of their own the first one."""
+        if isinstance(column, int):
+            return min(column // step, groups)
+        return 0 if groups == 1 else self.code.put(f"udiv i64 {column}, {step}")
 
     def downwards(self, count: int, do: Callable[[Any], None]) -> None:
         """Code for each of so many counters, the last one first."""

@@ -56,6 +56,59 @@ def write_cholesky(b: MatrixCode, x: Matrix, y: Matrix, rows: int, scratch: str)
     b.each(0, rows, row)
 
 
+def write_large_cholesky(b: MatrixCode, x: Matrix, y: Matrix, rows: int, scratch: str) -> None:
+    """The same with the transposed factor in scratch memory, whose rows are computed as vectors."""
+    upper = Matrix(scratch, rows, 1, b.dtype)
+
+    def row(i: Any) -> None:
+        def subtract(w: MatrixCode, places: list[Any]) -> None:
+            def step(k: Any, values: list[str]) -> list[str]:
+                factor = w.spread(b.get(upper, k, i))
+                return [w.minus_product(v, factor, w.get(upper, k, j)) for v, j in zip(values, places, strict=True)]
+
+            rest = w.fold(0, i, [(w.kind, w.get(upper, i, j)) for j in places], step)
+            for value, j in zip(rest, places, strict=True):
+                w.put(value, upper, i, j)
+
+        b.each_part(rows, subtract, first=i)
+        square = b.get(upper, i, i)
+        b.need(b.compare("gt", square, doubtful(b, rows, b.get(x, i, i))))
+        root = b.root(square)
+        scale = b.reciprocal(root)
+
+        def divide(w: MatrixCode, places: list[Any]) -> None:
+            for j in places:
+                w.put(w.mul(w.get(upper, i, j), w.spread(scale)), upper, i, j)
+
+        b.each_part(rows, divide, first=i)
+        b.put(root, upper, i, i)
+
+    put_symmetric(b, x, upper, rows)
+    b.each(0, rows, row)
+    put_lower(b, upper.transposed, y, rows)
+
+
+def put_symmetric(b: MatrixCode, x: Matrix, y: Matrix, rows: int) -> None:
+    """Put the symmetric part of x into y."""
+
+    def element(i: Any, j: Any) -> None:
+        value = b.mul(b.number(0.5), b.two("fadd", b.get(x, i, j), b.get(x, j, i)))
+        b.put(value, y, i, j)
+
+    b.each(0, rows, lambda i: b.each(0, rows, lambda j: element(i, j)))
+
+
+def put_lower(b: MatrixCode, x: Matrix, y: Matrix, rows: int) -> None:
+    """Put the lower triangle of x into y, with zeros above."""
+
+    def row(i: Any) -> None:
+        after = b.code.add(i, 1)
+        b.each(0, after, lambda j: b.put(b.get(x, i, j), y, i, j))
+        b.each(after, rows, lambda j: b.put(b.number(0), y, i, j))
+
+    b.each(0, rows, row)
+
+
 # ---------------------------------------------------------------- triangles
 
 
@@ -84,12 +137,14 @@ def substitute(
 ) -> None:
     """Row i of y, whose rows in a range are known."""
 
-    def part(w: MatrixCode, j: Any) -> None:
+    def part(w: MatrixCode, places: list[Any]) -> None:
         def step(k: Any, values: list[str]) -> list[str]:
-            return [w.minus_product(values[0], w.spread(b.get(a, i, k)), w.get(y, k, j))]
+            factor = w.spread(b.get(a, i, k))
+            return [w.minus_product(v, factor, w.get(y, k, j)) for v, j in zip(values, places, strict=True)]
 
-        (rest,) = w.fold(*known, [(w.kind, w.get(right, i, j))], step)
-        w.put(w.mul(rest, w.spread(scale)), y, i, j)
+        rest = w.fold(*known, [(w.kind, w.get(right, i, j)) for j in places], step)
+        for value, j in zip(rest, places, strict=True):
+            w.put(w.mul(value, w.spread(scale)), y, i, j)
 
     b.each_part(columns, part)
 
@@ -99,18 +154,24 @@ def substitute(
 
 def copy(b: MatrixCode, x: Matrix, y: Matrix, rows: int, columns: int) -> None:
     """Put the elements of x, whose rows are contiguous, into y."""
-    b.each(0, rows, lambda i: b.each_part(columns, lambda w, j: w.put(w.get(x, i, j), y, i, j)))
+
+    def part(w: MatrixCode, i: Any, places: list[Any]) -> None:
+        for j in places:
+            w.put(w.get(x, i, j), y, i, j)
+
+    b.each(0, rows, lambda i: b.each_part(columns, lambda w, places: part(w, i, places)))
 
 
 def put_scales(b: MatrixCode, x: Matrix, scales: Matrix, rows: int) -> None:
     """The size of the largest element of each column."""
 
-    def part(w: MatrixCode, j: Any) -> None:
+    def part(w: MatrixCode, places: list[Any]) -> None:
         def step(i: Any, values: list[str]) -> list[str]:
-            return [w.larger(w.size(w.get(x, i, j)), values[0])]
+            return [w.larger(w.size(w.get(x, i, j)), v) for v, j in zip(values, places, strict=True)]
 
-        (largest,) = w.fold(0, rows, [(w.kind, w.number(0))], step)
-        w.put(largest, Matrix(scales.address, 0, 1, scales.dtype), 0, j)
+        largest = w.fold(0, rows, [(w.kind, w.number(0))] * len(places), step)
+        for value, j in zip(largest, places, strict=True):
+            w.put(value, Matrix(scales.address, 0, 1, scales.dtype), 0, j)
 
     b.each_part(rows, part)
 
@@ -139,14 +200,15 @@ def eliminate(b: MatrixCode, x: Matrix, rows: int, scales: Matrix | None, beside
             factor = b.mul(b.get(x, i, k), inverse)
 
             def subtract(matrix: Matrix) -> Any:
-                def part(w: MatrixCode, j: Any) -> None:
-                    rest = w.minus_product(w.get(matrix, i, j), w.spread(factor), w.get(matrix, k, j))
-                    w.put(rest, matrix, i, j)
+                def part(w: MatrixCode, places: list[Any]) -> None:
+                    times = w.spread(factor)
+                    for j in places:
+                        w.put(w.minus_product(w.get(matrix, i, j), times, w.get(matrix, k, j)), matrix, i, j)
 
                 return part
 
             for matrix, columns in ((x, rows), *beside):
-                b.each_part(columns, subtract(matrix))
+                b.each_part(columns, subtract(matrix), after if matrix is x else 0)
 
         b.each(after, rows, below)
         same = b.code.put(f"icmp eq i64 {place}, {k}")
@@ -168,10 +230,11 @@ def _pivot(b: MatrixCode, x: Matrix, k: Any, rows: int) -> tuple[str, str]:
 
 
 def swap_rows(b: MatrixCode, x: Matrix, i: Any, j: Any, columns: int) -> None:
-    def part(w: MatrixCode, c: Any) -> None:
-        one, other = w.get(x, i, c), w.get(x, j, c)
-        w.put(other, x, i, c)
-        w.put(one, x, j, c)
+    def part(w: MatrixCode, places: list[Any]) -> None:
+        for c in places:
+            one, other = w.get(x, i, c), w.get(x, j, c)
+            w.put(other, x, i, c)
+            w.put(one, x, j, c)
 
     b.each_part(columns, part)
 

@@ -16,7 +16,7 @@ from adjoint.backends.native.kernels.lapack_calls import INTEGERS, Lapack
 from adjoint.backends.native.kernels.linear_systems import has_elements
 from adjoint.backends.native.kernels.matrix_batches import OneMatrix, write_batch
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
-from adjoint.backends.native.kernels.matrix_factors import column
+from adjoint.backends.native.kernels.matrix_factors import column, put_symmetric
 from adjoint.core.spec import bool_, float64, int32
 from adjoint.graph.node import Node
 from adjoint.ops.decompose import QR, Complement
@@ -87,10 +87,7 @@ def write_eigenvalues(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     ) -> None:
         square, values = Matrix(a, rows, 1, float64), results[0]
 
-        def symmetric(i: Any, j: Any) -> None:
-            b.put(b.mul(b.number(0.5), b.two("fadd", b.get(x, i, j), b.get(x, j, i))), square, i, j)
-
-        b.each(0, rows, lambda i: b.each(0, rows, lambda j: symmetric(i, j)))
+        put_symmetric(b, x, square, rows)
         room = more, work, counts, integers
         calls.checked("syevd", "V" if vectors else "N", "L", rows, a, rows, values.address, *room)
         need_number(b, values)
