@@ -59,7 +59,7 @@ def same(found: Any, wanted: Any, factor: float = 1.0) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 17, 40, 130])
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 9, 17, 40])
 def test_square_matrices(n: int, dtype: Any) -> None:
     lead = LEADS[n % 3]
     a, s = regular(*lead, n, n, dtype=dtype), definite(*lead, n, n, dtype=dtype)
@@ -79,7 +79,7 @@ def test_square_matrices(n: int, dtype: Any) -> None:
     same(native(f, a, s, b, c), [*wanted, np.linalg.solve(a, b), np.linalg.solve(a, c)], max(n / 10, 1))
 
 
-@pytest.mark.parametrize("n", [1, 3, 6, 17, 130])
+@pytest.mark.parametrize("n", [1, 3, 6, 17])
 def test_triangles(n: int) -> None:
     dtype, lead = DTYPES[n % 2], LEADS[n % 3]
     a, b, c = regular(*lead, n, n, dtype=dtype), drawn(*lead, n, 1, dtype=dtype), drawn(*lead, n, 5, dtype=dtype)
@@ -123,10 +123,10 @@ def test_matrices_that_broadcast_and_dtypes_that_differ() -> None:
     a, b = regular(3, 4, 4), drawn(2, 1, 4, 2)
     same(native(linalg.solve, a, b), [np.linalg.solve(a, b)])
     same(native(linalg.solve, a[0], b), [np.linalg.solve(a[0], b)])
-    single, whole = regular(130, 130).astype(np.float32), np.arange(130 * 3.0).reshape(130, 3)
+    single, whole = regular(20, 20).astype(np.float32), np.arange(20 * 3.0).reshape(20, 3)
     lower = np.linalg.solve(np.tril(single.astype(float)), whole)
     same(native(lambda a, b: linalg.solve_triangular(a, b, lower=True), single, whole), [lower], 1e3)
-    integers = np.array([[2, 1], [1, 3]])
+    integers: Array = np.array([[2, 1], [1, 3]])
     same(native(lambda x: [linalg.inv(x), linalg.det(x)], integers), [np.linalg.inv(integers), np.linalg.det(integers)])
 
 
@@ -295,8 +295,8 @@ def endless(x: Any) -> Any:
         (lambda x: linalg.solve_triangular(x, x), (np.tri(2) - np.eye(2),), "ingular", "solve_triangular(x, x)"),
         (failing_loop, (np.eye(2) * 1.4, 9), "not positive definite", "# the factor"),
         (endless, (SINGULAR,), "Singular matrix", "# the system"),
-        (lambda x: linalg.inv(x), (np.zeros((130, 130)),), "Singular matrix", "linalg.inv(x)"),
-        (lambda x: linalg.cholesky(x), (-np.eye(130),), "not positive definite", "linalg.cholesky(x)"),
+        (lambda x: linalg.inv(x), (np.zeros((260, 260)),), "Singular matrix", "linalg.inv(x)"),
+        (lambda x: linalg.cholesky(x), (-np.eye(260),), "not positive definite", "linalg.cholesky(x)"),
         (lambda x: linalg.svdvals(x), (np.full((3, 3), np.nan),), "converge", "linalg.svdvals(x)"),
     ],
 )
@@ -330,7 +330,11 @@ def test_numbers_that_are_none() -> None:
 
 
 def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small matrices by LAPACK, as the large ones are."""
+    """Matrices of other sizes by LAPACK, as large ones are."""
     monkeypatch.setattr(linear_systems, "LARGE", 1)
-    test_square_matrices(3, np.float64)
+    for n in (1, 3, 40):
+        test_square_matrices(n, DTYPES[n % 2])
     test_triangles(3)
+    test_triangles(6)
+    test_matrices_that_broadcast_and_dtypes_that_differ()
+    test_what_is_singular_but_has_a_result()

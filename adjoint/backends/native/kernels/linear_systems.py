@@ -30,7 +30,7 @@ from adjoint.ops.decompose import Cholesky
 from adjoint.ops.determinant import Cofactor, Det, SLogDet, condition_limit
 from adjoint.ops.linalg import Inv, Solve, TriangularSolve
 
-LARGE = 128  # rows from which on LAPACK is faster
+LARGE = 256  # rows from which on LAPACK, which has blocks for the cache, is faster
 
 
 def has_elements(node: Node) -> bool:
