@@ -347,7 +347,7 @@ def module_text(
         *(f"  {name} = load ptr, ptr {name}.at" for name in targets),
         f"  %arena.at = getelementptr ptr, ptr %buffers, i64 {arena}",
         "  %arena = load ptr, ptr %arena.at",
-        *_status(shared, arena - 1),
+        *shared.status_begins(arena - 1),
         *shared.slots.lines,
     ]
     head += shared.even_begins()
@@ -363,13 +363,6 @@ def module_text(
         declarations += checked_build.DECLARE
     cut = uncut if shared.standalone else split
     return cut(declarations, [*definitions, *functions])
-
-
-def _status(shared: FunctionState, place: int) -> list[str]:
-    """Where it is noted what went wrong: the last result, if Python is to hear of it."""
-    told = shared.may_go_wrong and not shared.standalone
-    lines = [f"  %status.at = getelementptr ptr, ptr %buffers, i64 {place}", "  %status = load ptr, ptr %status.at"]
-    return [*(lines if told else ["  %status = alloca i64"]), "  store i64 0, ptr %status"]
 
 
 def _kernel_head(shared: FunctionState) -> list[str]:

@@ -111,6 +111,12 @@ class FunctionState:
         begin = self.code.put(f"{_ADDRESS}{offset}")
         self.code.do(f"call void @{name}(ptr {begin}, i64 {size}, i64 {page_size(size)})")
 
+    def status_begins(self, place: int) -> list[str]:
+        """Instructions for where it is noted what went wrong: the result at this place, if Python is to hear of it."""
+        told = self.may_go_wrong and not self.standalone
+        lines = [f"  %status.at = getelementptr ptr, ptr %buffers, i64 {place}", "  %status = load ptr, ptr %status.at"]
+        return [*(lines if told else ["  %status = alloca i64"]), "  store i64 0, ptr %status"]
+
     def even_begins(self) -> list[str]:
         """Instructions for the first address in each result that is a multiple of the alignment, where intermediates begin."""
         bases = dict.fromkeys(p.base for p in self.arena.places)

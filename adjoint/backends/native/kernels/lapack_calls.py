@@ -5,15 +5,38 @@ They take columns that are contiguous, ours are matrices with contiguous rows: w
 
 from __future__ import annotations
 
-from typing import Any
+import itertools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from adjoint.backends.native.kernels.matrix_code import MatrixCode
 from adjoint.backends.native.runtime import lapack
-from adjoint.core.spec import int32
+from adjoint.core.spec import bool_, int32
 
-INTEGERS = 16  # bytes of scratch memory for what a call returns beside its results
+ALIGN = 16  # bytes at which parts of scratch memory begin, and those of the first, for what a call returns beside its results
+
+
+class Room(NamedTuple):
+    """Scratch memory: so many numbers of some dtype."""
+
+    length: int
+    dtype: np.dtype
+
+    def bytes(self) -> int:
+        return -(-self.length * self.dtype.itemsize // ALIGN) * ALIGN
+
+
+def scratch_bytes(rooms: Sequence[Room]) -> int:
+    """The size of scratch memory with these rooms."""
+    return ALIGN + sum(room.bytes() for room in rooms)
+
+
+def parts_of(b: MatrixCode, rooms: Sequence[Room], scratch: str) -> list[str]:
+    """Where the rooms are in scratch memory."""
+    begins = itertools.accumulate((room.bytes() for room in rooms[:-1]), initial=ALIGN)
+    return [b.code.element(scratch, begin, bool_) for begin in begins]
 
 
 class Lapack:

@@ -11,8 +11,8 @@ from typing import Any
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels import lapack_systems
-from adjoint.backends.native.kernels.lapack_calls import INTEGERS
-from adjoint.backends.native.kernels.matrix_batches import OneMatrix, result_specs, write_batch
+from adjoint.backends.native.kernels.lapack_calls import scratch_bytes
+from adjoint.backends.native.kernels.matrix_batches import MatrixKernel, result_specs, write_batch
 from adjoint.backends.native.kernels.matrix_code import WRITTEN_OUT, Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import (
     back_substitute,
@@ -73,12 +73,12 @@ def write_cholesky_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         write_one(b, inputs[0], results[0], rows, scratch)
 
     if large:
-        write_one, room = lapack_systems.cholesky, INTEGERS
+        write_one, room = lapack_systems.cholesky, scratch_bytes([])
     elif rows > WRITTEN_OUT:
         write_one, room = write_large_cholesky, rows * rows * float64.itemsize
     else:
         write_one, room = write_cholesky, rows * float64.itemsize
-    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (2,), room, may_fail=True))
 
 
 def write_triangular_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -98,7 +98,7 @@ def write_triangular_node(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         lapack_systems.triangular(b, a, y, rows, columns, op)
 
     room = 0 if same or not large else rows * rows * float64.itemsize
-    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=not op.unit))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (2,), room, may_fail=not op.unit))
 
 
 def write_solve(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -116,12 +116,12 @@ def write_solve(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         back_substitute(b, work.matrix, y, rows, columns, work.scales)
 
     room = _room(rows, rows, large)
-    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (2,), room, may_fail=True))
 
 
 def _room(rows: int, columns: int, large: bool) -> int:
     """Bytes of scratch memory for an elimination."""
-    return lapack_systems.scratch_bytes(rows, columns) if large else _Workspace.size(rows)
+    return scratch_bytes(lapack_systems.rooms(rows, columns)) if large else _Workspace.size(rows)
 
 
 def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
@@ -134,7 +134,7 @@ def write_inverse(emitter: GraphEmitter, node: Node, op: Any) -> Any:
             invert(b, _Workspace(b, inputs[0], rows, scratch), results[0], rows)
 
     room = _room(rows, lapack_systems.INVERSE_COLUMNS, large)
-    return write_batch(emitter, node, OneMatrix((op, large), write, (2,), room, may_fail=True))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (2,), room, may_fail=True))
 
 
 def invert(b: MatrixCode, work: _Workspace, y: Matrix, rows: int) -> str:
@@ -163,7 +163,7 @@ def write_determinant(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         b.put(b.two("fadd", det, b.number(0)), results[0], 0, 0)  # -0.0 becomes 0.0
 
     room = _room(rows, rows, large)
-    return write_batch(emitter, node, OneMatrix((op, large), write, (0,), room))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (0,), room))
 
 
 def diagonal_product(b: MatrixCode, x: Matrix, rows: int, first: str) -> str:
@@ -192,7 +192,7 @@ def write_sign_and_logarithm(emitter: GraphEmitter, node: Node, op: Any) -> Any:
             b.put(value, result, 0, 0)
 
     room = _room(rows, rows, large)
-    return write_batch(emitter, node, OneMatrix((op, large), write, (0, 0), room, may_fail=True))
+    return write_batch(emitter, node, MatrixKernel((op, large), write, (0, 0), room, may_fail=True))
 
 
 # ---------------------------------------------------------------- cofactors
@@ -209,7 +209,7 @@ def cofactor_fits(node: Node) -> bool:
 def write_cofactor(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, key = _rows(node), (op, len(node.inputs))
     if rows <= SMALL:
-        return write_batch(emitter, node, OneMatrix(key, partial(write_small_cofactor, rows), (2,)))
+        return write_batch(emitter, node, MatrixKernel(key, partial(write_small_cofactor, rows), (2,)))
 
     def write(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
         work = _Workspace(b, inputs[0], rows, scratch)
@@ -221,7 +221,7 @@ def write_cofactor(emitter: GraphEmitter, node: Node, op: Any) -> Any:
         b.each(0, rows, lambda i: b.each(0, rows, lambda j: b.put(b.mul(det, b.get(inverse, j, i)), results[0], i, j)))
 
     room = (2 * rows + 1) * rows * float64.itemsize
-    return write_batch(emitter, node, OneMatrix(key, write, (2,), room, may_fail=True))
+    return write_batch(emitter, node, MatrixKernel(key, write, (2,), room, may_fail=True))
 
 
 def largest_column(b: MatrixCode, x: Matrix, rows: int) -> str:

@@ -24,7 +24,7 @@ ALIGN = 64
 
 
 @dataclass(frozen=True)
-class OneMatrix:
+class MatrixKernel:
     """What is written for one matrix of a batch.
 
     `write` is given inputs, results and memory of `scratch` bytes; `key` says what its code depends on beside the shapes and
@@ -43,7 +43,7 @@ def result_specs(node: Node) -> tuple[Spec, ...]:
     return node.spec if isinstance(node.spec, tuple) else (node.spec,)
 
 
-def write_batch(emitter: GraphEmitter, node: Node, one: OneMatrix) -> Any:
+def write_batch(emitter: GraphEmitter, node: Node, one: MatrixKernel) -> Any:
     """The code of a node: the values of its results."""
     shared, code = emitter.shared, emitter.code
     specs = result_specs(node)
@@ -83,7 +83,7 @@ def _aligned(size: int) -> int:
 class _BatchFunction:
     """Writes `void matrices(ptr ctx, i64 chunk)`, given the addresses of inputs, results, scratch memory and the status."""
 
-    def __init__(self, node: Node, one: OneMatrix, lead: tuple[int, ...], bits: int) -> None:
+    def __init__(self, node: Node, one: MatrixKernel, lead: tuple[int, ...], bits: int) -> None:
         self.one, self.lead, self.bits, self.count = one, lead, bits, prod(lead)
         self.inputs = [Spec(i.spec.shape, i.spec.dtype) for i in node.inputs]
         self.results = [Spec(s.shape, s.dtype) for s in result_specs(node)]

@@ -12,7 +12,7 @@ from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.polling import FAILED_STATUS
 from adjoint.core.spec import bool_, int64
 
-WRITTEN_OUT = 5  # iterations that are written out
+WRITTEN_OUT = 4  # iterations that are written out
 TOGETHER = 4  # vectors that are computed at the same time
 
 

@@ -6,18 +6,18 @@ They make the calls that NumPy makes, on the same columns, so that signs of vect
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
-from adjoint.backends.native.kernels.lapack_calls import INTEGERS, Lapack
+from adjoint.backends.native.kernels.lapack_calls import Lapack, Room, parts_of, scratch_bytes
 from adjoint.backends.native.kernels.linear_systems import has_elements
-from adjoint.backends.native.kernels.matrix_batches import OneMatrix, write_batch
+from adjoint.backends.native.kernels.matrix_batches import MatrixKernel, write_batch
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import column, put_symmetric
-from adjoint.core.spec import bool_, float64, int32
+from adjoint.core.spec import float64, int32
 from adjoint.graph.node import Node
 from adjoint.ops.decompose import QR, Complement
 from adjoint.ops.spectral import SVD, Eigh, Eigvalsh, Pinv, SVDVals
@@ -25,37 +25,14 @@ from adjoint.ops.spectral import SVD, Eigh, Eigvalsh, Pinv, SVDVals
 AT_A_TIME = 32  # columns that LAPACK works on together
 
 
-class Room(NamedTuple):
-    """Scratch memory: so many numbers of some dtype."""
-
-    count: int
-    dtype: np.dtype
-
-
-class _Scratch:
-    """Scratch memory in parts, after what calls return."""
-
-    def __init__(self, b: MatrixCode, rooms: Sequence[Room], scratch: str) -> None:
-        self.calls, self.parts = Lapack(b, scratch), list[str]()
-        bytes_before = INTEGERS
-        for room in rooms:
-            self.parts.append(b.code.element(scratch, bytes_before, bool_))
-            bytes_before += _bytes(room)
-
-
-def _bytes(room: Room) -> int:
-    return -(-room.count * room.dtype.itemsize // INTEGERS) * INTEGERS
-
-
 def _write(emitter: GraphEmitter, node: Node, op: Any, core: tuple[int, ...], rooms: Sequence[Room], write: Any) -> Any:
     """The code of a node, given what is written for one matrix with its parts of the scratch memory."""
 
     def one(b: MatrixCode, inputs: Sequence[Matrix], results: Sequence[Matrix], scratch: str) -> None:
-        parts = _Scratch(b, rooms, scratch)
-        write(b, inputs[0], results, parts.calls, *parts.parts)
+        write(b, inputs[0], results, Lapack(b, scratch), *parts_of(b, rooms, scratch))
 
-    room = INTEGERS + sum(map(_bytes, rooms))
-    return write_batch(emitter, node, OneMatrix(op, one, core, room, may_fail=True))
+    room = scratch_bytes(rooms)
+    return write_batch(emitter, node, MatrixKernel(op, one, core, room, may_fail=True))
 
 
 def _columns(address: str, rows: int) -> Matrix:
