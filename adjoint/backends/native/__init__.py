@@ -45,9 +45,9 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
                 window_loops        what convolution and pooling share
-                linear_systems      Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
+                square_matrices     Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
                                     lapack_systems for large ones
-                spectral            QR, eigenvalues and singular values by LAPACK; lapack_calls writes its calls
+                orthogonal_factors  QR, eigenvalues and singular values by LAPACK; lapack_calls writes its calls
                 matrix_batches      a kernel for each matrix of a batch; matrix_code writes on their elements
     runtime/    text of IR -> machine code in memory, and the call from Python and back
                 llvm_compile        LLVM, in parts at the same time (module_split), through the object_cache

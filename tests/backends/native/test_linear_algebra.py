@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import adjoint as ad
 from adjoint import ops
-from adjoint.backends.native.kernels import linear_systems
+from adjoint.backends.native.kernels import square_matrices
 from adjoint.ops.functional import linalg
 
 sys.path.insert(0, str(Path(__file__).parents[3] / "examples"))
@@ -331,7 +331,7 @@ def test_numbers_that_are_none() -> None:
 
 def test_both_ways_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     """Matrices of other sizes by LAPACK, as large ones are."""
-    monkeypatch.setattr(linear_systems, "LARGE", 1)
+    monkeypatch.setattr(square_matrices, "LARGE", 1)
     for n in (1, 3, 40):
         test_square_matrices(n, DTYPES[n % 2])
     test_triangles(3)

@@ -49,7 +49,7 @@ _POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumP
 #: Few programs need these: the module that has them in its own `KERNELS`.
 LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
-    **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.linear_systems"),
-    **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.spectral"),
+    **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.square_matrices"),
+    **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.orthogonal_factors"),
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }

@@ -13,10 +13,10 @@ import numpy as np
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.lapack_calls import Lapack, Room, parts_of, scratch_bytes
-from adjoint.backends.native.kernels.linear_systems import has_elements
 from adjoint.backends.native.kernels.matrix_batches import MatrixKernel, write_batch
 from adjoint.backends.native.kernels.matrix_code import Matrix, MatrixCode
 from adjoint.backends.native.kernels.matrix_factors import column, put_symmetric
+from adjoint.backends.native.kernels.square_matrices import has_elements
 from adjoint.core.spec import float64, int32
 from adjoint.graph.node import Node
 from adjoint.ops.decompose import QR, Complement
