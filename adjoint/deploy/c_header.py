@@ -6,7 +6,7 @@ import textwrap
 from math import prod
 
 import adjoint
-from adjoint.backends.native.standalone import NO_MEMORY, NULL_POINTER, OUT_OF_RANGE, StandaloneObject
+from adjoint.backends.native.standalone import FAILED, NO_MEMORY, NULL_POINTER, OUT_OF_RANGE, StandaloneObject
 from adjoint.deploy.file_names import unique
 from adjoint.deploy.traced_program import Argument, TracedProgram
 
@@ -48,6 +48,7 @@ def header_text(name: str, header: str, file: str, program: TracedProgram, made:
 #define {big}_INDEX_OUT_OF_RANGE {OUT_OF_RANGE}
 #define {big}_NO_MEMORY {NO_MEMORY}
 #define {big}_NULL_POINTER {NULL_POINTER}
+#define {big}_MATRIX_FAILED {FAILED}
 
 #ifdef __cplusplus
 extern "C" {{
@@ -90,6 +91,11 @@ def _conduct(name: str, made: StandaloneObject) -> str:
     checks = (
         f", {big}_INDEX_OUT_OF_RANGE if an index is (results are then undefined)" if made.may_be_out_of_range else ""
     )
+    failing = (
+        f", {big}_MATRIX_FAILED if a matrix is singular or not positive definite, or nearly so (results are then undefined)"
+        if made.may_fail
+        else ""
+    )
     lacking = f"{big}_NO_MEMORY if there is none to be had" if made.workspace or made.allocates else ""
     workspace = (
         f"`workspace` is NULL, or {name}_workspace_size() bytes that this call has to itself; with NULL it takes them from "
@@ -100,7 +106,7 @@ def _conduct(name: str, made: StandaloneObject) -> str:
     grows = " Its loops of unknown length take memory as they need it, and give it back." if made.allocates else ""
     codes = ", ".join(filter(None, [f"{big}_NULL_POINTER if an address is missing", lacking]))
     return (
-        f"Returns {big}_OK, {codes}{checks}. {workspace}{grows} It runs on the thread that calls it, keeps nothing from call "
+        f"Returns {big}_OK, {codes}{checks}{failing}. {workspace}{grows} It runs on the thread that calls it, keeps nothing from call "
         f"to call, and may be called by several threads at a time. It needs the C library and its libm, nothing else."
     )
 

@@ -150,3 +150,16 @@ def test_a_loop_that_finds_no_memory_ends_with_a_code(tmp_path: Path) -> None:
     status, *found = run(3)
     assert status == "0" and list(map(float, found)) == pytest.approx(wanted, rel=1e-12)
     assert run(10_000_000) == [str(standalone.NO_MEMORY), "0.0", "0.0"]
+
+
+def test_factors_of_matrices_and_a_matrix_that_has_none() -> None:
+    """Large ones too, without LAPACK; what cannot be factorised ends the function with a status of its own."""
+    for n in (3, 260):
+        x = np.eye(n) * 4.0 + 0.5
+        graph = ad.jit(lambda x: ops.solve(x, ops.cholesky(x))).graph(x)
+        made = standalone.build(graph, "f")
+        assert made.may_fail and not made.may_be_out_of_range
+        status, (found,) = call(made.code, graph, [x], 1)
+        assert status == standalone.FINE
+        np.testing.assert_allclose(found, np.linalg.solve(x, np.linalg.cholesky(x)), rtol=1e-12, atol=1e-12)
+        assert call(made.code, graph, [-x], None)[0] == standalone.FAILED

@@ -45,9 +45,14 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
                 window_loops        what convolution and pooling share
+                square_matrices     Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
+                                    lapack_systems for large ones
+                orthogonal_factors  QR, eigenvalues and singular values by LAPACK; lapack_calls writes its calls
+                matrix_batches      a kernel for each matrix of a batch; matrix_code writes on their elements
     runtime/    text of IR -> machine code in memory, and the call from Python and back
                 llvm_compile        LLVM, in parts at the same time (module_split), through the object_cache
                 thread_pool         the parallel loop of compiled code
+                lapack              where SciPy's LAPACK is
                 interrupt           Ctrl-C in compiled code
                 available_memory    how much memory can still be had; pages, in what pieces it goes back
                 checked_build       builds whose loads and stores are compared with bounds (bounds_checks)

@@ -23,6 +23,7 @@ from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.emit.pieces import in_pieces
 from adjoint.backends.native.emit.planned_graph import planned
+from adjoint.backends.native.emit.polling import FAILED_STATUS
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
@@ -225,9 +226,8 @@ def write_kernel(graph: Graph, donated: Sequence[int], shared: FunctionState | N
         code.do(f"call void @free(ptr {code.put(f'load ptr, ptr {slot}')})")
     shared.lay_out_arena(spare_time(graph))
     outputs = [Spec(graph.outputs[k].spec.shape, graph.outputs[k].spec.dtype) for k in own]
-    if shared.checks and not shared.standalone:
+    if shared.may_go_wrong and not shared.standalone:
         outputs.append(Spec((), int64))
-        code.store(code.load("%status", int64), _buffer(code, n + len(own)), int64)
     specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
     targets = {f"%target{k}": n + place for place, k in enumerate(own) if k in free}
     return Written(graph, module, shared, specs, outputs, targets, same)
@@ -251,7 +251,7 @@ def compiled(
     run = kernel_call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
-    if shared.checks:
+    if shared.may_go_wrong:
         run = _unwatched(run) if written.same else _watched(run, graph)
     return run, written.same
 
@@ -302,7 +302,7 @@ def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], i
 
 
 def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[Any]]:
-    """A kernel that notes an index out of range: then the interpreter says which."""
+    """A kernel that notes an index out of range, or a matrix that it cannot do: then the interpreter says which, or does it."""
     reference = Steps(graph)
 
     def checked(*arrays: Any) -> list[Any]:
@@ -313,10 +313,14 @@ def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[
 
 
 def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
-    """A kernel whose inputs are overwritten: the interpreter cannot say more about an index out of range."""
+    """A kernel whose inputs are overwritten: the interpreter cannot say more about what went wrong."""
 
     def checked(*arrays: Any) -> list[Any]:
         *found, status = run(*arrays)
+        if status & FAILED_STATUS:
+            raise np.linalg.LinAlgError(
+                "a matrix is singular or not positive definite; run without `donate` to see which"
+            )
         if status:
             raise IndexingError("an index is out of range; run without `donate` to see which")
         return found
@@ -346,8 +350,7 @@ def module_text(
         *(f"  {name} = load ptr, ptr {name}.at" for name in targets),
         f"  %arena.at = getelementptr ptr, ptr %buffers, i64 {arena}",
         "  %arena = load ptr, ptr %arena.at",
-        "  %status = alloca i64",
-        "  store i64 0, ptr %status",
+        *shared.status_begins(arena - 1),
         *shared.slots.lines,
     ]
     head += shared.even_begins()

@@ -30,7 +30,8 @@ class KernelRule:
     """How a kernel is planned and written.
 
     `write` gives the value, or a list of them for several results. `prepare` makes, before a loop, what the kernel of a node
-    in its body would make in every iteration; it is given the node and what the body's constants are outside.
+    in its body would make in every iteration; it is given the node and what the body's constants are outside. One that is not
+    `standalone` calls libraries that a program without Python lacks.
     """
 
     write: Callable[[GraphEmitter, Node, Any], Any]
@@ -38,6 +39,7 @@ class KernelRule:
     reads: Callable[[Node], list[Node]] = _inputs
     write_fused: Callable[[GraphEmitter, FusedMatMul], None] | None = None
     prepare: Callable[[GraphEmitter, Node, Mapping[Node, Node]], str | None] | None = None
+    standalone: bool = True
 
 
 RULES: dict[type, KernelRule] = {}
@@ -70,8 +72,9 @@ def has_kernel(node: Node) -> bool:
         return False
     if isinstance(plain(node.op), Control):
         return rule.fits(node)
-    specs = [node.spec, *(i.spec for i in node.inputs)]
-    if isinstance(node.spec, tuple) or not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
+    results = node.spec if isinstance(node.spec, tuple) else (node.spec,)
+    specs = [*results, *(i.spec for i in node.inputs)]
+    if not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
         return False
     return rule.fits(node)
 

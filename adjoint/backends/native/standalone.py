@@ -23,7 +23,8 @@ from adjoint.backends.native.compiler import module_text, vector_bits, write_ker
 from adjoint.backends.native.dtypes import MEMORY_TYPES, is_known
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
-from adjoint.backends.native.kernel_registry import plain
+from adjoint.backends.native.emit.polling import FAILED_STATUS
+from adjoint.backends.native.kernel_registry import kernel_of, plain
 from adjoint.backends.native.plan.stages import Stages, can_compile
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import llvm_compile, thread_pool
@@ -41,7 +42,7 @@ CPUS = {
     "aarch64": {"generic": 128},
     "arm64": {"generic": 128},
 }
-FINE, OUT_OF_RANGE, NO_MEMORY, NULL_POINTER = 0, 1, 2, 3
+FINE, OUT_OF_RANGE, NO_MEMORY, NULL_POINTER, FAILED = 0, 1, 2, 3, FAILED_STATUS
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class StandaloneObject:
     code: bytes
     workspace: int  # bytes
     may_be_out_of_range: bool
+    may_fail: bool  # whether it factorises matrices that may have no factors or no inverse
     allocates: bool  # whether it takes memory beyond the workspace: what loops of unknown length keep
     triple: str
     cpu: str
@@ -95,7 +97,8 @@ def _built(graph: Graph, name: str, cpu: str, folder: Path) -> StandaloneObject:
     machine = llvm_compile.target_machine(None if cpu == NATIVE else _llvm_name(cpu))
     code = llvm_compile.emit("\n".join(merged(texts)), machine)
     named = llvm_compile.host()[0] if cpu == NATIVE else cpu
-    return StandaloneObject(code, workspace, shared.checks, shared.polls.may_lack_memory, machine.triple, named)
+    failures = shared.checks, shared.polls.may_fail, shared.polls.may_lack_memory
+    return StandaloneObject(code, workspace, *failures, machine.triple, named)
 
 
 def _llvm_name(cpu: str) -> str:
@@ -117,8 +120,7 @@ def check_dtypes(graph: Graph) -> None:
 def compiled_part(graph: Graph) -> tuple[Graph, list[Node], list[Node]] | None:
     """The graph that the kernel computes, and which nodes it takes and gives; None if every result is given or constant."""
     stages = Stages(graph)
-    if stages.left_out:
-        missing = [m for n in stages.left_out for m in without_code(n)]
+    if missing := [m for n in graph.calls for m in without_code(n)]:
         steps = ", ".join(dict.fromkeys(type(plain(n.op)).__name__ + _where(n) for n in missing))
         acts = any(n.op.effect and not isinstance(n.op, (Print, Check)) for n in missing)
         hint = " A network in training changes its state: export it after `set_train(False)`." if acts else ""
@@ -133,10 +135,13 @@ def compiled_part(graph: Graph) -> tuple[Graph, list[Node], list[Node]] | None:
 
 
 def without_code(node: Node) -> list[Node]:
-    """The steps that have no machine code: those inside a branch or a loop, or the node itself."""
+    """The steps that have no machine code without Python: those inside a branch or a loop, or the node itself."""
     op: Any = node.op
     inside = [n for graph in op.graphs().values() for n in graph.calls] if isinstance(op, Control) else []
-    return [m for n in inside if not can_compile(n) for m in without_code(n)] or [node]
+    found = [m for n in inside for m in without_code(n)]
+    rule = kernel_of(node)
+    alone = rule is None or rule.standalone
+    return found if found or (alone and can_compile(node)) else [node]
 
 
 def _where(node: Node) -> str:

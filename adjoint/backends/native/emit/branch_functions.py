@@ -65,7 +65,7 @@ class _BranchCall:
     def __init__(self, emitter: GraphEmitter, graph: Graph, values: Sequence[str], targets: dict[int, str]) -> None:
         self.emitter, self.graph, self.code = emitter, graph, emitter.code
         n, m = len(graph.params), len(graph.outputs)
-        self.name, arena, self.checks = _branch_function(emitter.shared, graph)
+        self.name, arena, self.checks, self.may_fail = _branch_function(emitter.shared, graph)
         self.buffers = emitter.shared.slots.alloca(f"[{n + m + 2} x ptr]")
         self.results = [targets.get(k) or self._slot() for k in range(m)]
         self.targets = targets
@@ -104,14 +104,16 @@ def _run_all(emitter: GraphEmitter, calls: Sequence[_BranchCall]) -> None:
             code.do(f"store ptr {pointer}, ptr {at}")
     shared.call(shared.module.function("side_by_side", "ptr %ctx, i64 %chunk", DISPATCH), context, len(calls))
     for call in calls:
-        if call.checks:
-            shared.checks = True
+        if call.checks or call.may_fail:
+            shared.checks |= call.checks
             together = code.put(f"or i64 {code.load('%status', int64)}, {code.load(call.status, int64)}")
             code.store(together, "%status", int64)
+            if call.may_fail:
+                shared.polls.leave_if_failed()
 
 
-def _branch_function(outer: FunctionState, graph: Graph) -> tuple[str, int, bool]:
-    """The function of a branch: its name, the bytes of its arena, and whether an index in it may be out of range."""
+def _branch_function(outer: FunctionState, graph: Graph) -> tuple[str, int, bool, bool]:
+    """The function of a branch: its name, the bytes of its arena, whether it notes what goes wrong and ends early then."""
     state = FunctionState(outer.module, outer.bits)
     state.polls.committed = True  # it ends soon, and Python cannot be asked by a worker
     code, n = state.code, len(graph.params)
@@ -127,6 +129,9 @@ def _branch_function(outer: FunctionState, graph: Graph) -> tuple[str, int, bool
         elif value != targets[k]:
             code.copy(targets[k], value, _size(node.spec))
     assert not state.slots.heap, "a branch has no loop of unknown length"
+    if state.polls.may_fail:
+        code.jump("interrupted")
+        code.begin("interrupted")
     state.lay_out_arena()
     outer.parallel |= state.parallel
     m = len(graph.outputs)
@@ -138,7 +143,7 @@ def _branch_function(outer: FunctionState, graph: Graph) -> tuple[str, int, bool
         *state.even_begins(),
     ]
     name = outer.module.function("branch", "ptr %buffers", [*head, *code.lines])
-    return name, state.arena.size, state.checks
+    return name, state.arena.size, state.checks, state.polls.may_fail
 
 
 def _buffer(code: Code, k: int) -> str:

@@ -65,6 +65,11 @@ class FunctionState:
         else:
             self.code.do(f"call void @{name}(ptr {context}, i64 0)")
 
+    @property
+    def may_go_wrong(self) -> bool:
+        """Whether there is something to note: an index out of range, or a kernel that failed."""
+        return self.checks or self.polls.may_fail
+
     def address(self, place: Place) -> str:
         """The address of a place in the arena; its offset is put in when all places are known."""
         size = f" ; {place.size}" if self.module.checked else ""
@@ -105,6 +110,12 @@ class FunctionState:
         name = self.module.function("give_back", "ptr %begin, i64 %size, i64 %page", _GIVE_BACK)
         begin = self.code.put(f"{_ADDRESS}{offset}")
         self.code.do(f"call void @{name}(ptr {begin}, i64 {size}, i64 {page_size(size)})")
+
+    def status_begins(self, place: int) -> list[str]:
+        """Instructions for where it is noted what went wrong: the result at this place, if Python is to hear of it."""
+        told = self.may_go_wrong and not self.standalone
+        lines = [f"  %status.at = getelementptr ptr, ptr %buffers, i64 {place}", "  %status = load ptr, ptr %status.at"]
+        return [*(lines if told else ["  %status = alloca i64"]), "  store i64 0, ptr %status"]
 
     def even_begins(self) -> list[str]:
         """Instructions for the first address in each result that is a multiple of the alignment, where intermediates begin."""

@@ -13,6 +13,7 @@ from adjoint.graph.node import Node
 OFTEN = 1 << 15  # elements computed between two looks at the clock: some tens of microseconds
 LARGE = 1 << 20  # elements of a step before which it is worth while to ask
 NO_MEMORY_STATUS = 2  # what a function without Python ends with; 1 is an index out of range
+FAILED_STATUS = 4  # what is noted where a matrix has no inverse or no factors, or where a kernel cannot be sure
 
 
 class Polls:
@@ -25,13 +26,14 @@ class Polls:
         self.committed = standalone or not possible()  # whether it has begun to: then it must not end before its time
         self.depth = 0  # loops around the code being written
         self.may_lack_memory = False
+        self.may_fail = False
         self._state: str | None = None
         self._budget: str | None = None
 
     @property
     def may_leave_early(self) -> bool:
         """Whether the function may be left early anywhere."""
-        return self._state is not None or self.may_lack_memory
+        return self._state is not None or self.may_lack_memory or self.may_fail
 
     def poll(self) -> None:
         """Ask whether to go on."""
@@ -88,6 +90,14 @@ class Polls:
         text = self.code.module.constant(np.frombuffer(where.encode() + b"\0", np.uint8))
         self.code.do(f"call void @{NO_MEMORY}(i64 {size}, ptr {text})")
         self.code.jump("interrupted")
+
+    def leave_if_failed(self) -> None:
+        """Leave the function if a kernel has noted that it failed: no loop goes on with what is no number."""
+        self.may_fail = True
+        code, go = self.code, self.code.new_label("going")
+        noted = code.put("load i64, ptr %status")
+        code.branch(code.put(f"icmp eq i64 {noted}, 0"), go, "interrupted")
+        code.begin(go)
 
     def _ask(self, go: str) -> None:
         code = self.code

@@ -17,11 +17,15 @@ from adjoint.backends.native.plan.matmul_operands import operands
 from adjoint.ops.along_axis import CumSum
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
+from adjoint.ops.decompose import QR, Cholesky, Complement
+from adjoint.ops.determinant import Cofactor, Det, SLogDet
 from adjoint.ops.index import Gather, ScatterAdd, ScatterSet
 from adjoint.ops.joining import Concat
+from adjoint.ops.linalg import Inv, Solve, TriangularSolve
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush
 from adjoint.ops.reduce import ArgMax, ArgMin
 from adjoint.ops.slicing import PutItem, SetItem
+from adjoint.ops.spectral import SVD, Eigh, Eigvalsh, Pinv, SVDVals
 from adjoint.ops.stacking import Stack
 from adjoint.ops.sum_pool import SumPool, SumPoolPull
 from adjoint.ops.unfolding import Fold, Unfold
@@ -39,9 +43,13 @@ KERNELS: dict[type, KernelRule] = {
     ArgMin: KernelRule(argument_writer("lt"), has_elements),
     CumSum: KernelRule(write_cumsum, has_elements),
 }
+_SYSTEMS = (Cholesky, TriangularSolve, Solve, Inv, Det, SLogDet, Cofactor)
+_SPECTRAL = (QR, Complement, Eigh, Eigvalsh, SVD, SVDVals, Pinv)
 _POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumPoolPull, Fold)
 #: Few programs need these: the module that has them in its own `KERNELS`.
 LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
+    **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.square_matrices"),
+    **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.orthogonal_factors"),
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }
