@@ -70,8 +70,9 @@ def has_kernel(node: Node) -> bool:
         return False
     if isinstance(plain(node.op), Control):
         return rule.fits(node)
-    specs = [node.spec, *(i.spec for i in node.inputs)]
-    if isinstance(node.spec, tuple) or not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
+    results = node.spec if isinstance(node.spec, tuple) else (node.spec,)
+    specs = [*results, *(i.spec for i in node.inputs)]
+    if not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
         return False
     return rule.fits(node)
 
