@@ -14,6 +14,7 @@ from adjoint.backends.native.kernels.slice_update import (
     write_set_item,
 )
 from adjoint.backends.native.plan.matmul_operands import operands
+from adjoint.backends.native.rewrite.fourier_steps import FourierStep
 from adjoint.ops.along_axis import CumSum
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
@@ -43,5 +44,6 @@ _POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumP
 #: Few programs need these: the module that has them in its own `KERNELS`.
 LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
+    FourierStep: "adjoint.backends.native.kernels.fourier",
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }

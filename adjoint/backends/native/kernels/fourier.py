@@ -1,0 +1,353 @@
+"""Discrete Fourier transforms along an axis: Stockham's stages, from one place to another and in order.
+
+Stage by stage a transform of n = r m numbers becomes r m of length r, and leaves s times as many places that are treated alike. Lanes
+are neighbours behind the axis, or rows in front of it, or else lie along the axis itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log2, prod
+from typing import Any
+
+import numpy as np
+
+from adjoint.backends.native.emit.graph_emitter import GraphEmitter
+from adjoint.backends.native.emit.lanes import Lane, LaneEmitter, Lanes
+from adjoint.backends.native.emit.llvm_ir import Code, Module
+from adjoint.backends.native.kernel_registry import KernelRule
+from adjoint.backends.native.kernels.fourier_butterflies import Butterflies, Number
+from adjoint.backends.native.kernels.window_loops import chunked, linear, nested, region, unravel
+from adjoint.backends.native.rewrite.fourier_steps import FourierStep, factors, unit_roots
+from adjoint.graph.node import Node
+
+NEAR = 1 << 15  # bytes of a block of rows that are put into lanes
+
+
+def radices(n: int) -> list[int]:
+    """The lengths of the stages: fours, an eight for what twos are left, then the odd factors."""
+    primes = factors(n)
+    twos = primes.count(2)
+    odd = [p for p in primes if p != 2]
+    if twos == 1:
+        return [2, *odd] if not odd else [*odd, 2]
+    return [4] * (twos // 2 - twos % 2) + odd + [8] * (twos % 2)
+
+
+def power_of_two(most: int) -> int:
+    """The largest power of two that is no larger."""
+    return 1 << (most.bit_length() - 1)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage: `radix` numbers at a distance of `count`, so many times, for `alike` places each."""
+
+    radix: int
+    count: int
+    alike: int
+
+
+def stages(n: int) -> list[Stage]:
+    """The stages of a transform."""
+    found, alike = [], 1
+    for radix in radices(n):
+        found.append(Stage(radix, n // (radix * alike), alike))
+        alike *= radix
+    return found
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Where the numbers of a transform are: both parts, and the distance from one to the next."""
+
+    re: str
+    im: str
+    step: int = 1
+
+
+class StageWriter:
+    """Writes stages into a function."""
+
+    def __init__(self, code: Code, dtype: np.dtype, bits: int) -> None:
+        self.code, self.dtype, self.widest = code, dtype, bits // (8 * dtype.itemsize)
+
+    def across(self, stage: Stage, source: Numbers, target: Numbers, width: int) -> None:
+        """A stage whose lanes are transforms side by side."""
+        r, m, s = stage.radix, stage.count, stage.alike
+
+        def write(at: list[Any], _: list[str]) -> list[str]:
+            p, q = at
+            begin = linear(self.code, q, (p, s))
+            values = self._load(source, begin, [k * s * m for k in range(r)], width)
+            found = self._turned(Butterflies(_lanes(self.code, width)), values, stage, p, width)
+            self._store(found, target, linear(self.code, q, (p, s * r)), [j * s for j in range(r)], width)
+            return []
+
+        nested(self.code, [(0, m), (0, s)], [], write)
+
+    def along(self, stage: Stage, source: Numbers, target: Numbers) -> None:
+        """A stage whose lanes are places of one transform."""
+        if stage.alike == 1:
+            self._first_along(stage, source, target)
+            return
+        r, m, s = stage.radix, stage.count, stage.alike
+        width = power_of_two(min(s, self.widest))
+
+        def write(at: list[Any], _: list[str]) -> list[str]:
+            p, block = at
+            q = _overlapping(self.code, block, width, s)
+            begin = linear(self.code, q, (p, s))
+            values = self._load(source, begin, [k * s * m for k in range(r)], width)
+            found = self._turned(Butterflies(_lanes(self.code, width)), values, stage, p, width)
+            self._store(found, target, linear(self.code, q, (p, s * r)), [j * s for j in range(r)], width)
+            return []
+
+        nested(self.code, [(0, m), (0, -(-s // width))], [], write)
+
+    def _first_along(self, stage: Stage, source: Numbers, target: Numbers) -> None:
+        """The first stage: lanes are transforms of neighbouring numbers, whose results do not lie side by side."""
+        r, m = stage.radix, stage.count
+        even = r == power_of_two(r)
+        width = power_of_two(min(m, self.widest, r if even else m))
+        lanes = Lanes(self.code, width)
+
+        def write(at: list[Any], _: list[str]) -> list[str]:
+            p = _overlapping(self.code, at[0], width, m)
+            b = Butterflies(lanes.emitter())
+            found = b.transform(self._load(source, p, [k * m for k in range(r)], width))
+            if m > 1:
+                table = self._table(stage, by_place=False)
+                for j in range(1, r):
+                    w = [self._at(table, linear(self.code, (2 * (j - 1) + part) * m, (p, 1)), width) for part in (0, 1)]
+                    found[j] = b.times(found[j], (w[0], w[1]))
+            begin = self.code.mul(p, r)
+            if width == r:
+                for part, pointer in enumerate((target.re, target.im)):
+                    for k, row in enumerate(lanes.transposed([x[part].text for x in found], self.dtype)):
+                        self._put(Lane(row, self.dtype), pointer, linear(self.code, k * r, (begin, 1)), width)
+            else:
+                self._scatter(found, target, begin, width)
+            return []
+
+        nested(self.code, [(0, -(-m // width))], [], write)
+
+    def _scatter(self, found: Sequence[Number], target: Numbers, begin: Any, width: int) -> None:
+        """Put lane after lane where it belongs."""
+        kind = Lanes(self.code, width).type(self.dtype)
+        for j, number in enumerate(found):
+            for part, pointer in zip(number, (target.re, target.im), strict=True):
+                for lane in range(width):
+                    value = part.text
+                    if width > 1:
+                        value = self.code.put(f"extractelement {kind} {value}, i32 {lane}")
+                    self._put(Lane(value, self.dtype), pointer, linear(self.code, lane * len(found) + j, (begin, 1)), 1)
+
+    # ------------------------------------------------------------ numbers in memory
+
+    def _at(self, pointer: str, place: Any, width: int) -> Lane:
+        return Lane(self.code.load(self.code.element(pointer, place, self.dtype), self.dtype, width), self.dtype)
+
+    def _put(self, value: Lane, pointer: str, place: Any, width: int) -> None:
+        self.code.store(value.text, self.code.element(pointer, place, self.dtype), self.dtype, width)
+
+    def _load(self, numbers: Numbers, begin: Any, places: Sequence[int], width: int) -> list[Number]:
+        bases = [self.code.element(x, self.code.mul(begin, numbers.step), self.dtype) for x in (numbers.re, numbers.im)]
+        return [
+            (self._at(bases[0], k * numbers.step, width), self._at(bases[1], k * numbers.step, width)) for k in places
+        ]
+
+    def _store(self, found: Sequence[Number], numbers: Numbers, begin: Any, places: Sequence[int], width: int) -> None:
+        bases = [self.code.element(x, self.code.mul(begin, numbers.step), self.dtype) for x in (numbers.re, numbers.im)]
+        for number, k in zip(found, places, strict=True):
+            for part, base in zip(number, bases, strict=True):
+                self._put(part, base, k * numbers.step, width)
+
+    # ------------------------------------------------------------ roots of unity
+
+    def _turned(self, b: Butterflies, values: list[Number], stage: Stage, p: Any, width: int) -> list[Number]:
+        """The transform of numbers, each result times its power of the root."""
+        found = b.transform(values)
+        if stage.count == 1:
+            return found
+        lanes, count = Lanes(self.code, width), 2 * (stage.radix - 1)
+        base = self.code.element(self._table(stage, by_place=True), self.code.mul(p, count), self.dtype)
+        for j in range(1, stage.radix):
+            w = [lanes.spread(self._at(base, 2 * (j - 1) + part, 1).text, self.dtype) for part in (0, 1)]
+            found[j] = b.times(found[j], (Lane(w[0], self.dtype), Lane(w[1], self.dtype)))
+        return found
+
+    def _table(self, stage: Stage, by_place: bool) -> str:
+        """The powers of the root: for each place those of all results, or the other way round."""
+        return table_of(self.code.module, stage.radix, stage.count, self.dtype, by_place)
+
+
+def table_of(module: Module, radix: int, count: int, dtype: np.dtype, by_place: bool) -> str:
+    """The name of a table of roots, made once for a module."""
+    key = "roots of unity", radix, count, dtype, by_place
+    if key not in module.written:
+        powers = np.arange(1, radix)[:, None] * np.arange(count)[None, :]
+        table = np.stack(unit_roots(powers, radix * count), axis=1).astype(dtype)  # result, part, place
+        table = table.reshape(-1, count)
+        module.written[key] = module.constant(table.T if by_place else table)
+    return module.written[key]
+
+
+def _lanes(code: Code, width: int) -> LaneEmitter:
+    return Lanes(code, width).emitter()
+
+
+def _overlapping(code: Code, block: Any, width: int, size: int) -> Any:
+    """Where a block of lanes begins; the last one reaches back over the one before."""
+    begin = code.mul(block, width)
+    if size % width == 0 or isinstance(begin, int):
+        return min(begin, size - width) if isinstance(begin, int) else begin
+    return Lanes(code, 1).intrinsic("smin", np.dtype(np.int64), begin, str(size - width))
+
+
+# ---------------------------------------------------------------- whole transforms
+
+
+def write_fourier(emitter: GraphEmitter, node: Node, op: FourierStep) -> list[str]:
+    """The transform along an axis; gives the addresses of both parts."""
+    x, dtype = node.inputs[0], node.inputs[0].spec.dtype
+    size = prod(x.shape) * dtype.itemsize
+    places = [emitter.shared.arena.take(size, node, f"result {k}") for k in range(2)]
+    results = [emitter.shared.address(place) for place in places]
+    for k, place in enumerate(places):
+        emitter.keep(node, k, place)
+    sizes = prod(x.shape[: op.axis]), x.shape[op.axis], prod(x.shape[op.axis + 1 :])
+    pointers = [*(emitter.value(i) for i in node.inputs), *results]
+    widest = emitter.shared.bits // (8 * dtype.itemsize)
+    rows, n, behind = sizes
+    if behind > 1:
+        _behind(emitter, sizes, power_of_two(min(behind, widest)), pointers, dtype)
+    elif rows > 1 and n * widest * dtype.itemsize <= NEAR // 4:
+        _in_front(emitter, sizes, power_of_two(min(rows, widest)), pointers, dtype)
+    else:
+        _one_by_one(emitter, sizes, pointers, dtype)
+    return results
+
+
+def work_of(n: int) -> float:
+    """About how many instructions a transform takes."""
+    return 3 * n * log2(n) + 8
+
+
+def _through(
+    write: Callable[[Stage, Numbers, Numbers], None], n: int, source: Numbers, target: Numbers, between: Sequence[Numbers]
+) -> None:
+    """All stages, by way of two places in turn; the last one of those is used last."""
+    steps = stages(n)
+    at = source
+    for k, stage in enumerate(steps):
+        left = len(steps) - 1 - k
+        to = target if left == 0 else between[left % len(between)]
+        write(stage, at, to)
+        at = to
+
+
+def _scratch(emitter: GraphEmitter, items: int, work: float, size: int, parts: int, dtype: np.dtype) -> str:
+    """Memory between stages: `parts` pieces of `size` numbers for each chunk."""
+    return emitter.scratch(chunked(items, work)[1] * size * parts * dtype.itemsize)
+
+
+def _pieces(code: Code, pointer: str, size: int, parts: int, dtype: np.dtype) -> list[str]:
+    """The pieces of this chunk."""
+    begin = code.element(pointer, code.mul("%chunk", size * parts), dtype)
+    return [code.element(begin, k * size, dtype) for k in range(parts)]
+
+
+def _behind(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype) -> None:
+    """Lanes are neighbours behind the axis."""
+    rows, n, behind = sizes
+    blocks = -(-behind // width)
+    work = work_of(n)
+    scratch = _scratch(emitter, rows * blocks, work, n * width, 4, dtype)
+    with region(emitter, rows * blocks, work, [*pointers, scratch]) as chunk:
+        code = chunk.code
+        a, b, c, d = _pieces(code, chunk.pointers[4], n * width, 4, dtype)
+        writer = StageWriter(code, dtype, emitter.shared.bits)
+        with code.loop(chunk.low, chunk.high) as item:
+            row, block = unravel(code, item.i, (rows, blocks))
+            begin = linear(code, _overlapping(code, block, width, behind), (row, n * behind))
+            re, im, to_re, to_im = (code.element(p, begin, dtype) for p in chunk.pointers[:4])
+            _through(
+                lambda stage, source, target: writer.across(stage, source, target, width),
+                n,
+                Numbers(re, im, behind),
+                Numbers(to_re, to_im, behind),
+                [Numbers(a, b, width), Numbers(c, d, width)],
+            )
+
+
+def _in_front(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype) -> None:
+    """Lanes are rows in front of the axis, which are transposed into memory of their own."""
+    rows, n, _ = sizes
+    blocks = -(-rows // width)
+    work = work_of(n) + 4 * n
+    scratch = _scratch(emitter, blocks, work, n * width, 4, dtype)
+    with region(emitter, blocks, work, [*pointers, scratch]) as chunk:
+        code = chunk.code
+        a, b, c, d = _pieces(code, chunk.pointers[4], n * width, 4, dtype)
+        writer = StageWriter(code, dtype, emitter.shared.bits)
+        with code.loop(chunk.low, chunk.high) as item:
+            begin = code.mul(_overlapping(code, item.i, width, rows), n)
+            near, far = Numbers(a, b, width), Numbers(c, d, width)
+            for source, target in zip(chunk.pointers[:2], (a, b), strict=True):
+                _transpose(code, code.element(source, begin, dtype), target, n, width, dtype, into_lanes=True)
+            last = far if len(stages(n)) % 2 else near
+            _through(
+                lambda stage, source, target: writer.across(stage, source, target, width),
+                n,
+                near,
+                last,
+                [last, far if last is near else near],
+            )
+            for source, target in zip((last.re, last.im), chunk.pointers[2:4], strict=True):
+                _transpose(code, source, code.element(target, begin, dtype), n, width, dtype, into_lanes=False)
+
+
+def _transpose(code: Code, source: str, target: str, n: int, width: int, dtype: np.dtype, into_lanes: bool) -> None:
+    """So many rows of n numbers into lanes, or out of them."""
+    step = power_of_two(min(n, width))
+    if step < width:  # rows shorter than there are lanes
+        for row in range(width):
+            for k in range(n):
+                apart, lane = row * n + k, k * width + row
+                place, to = (apart, lane) if into_lanes else (lane, apart)
+                code.store(code.load(code.element(source, place, dtype), dtype), code.element(target, to, dtype), dtype)
+        return
+    lanes = Lanes(code, width)
+    with code.loop(0, -(-n // width)) as block:
+        begin = _overlapping(code, block.i, width, n)
+        apart = [linear(code, row * n, (begin, 1)) for row in range(width)]
+        lane = [linear(code, row * width, (begin, width)) for row in range(width)]
+        places, to = (apart, lane) if into_lanes else (lane, apart)
+        loaded = [code.load(code.element(source, place, dtype), dtype, width) for place in places]
+        for place, row in zip(to, lanes.transposed(loaded, dtype), strict=True):
+            code.store(row, code.element(target, place, dtype), dtype, width)
+
+
+def _one_by_one(emitter: GraphEmitter, sizes: tuple[int, int, int], pointers: list[str], dtype: np.dtype) -> None:
+    """Lanes lie along the axis."""
+    rows, n, _ = sizes
+    work = work_of(n) / 2
+    scratch = _scratch(emitter, rows, work, n, 2, dtype)
+    with region(emitter, rows, work, [*pointers, scratch]) as chunk:
+        code = chunk.code
+        a, b = _pieces(code, chunk.pointers[4], n, 2, dtype)
+        writer = StageWriter(code, dtype, emitter.shared.bits)
+        with code.loop(chunk.low, chunk.high) as item:
+            begin = code.mul(item.i, n)
+            re, im, to_re, to_im = (code.element(p, begin, dtype) for p in chunk.pointers[:4])
+            target = Numbers(to_re, to_im)
+            _through(writer.along, n, Numbers(re, im), target, [target, Numbers(a, b)])
+
+
+def fits(node: Node) -> bool:
+    return prod(node.inputs[0].shape) > 0 and node.inputs[0].shape[node.op.axis] > 1
+
+
+KERNELS: dict[type, KernelRule] = {FourierStep: KernelRule(write_fourier, fits)}
