@@ -80,7 +80,7 @@ def _as_complex(spec: Spec) -> Spec:
 
 def _in_parts(x: Any, spec: Spec) -> np.ndarray:
     """A complex array as real numbers, with an axis for the parts."""
-    array = np.ascontiguousarray(x, _as_complex(spec).dtype)
+    array = np.asarray(x, _as_complex(spec).dtype, order="C")
     return array.reshape(*spec.shape[:-1], 1).view(spec.dtype)
 
 
@@ -167,7 +167,7 @@ class _Rewriting:
             return self.found[node.inputs[0]][node.op.index]
         if isinstance(node.op, Const) and is_complex(node.spec):
             value = np.asarray(node.op.value)
-            return _complex(self.builder, *(self.builder.const(np.ascontiguousarray(x)) for x in (value.real, value.imag)))
+            return _complex(self.builder, *(self.builder.const(np.array(x)) for x in (value.real, value.imag)))
         inputs = [self.found[i] for i in node.inputs]
         if isinstance(node.op, Control) and not isinstance(node.op, InPlace):
             found = self._control(node, inputs)
