@@ -7,7 +7,7 @@ are neighbours behind the axis, or rows in front of it, or else lie along the ax
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2, prod
 from typing import Any
 
@@ -22,6 +22,7 @@ from adjoint.backends.native.kernels.window_loops import chunked, linear, nested
 from adjoint.backends.native.rewrite.fourier_steps import FourierStep, factors, unit_roots
 from adjoint.graph.node import Node
 
+LINE = 64  # bytes that are read from memory at once
 NEAR = 1 << 15  # bytes of a block of rows that are put into lanes
 
 
@@ -64,7 +65,13 @@ class Numbers:
 
     re: str
     im: str
+    dtype: np.dtype
     step: int = 1
+
+    def moved(self, code: Code, place: Any, rest: int = 0) -> Numbers:
+        """What begins with the number at a place, `rest` elements further on."""
+        begin = linear(code, rest, (place, self.step))
+        return replace(self, **{part: code.element(getattr(self, part), begin, self.dtype) for part in ("re", "im")})
 
 
 class StageWriter:
@@ -73,16 +80,17 @@ class StageWriter:
     def __init__(self, code: Code, dtype: np.dtype, bits: int) -> None:
         self.code, self.dtype, self.widest = code, dtype, bits // (8 * dtype.itemsize)
 
-    def across(self, stage: Stage, source: Numbers, target: Numbers, width: int) -> None:
-        """A stage whose lanes are transforms side by side."""
+    def across(self, stage: Stage, source: Numbers, target: Numbers, width: int, vectors: int = 1) -> None:
+        """A stage whose lanes are transforms side by side, in so many vectors."""
         r, m, s = stage.radix, stage.count, stage.alike
 
         def write(at: list[Any], _: list[str]) -> list[str]:
             p, q = at
-            begin = linear(self.code, q, (p, s))
-            values = self._load(source, begin, [k * s * m for k in range(r)], width)
-            found = self._turned(Butterflies(_lanes(self.code, width)), values, stage, p, width)
-            self._store(found, target, linear(self.code, q, (p, s * r)), [j * s for j in range(r)], width)
+            begin, end = linear(self.code, q, (p, s)), linear(self.code, q, (p, s * r))
+            roots = self._roots(stage, p, width)
+            for k in range(vectors):
+                here, there = source.moved(self.code, begin, k * width), target.moved(self.code, end, k * width)
+                self._butterfly(stage, here, there, roots, width)
             return []
 
         nested(self.code, [(0, m), (0, s)], [], write)
@@ -98,13 +106,20 @@ class StageWriter:
         def write(at: list[Any], _: list[str]) -> list[str]:
             p, block = at
             q = _overlapping(self.code, block, width, s)
-            begin = linear(self.code, q, (p, s))
-            values = self._load(source, begin, [k * s * m for k in range(r)], width)
-            found = self._turned(Butterflies(_lanes(self.code, width)), values, stage, p, width)
-            self._store(found, target, linear(self.code, q, (p, s * r)), [j * s for j in range(r)], width)
+            here = source.moved(self.code, linear(self.code, q, (p, s)))
+            there = target.moved(self.code, linear(self.code, q, (p, s * r)))
+            self._butterfly(stage, here, there, self._roots(stage, p, width), width)
             return []
 
         nested(self.code, [(0, m), (0, -(-s // width))], [], write)
+
+    def _butterfly(self, stage: Stage, source: Numbers, target: Numbers, roots: Sequence[Number], width: int) -> None:
+        """A transform of `radix` numbers, each result times its power of the root."""
+        b = Butterflies(_lanes(self.code, width))
+        apart = stage.alike * stage.count
+        found = b.transform(self._load(source, [k * apart for k in range(stage.radix)], width))
+        turned = [found[0], *(b.times(x, w) for x, w in zip(found[1:], roots, strict=True))] if roots else found
+        self._store(turned, target, [j * stage.alike for j in range(stage.radix)], width)
 
     def _first_along(self, stage: Stage, source: Numbers, target: Numbers) -> None:
         """The first stage: lanes are transforms of neighbouring numbers, whose results do not lie side by side."""
@@ -116,7 +131,7 @@ class StageWriter:
         def write(at: list[Any], _: list[str]) -> list[str]:
             p = _overlapping(self.code, at[0], width, m)
             b = Butterflies(lanes.emitter())
-            found = b.transform(self._load(source, p, [k * m for k in range(r)], width))
+            found = b.transform(self._load(source.moved(self.code, p), [k * m for k in range(r)], width))
             if m > 1:
                 table = self._table(stage, by_place=False)
                 for j in range(1, r):
@@ -152,31 +167,25 @@ class StageWriter:
     def _put(self, value: Lane, pointer: str, place: Any, width: int) -> None:
         self.code.store(value.text, self.code.element(pointer, place, self.dtype), self.dtype, width)
 
-    def _load(self, numbers: Numbers, begin: Any, places: Sequence[int], width: int) -> list[Number]:
-        bases = [self.code.element(x, self.code.mul(begin, numbers.step), self.dtype) for x in (numbers.re, numbers.im)]
-        return [
-            (self._at(bases[0], k * numbers.step, width), self._at(bases[1], k * numbers.step, width)) for k in places
-        ]
+    def _load(self, numbers: Numbers, places: Sequence[int], width: int) -> list[Number]:
+        places = [k * numbers.step for k in places]
+        return [(self._at(numbers.re, k, width), self._at(numbers.im, k, width)) for k in places]
 
-    def _store(self, found: Sequence[Number], numbers: Numbers, begin: Any, places: Sequence[int], width: int) -> None:
-        bases = [self.code.element(x, self.code.mul(begin, numbers.step), self.dtype) for x in (numbers.re, numbers.im)]
+    def _store(self, found: Sequence[Number], numbers: Numbers, places: Sequence[int], width: int) -> None:
         for number, k in zip(found, places, strict=True):
-            for part, base in zip(number, bases, strict=True):
-                self._put(part, base, k * numbers.step, width)
+            for part, pointer in zip(number, (numbers.re, numbers.im), strict=True):
+                self._put(part, pointer, k * numbers.step, width)
 
     # ------------------------------------------------------------ roots of unity
 
-    def _turned(self, b: Butterflies, values: list[Number], stage: Stage, p: Any, width: int) -> list[Number]:
-        """The transform of numbers, each result times its power of the root."""
-        found = b.transform(values)
+    def _roots(self, stage: Stage, p: Any, width: int) -> list[Number]:
+        """The powers of the root by which the results at a place are turned; none if they are all 1."""
         if stage.count == 1:
-            return found
+            return []
         lanes, count = Lanes(self.code, width), 2 * (stage.radix - 1)
         base = self.code.element(self._table(stage, by_place=True), self.code.mul(p, count), self.dtype)
-        for j in range(1, stage.radix):
-            w = [lanes.spread(self._at(base, 2 * (j - 1) + part, 1).text, self.dtype) for part in (0, 1)]
-            found[j] = b.times(found[j], (Lane(w[0], self.dtype), Lane(w[1], self.dtype)))
-        return found
+        parts = [Lane(lanes.spread(self._at(base, k, 1).text, self.dtype), self.dtype) for k in range(count)]
+        return list(zip(parts[::2], parts[1::2], strict=True))
 
     def _table(self, stage: Stage, by_place: bool) -> str:
         """The powers of the root: for each place those of all results, or the other way round."""
@@ -260,25 +269,28 @@ def _pieces(code: Code, pointer: str, size: int, parts: int, dtype: np.dtype) ->
 
 
 def _behind(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype) -> None:
-    """Lanes are neighbours behind the axis."""
+    """Lanes are neighbours behind the axis: as many as are read from memory at once."""
     rows, n, behind = sizes
-    blocks = -(-behind // width)
-    work = work_of(n)
-    scratch = _scratch(emitter, rows * blocks, work, n * width, 4, dtype)
+    vectors = max(LINE // (width * dtype.itemsize), 1)
+    vectors = vectors if behind >= vectors * width else 1
+    block = width * vectors
+    blocks = -(-behind // block)
+    work = work_of(n) * vectors
+    scratch = _scratch(emitter, rows * blocks, work, n * block, 4, dtype)
     with region(emitter, rows * blocks, work, [*pointers, scratch]) as chunk:
         code = chunk.code
-        a, b, c, d = _pieces(code, chunk.pointers[4], n * width, 4, dtype)
+        a, b, c, d = _pieces(code, chunk.pointers[4], n * block, 4, dtype)
         writer = StageWriter(code, dtype, emitter.shared.bits)
         with code.loop(chunk.low, chunk.high) as item:
-            row, block = unravel(code, item.i, (rows, blocks))
-            begin = linear(code, _overlapping(code, block, width, behind), (row, n * behind))
+            row, place = unravel(code, item.i, (rows, blocks))
+            begin = linear(code, _overlapping(code, place, block, behind), (row, n * behind))
             re, im, to_re, to_im = (code.element(p, begin, dtype) for p in chunk.pointers[:4])
             _through(
-                lambda stage, source, target: writer.across(stage, source, target, width),
+                lambda stage, source, target: writer.across(stage, source, target, width, vectors),
                 n,
-                Numbers(re, im, behind),
-                Numbers(to_re, to_im, behind),
-                [Numbers(a, b, width), Numbers(c, d, width)],
+                Numbers(re, im, dtype, behind),
+                Numbers(to_re, to_im, dtype, behind),
+                [Numbers(a, b, dtype, block), Numbers(c, d, dtype, block)],
             )
 
 
@@ -294,7 +306,7 @@ def _in_front(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, po
         writer = StageWriter(code, dtype, emitter.shared.bits)
         with code.loop(chunk.low, chunk.high) as item:
             begin = code.mul(_overlapping(code, item.i, width, rows), n)
-            near, far = Numbers(a, b, width), Numbers(c, d, width)
+            near, far = Numbers(a, b, dtype, width), Numbers(c, d, dtype, width)
             for source, target in zip(chunk.pointers[:2], (a, b), strict=True):
                 _transpose(code, code.element(source, begin, dtype), target, n, width, dtype, into_lanes=True)
             last = far if len(stages(n)) % 2 else near
@@ -342,8 +354,8 @@ def _one_by_one(emitter: GraphEmitter, sizes: tuple[int, int, int], pointers: li
         with code.loop(chunk.low, chunk.high) as item:
             begin = code.mul(item.i, n)
             re, im, to_re, to_im = (code.element(p, begin, dtype) for p in chunk.pointers[:4])
-            target = Numbers(to_re, to_im)
-            _through(writer.along, n, Numbers(re, im), target, [target, Numbers(a, b)])
+            target = Numbers(to_re, to_im, dtype)
+            _through(writer.along, n, Numbers(re, im, dtype), target, [target, Numbers(a, b, dtype)])
 
 
 def fits(node: Node) -> bool:
