@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,12 +23,10 @@ from adjoint.backends.native.emit.planned_graph import planned
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
-from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.given_back import spare_time
-from adjoint.backends.native.plan.independent_branches import SideBySide, side_by_side
+from adjoint.backends.native.plan.independent_branches import side_by_side
 from adjoint.backends.native.plan.left_out import left_out_lines
 from adjoint.backends.native.plan.stages import Stages, can_compile
-from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
 from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.rewrite.complex_pairs import PLAIN, Borders, in_pairs
 from adjoint.backends.native.runtime import (
@@ -41,6 +38,7 @@ from adjoint.backends.native.runtime import (
     thread_pool,
 )
 from adjoint.backends.native.runtime.module_split import split, uncut
+from adjoint.backends.native.unit_names import units_shown
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Const, Graph, Node
@@ -77,7 +75,12 @@ class Program:
         """How it runs: what became machine code, and what did not."""
         compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
         lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
-        lines += [f"  {line}" for native, part, _, _ in self.stages.parts if native for line in units_shown(part)]
+        lines += [
+            f"  {line}"
+            for native, part, _, _ in self.stages.parts
+            if native
+            for line in units_shown(part, vector_bits())
+        ]
         if self.left_out:
             lines += left_out_lines(self.left_out)
         return "\n".join(lines)
@@ -113,37 +116,6 @@ def is_alone(stages: Stages) -> bool:
     return len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ends
 
 
-def units_shown(graph: Graph) -> list[str]:
-    """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
-    targets = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    emitter = planned(
-        FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], targets
-    )
-    order = {node: k for k, node in enumerate(emitter.graph.nodes)}
-    lines = []
-    for scalars, groups in itertools.groupby((g for g, _ in emitter.groups), lambda g: isinstance(g[0], Register)):
-        for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
-            nodes = sorted({n for unit in group for n in computed(unit)}, key=lambda n: order[n])
-            what = "row-fused loops" if len(group) > 1 and not scalars else NAMES[type(group[0])]
-            if isinstance(nodes[0].op, SideBySide):
-                what, nodes = "branches side by side", [n for b in nodes[0].op.branches for n in b.calls]
-            spaces = " then ".join(str(unit.space) for unit in group if isinstance(unit, Nest))
-            names = ", ".join(type(n.op).__name__ for n in nodes)
-            lines.append(f"{what} over {spaces}: {names}" if spaces else f"{what}: {names}")
-    return lines
-
-
-def computed(unit: Unit) -> list[Node]:
-    """The nodes that a unit computes, stored or not."""
-    if isinstance(unit, (Nest, FusedMatMul)):
-        inside = [*nodes_of(unit.roots.values())[1], *unit.roots]
-        return inside if isinstance(unit, Nest) else [unit.node, *inside]
-    return [unit.node]
-
-
-NAMES = {Nest: "loop nest", Kernel: "kernel", FusedMatMul: "product with epilogue", Register: "scalars"}
-
-
 def vector_bits() -> int:
     """The width of the host's vectors."""
     features = llvm_compile.host()[1]
@@ -155,9 +127,7 @@ def kernel(graph: Graph, borders: Borders) -> Callable[..., list[Any]]:
     return compiled(graph, (), borders=borders)[0]
 
 
-def overwriting(
-    graph: Graph, donated: Sequence[int], borders: Borders = PLAIN
-) -> Callable[[list[Any]], list[Any]]:
+def overwriting(graph: Graph, donated: Sequence[int], borders: Borders = PLAIN) -> Callable[[list[Any]], list[Any]]:
     """A function that writes what results it can over the inputs at these places, and then returns those."""
     run, same = compiled(graph, donated, borders=borders)
     specs = borders.specs([p.spec for p in graph.params], borders.inputs)

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.compiler import NAMES, compiled, computed, prepared, vector_bits
+from adjoint.backends.native.compiler import compiled, prepared, vector_bits
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Unit
+from adjoint.backends.native.unit_names import NAMES, computed
 from adjoint.graph.node import Graph, Node
 from adjoint.graph.steps import Steps
 

@@ -71,7 +71,8 @@ class Numbers:
     def moved(self, code: Code, place: Any, rest: int = 0) -> Numbers:
         """What begins with the number at a place, `rest` elements further on."""
         begin = linear(code, rest, (place, self.step))
-        return replace(self, **{part: code.element(getattr(self, part), begin, self.dtype) for part in ("re", "im")})
+        re, im = (code.element(part, begin, self.dtype) for part in (self.re, self.im))
+        return replace(self, re=re, im=im)
 
 
 class StageWriter:
@@ -245,7 +246,11 @@ def work_of(n: int) -> float:
 
 
 def _through(
-    write: Callable[[Stage, Numbers, Numbers], None], n: int, source: Numbers, target: Numbers, between: Sequence[Numbers]
+    write: Callable[[Stage, Numbers, Numbers], None],
+    n: int,
+    source: Numbers,
+    target: Numbers,
+    between: Sequence[Numbers],
 ) -> None:
     """All stages, by way of two places in turn; the last one of those is used last."""
     steps = stages(n)
@@ -268,7 +273,9 @@ def _pieces(code: Code, pointer: str, size: int, parts: int, dtype: np.dtype) ->
     return [code.element(begin, k * size, dtype) for k in range(parts)]
 
 
-def _behind(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype) -> None:
+def _behind(
+    emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype
+) -> None:
     """Lanes are neighbours behind the axis: as many as are read from memory at once."""
     rows, n, behind = sizes
     vectors = max(LINE // (width * dtype.itemsize), 1)
@@ -294,7 +301,9 @@ def _behind(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, poin
             )
 
 
-def _in_front(emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype) -> None:
+def _in_front(
+    emitter: GraphEmitter, sizes: tuple[int, int, int], width: int, pointers: list[str], dtype: np.dtype
+) -> None:
     """Lanes are rows in front of the axis, which are transposed into memory of their own."""
     rows, n, _ = sizes
     blocks = -(-rows // width)
@@ -327,19 +336,20 @@ def _transpose(code: Code, source: str, target: str, n: int, width: int, dtype: 
     if step < width:  # rows shorter than there are lanes
         for row in range(width):
             for k in range(n):
-                apart, lane = row * n + k, k * width + row
-                place, to = (apart, lane) if into_lanes else (lane, apart)
-                code.store(code.load(code.element(source, place, dtype), dtype), code.element(target, to, dtype), dtype)
+                places = row * n + k, k * width + row
+                read, written = places if into_lanes else places[::-1]
+                number = code.load(code.element(source, read, dtype), dtype)
+                code.store(number, code.element(target, written, dtype), dtype)
         return
     lanes = Lanes(code, width)
     with code.loop(0, -(-n // width)) as block:
         begin = _overlapping(code, block.i, width, n)
         apart = [linear(code, row * n, (begin, 1)) for row in range(width)]
         lane = [linear(code, row * width, (begin, width)) for row in range(width)]
-        places, to = (apart, lane) if into_lanes else (lane, apart)
-        loaded = [code.load(code.element(source, place, dtype), dtype, width) for place in places]
-        for place, row in zip(to, lanes.transposed(loaded, dtype), strict=True):
-            code.store(row, code.element(target, place, dtype), dtype, width)
+        reads, writes = (apart, lane) if into_lanes else (lane, apart)
+        loaded = [code.load(code.element(source, place, dtype), dtype, width) for place in reads]
+        for place, vector in zip(writes, lanes.transposed(loaded, dtype), strict=True):
+            code.store(vector, code.element(target, place, dtype), dtype, width)
 
 
 def _one_by_one(emitter: GraphEmitter, sizes: tuple[int, int, int], pointers: list[str], dtype: np.dtype) -> None:

@@ -58,13 +58,23 @@ class Butterflies:
         (u, v), (p, q) = odd[1], odd[3]
         odd[1] = b.mul(b.add(u, v), half), b.mul(b.sub(v, u), half)
         odd[3] = b.mul(b.sub(q, p), half), b.mul(b.add(p, q), -half)
-        first = [self.add(even[0], odd[0]), self.add(even[1], odd[1]), self.minus_turned(even[2], odd[2]), self.add(even[3], odd[3])]
-        last = [self.sub(even[0], odd[0]), self.sub(even[1], odd[1]), self.plus_turned(even[2], odd[2]), self.sub(even[3], odd[3])]
+        first = [
+            self.add(even[0], odd[0]),
+            self.add(even[1], odd[1]),
+            self.minus_turned(even[2], odd[2]),
+            self.add(even[3], odd[3]),
+        ]
+        last = [
+            self.sub(even[0], odd[0]),
+            self.sub(even[1], odd[1]),
+            self.plus_turned(even[2], odd[2]),
+            self.sub(even[3], odd[3]),
+        ]
         return first + last
 
     def _of_odd(self, xs: Sequence[Number]) -> list[Number]:
         """An odd number of them: those at equal distances from the ends share their cosines and sines."""
-        b, n = self.b, len(xs)
+        n = len(xs)
         half = range(1, n // 2 + 1)
         sums = {k: self.add(xs[k], xs[n - k]) for k in half}
         differences = {k: self.sub(xs[k], xs[n - k]) for k in half}
@@ -73,11 +83,17 @@ class Butterflies:
         for k in half:
             found[0] = self.add(found[0], sums[k])
         for j in half:
-            even, odd = xs[0], None
-            for k in half:
-                c, s = float(cosine[j * k % n]), float(sine[j * k % n])
-                even = tuple(b.fma(t, c, e) for t, e in zip(sums[k], even, strict=True))
-                d = differences[k]
-                odd = tuple(b.mul(t, s) for t in d) if odd is None else tuple(b.fma(t, s, o) for t, o in zip(d, odd, strict=True))
+            cosines, sines = ([float(x[j * k % n]) for k in half] for x in (cosine, sine))
+            even = self._weighted(cosines, [sums[k] for k in half], xs[0])
+            odd = self._weighted(sines, [differences[k] for k in half], None)
             found[j], found[n - j] = self.plus_turned(even, odd), self.minus_turned(even, odd)
         return found
+
+    def _weighted(self, weights: Sequence[float], xs: Sequence[Number], start: Number | None) -> Number:
+        """The sum of real numbers times complex ones, and of a first term if there is one."""
+        total = start
+        for w, x in zip(weights, xs, strict=True):
+            re, im = (self.b.mul(x[k], w) if total is None else self.b.fma(x[k], w, total[k]) for k in (0, 1))
+            total = re, im
+        assert total is not None, "an odd number of them has three or more"
+        return total

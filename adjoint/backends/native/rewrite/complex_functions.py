@@ -8,9 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import exp as e_to_the
 from math import inf, nan
+from math import log as natural_log
 from typing import Any
 
+import numpy as np
+
 from adjoint.backends.native.rewrite.real_numbers import CopySign, Hypot, Real, SquareLessOne, function
+from adjoint.graph.node import Builder
 from adjoint.ops import language as F
 from adjoint.ops import transcendental, trigonometric
 
@@ -49,6 +53,22 @@ class Complex:
     def is_zero(self) -> Real:
         zero = self.re.is_(0.0)
         return zero if self.imaginary is None else zero & self.imaginary.is_(0.0)
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """That of the parts of a number.
+
+    >>> real_dtype(np.dtype("complex64"))
+    dtype('float32')
+    """
+    return np.zeros((), dtype).real.dtype
+
+
+def as_complex(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
+    """A complex number, or the node of a real one, as one whose parts have this dtype."""
+    if not isinstance(x, Complex):
+        return Complex(Real(builder, x).cast(dtype))
+    return Complex(x.re.cast(dtype), None if x.imaginary is None else x.imaginary.cast(dtype))
 
 
 def where(test: Real, yes: Complex, no: Complex) -> Complex:
@@ -93,15 +113,15 @@ def div(z: Complex, w: Complex) -> Complex:
     ratio = small / large
     scale = large.number(1.0) / (large + small * ratio)
     first, second = wide.where(z.re, z.im), wide.where(z.im, z.re)
-    difference = second - first * ratio
-    quotient = Complex(first + second * ratio, wide.where(difference, -difference)).scaled(scale)
+    im = wide.where(z.im, z.im * ratio) - wide.where(z.re * ratio, z.re)
+    quotient = Complex(first + second * ratio, im).scaled(scale)
     return where(w.is_zero(), z.scaled(z.re.number(inf)), quotient)
 
 
 def _over_real(z: Complex, x: Real) -> Complex:
-    none = x.is_(0.0)
-    scale = none.where(inf, x.number(1.0) / x)
-    return Complex(z.re + z.im * 0.0, z.im - z.re * 0.0).scaled(scale)
+    ratio = x.number(0.0) / x
+    quotient = Complex(z.re + z.im * ratio, z.im - z.re * ratio).scaled(x.number(1.0) / x)
+    return where(x.is_(0.0), z.scaled(x.number(inf)), quotient)
 
 
 def absolute(z: Complex) -> Real:
@@ -116,8 +136,8 @@ def exp(z: Complex) -> Complex:
     size, rest = _exp(x)
     unbounded = ~y.is_finite()
     none, endless = x.is_(-inf) & unbounded, x.is_(inf) & unbounded
-    re = none.where(0.0, endless.where(inf, size * real_cos(y) * rest))
-    im = y.is_(0.0).where(y, none.where(0.0, size * real_sin(y) * rest))
+    re = none.where(0.0, endless.where(inf, real_cos(y) * rest * size))
+    im = y.is_(0.0).where(y, none.where(copysign(y.number(0.0), y), real_sin(y) * rest * size))
     return Complex(re, im)
 
 
@@ -135,9 +155,13 @@ def expm1(z: Complex) -> Complex:
 
 
 def log(z: Complex) -> Complex:
-    size = hypot(z.re, z.im)
-    near = (size < 1.7) & (size > 0.75)
-    re = near.where(real_log1p(square_less_one(z.re, z.im)) * 0.5, real_log(size))
+    power, least = (200, 2.0**-960) if z.re.dtype.itemsize == 8 else (40, 2.0**-100)
+    tiny = abs(z.re) + abs(z.im) < least
+    scale = tiny.where(2.0**power, z.re.number(1.0))
+    size = hypot(z.re * scale, z.im * scale)
+    near = (size < 1.7) & (size > 0.75) & ~tiny
+    far = real_log(size) - tiny.where(power * natural_log(2.0), z.re.number(0.0))
+    re = near.where(real_log1p(square_less_one(z.re, z.im)) * 0.5, far)
     return Complex(re, real_atan2(z.im, z.re))
 
 
@@ -169,31 +193,27 @@ def sqrt(z: Complex) -> Complex:
 
 def power(z: Complex, w: Complex) -> Complex:
     """exp(w log z), and what NumPy gives where z or w is 0."""
-    general = exp(mul(w, log(z)))
-    positive = w.re > 0.0
-    if w.imaginary is not None:
-        positive = positive & w.im.is_(0.0)
-    edge = positive.where(0.0, z.re.number(nan))
-    found = where(z.is_zero(), Complex(edge, edge), general)
+    edge = (w.re > 0.0).where(0.0, z.re.number(nan))
+    found = where(z.is_zero(), Complex(edge, edge), exp(mul(w, log(z))))
     one = w.is_zero()
     return Complex(one.where(1.0, found.re), one.where(0.0, found.im))
 
 
 def whole_power(z: Complex, n: int) -> Complex:
     """z**n by squaring, in NumPy's order."""
-    result: Complex | None = None
-    factor, left = z, abs(n)
-    while left:
-        if left & 1:
-            result = factor if result is None else mul(result, factor)
-        left >>= 1
-        if left:
-            factor = mul(factor, factor)
-    assert result is not None, "the power 0 is 1"
-    if n > 0:
-        return result
-    undefined = Complex(z.re.number(nan), z.re.number(nan))
-    return where(z.is_zero(), undefined, div(Complex(z.re.number(1.0)), result))
+    one = Complex(z.re.number(1.0))
+    if 1 <= n <= 3:
+        result = z
+        for _ in range(n - 1):
+            result = mul(z, result)
+    else:
+        result, factor, left = one, z, abs(n)
+        while left:
+            result = mul(result, factor) if left & 1 else result
+            left >>= 1
+            factor = mul(factor, factor) if left else factor
+    edge = z.re.number(0.0 if n > 0 else nan)
+    return where(z.is_zero(), Complex(edge, edge), result if n > 0 else div(one, result))
 
 
 # ---------------------------------------------------------------- trigonometric and hyperbolic functions
@@ -202,16 +222,18 @@ def whole_power(z: Complex, n: int) -> Complex:
 def sinh(z: Complex) -> Complex:
     x, y = z.re, z.im
     c, s, scale = _hyperbolic(x)
-    re = x.is_(0.0).where(x, (abs(x).is_(inf) & ~y.is_finite()).where(x, s * real_cos(y) * scale))
-    return Complex(re, y.is_(0.0).where(y, c * real_sin(y) * scale))
+    alone = (x.is_(0.0) | abs(x).is_(inf)) & ~y.is_finite()
+    re = alone.where(x, real_cos(y) * scale * s)
+    return Complex(re, (y.is_(0.0) & ~c.is_finite()).where(y, real_sin(y) * scale * c))
 
 
 def cosh(z: Complex) -> Complex:
     x, y = z.re, z.im
     c, s, scale = _hyperbolic(x)
-    re = (abs(x).is_(inf) & ~y.is_finite()).where(inf, c * real_cos(y) * scale)
-    none = x.is_(0.0) | y.is_(0.0)
-    return Complex(re, none.where(x * y, s * real_sin(y) * scale))
+    re = (abs(x).is_(inf) & ~y.is_finite()).where(inf, real_cos(y) * scale * c)
+    none = (x.is_(0.0) & ~y.is_finite()) | (y.is_(0.0) & ~s.is_finite())
+    zero = copysign(x.number(0.0), x) * copysign(y.number(1.0), y)
+    return Complex(re, none.where(zero, real_sin(y) * scale * s))
 
 
 def _hyperbolic(x: Real) -> tuple[Real, Real, Real]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from adjoint.backends.native.rewrite.complex_functions import Complex
+from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, real_dtype
 from adjoint.backends.native.rewrite.complex_rules import rule_of
 from adjoint.backends.native.rewrite.real_numbers import Real
 from adjoint.core import context
@@ -64,7 +65,9 @@ class Borders:
         """The caller's arguments as the graph takes them."""
         if not self.inputs:
             return list(arrays)
-        return [_in_parts(x, p.spec) if k in self.inputs else x for k, (x, p) in enumerate(zip(arrays, params, strict=True))]
+        return [
+            _in_parts(x, p.spec) if k in self.inputs else x for k, (x, p) in enumerate(zip(arrays, params, strict=True))
+        ]
 
     def taken(self, results: Sequence[Any]) -> list[Any]:
         """The graph's results as the caller takes them."""
@@ -102,7 +105,7 @@ def in_pairs(graph: Graph, compiles: Callable[[Graph], bool]) -> tuple[Graph, Bo
             param = builder.param(p.spec, p.op.name)
             rewriting.found[p] = param
         else:
-            param = builder.param(Spec((*p.shape, 2), _real(p.dtype)), p.op.name)
+            param = builder.param(Spec((*p.shape, 2), real_dtype(p.dtype)), p.op.name)
             halves = [builder.build(part_along(p.ndim, k), [param]) for k in (0, 1)]
             rewriting.found[p] = _complex(builder, *halves)
         stands_for(param, p)
@@ -133,10 +136,6 @@ def mentions_complex(graph: Graph) -> bool:
             for n in graph.nodes
         )
     return known
-
-
-def _real(dtype: np.dtype) -> np.dtype:
-    return np.zeros((), dtype).real.dtype if dtype.kind == "c" else dtype
 
 
 def _complex(builder: Builder, re: Node, im: Node) -> Complex:
@@ -174,6 +173,7 @@ class _Rewriting:
         elif is_complex(node.spec) or any(isinstance(x, Complex) for x in inputs):
             rule = rule_of(node.op)
             found = None if rule is None else rule(self.builder, node, inputs)
+            found = found if _is_result_of(node, found) else None
         else:
             found = self.builder.keep(node, node.op, tuple(inputs))
         return self._left(node) if found is None else found
@@ -203,20 +203,23 @@ class _Rewriting:
             return None if any(isinstance(x, Complex) for x in inputs) else self.builder.keep(node, op, tuple(inputs))
         if isinstance(op, (Cond, Loop)):
             try:
-                new, pairs = self._cond(op) if isinstance(op, Cond) else self._loop(op)
-                given = self._given(inputs, pairs)
+                new: Cond | Loop
+                if isinstance(op, Cond):
+                    new, given = self._cond(op), [inputs[0], *self._given(inputs[1:], op.true.params)]
+                else:
+                    new, given = self._loop(op), self._given(inputs, op.body.params)
             except _NoForm:
                 return None
             if all(map(self.compiles, new.graphs().values())):
                 return self._results(node, self.builder.build(new, given))
         return None
 
-    def _cond(self, op: Cond) -> tuple[Cond, list[bool]]:
+    def _cond(self, op: Cond) -> Cond:
         pairs = [is_complex(p.spec) for p in op.true.params]
         kinds = [is_complex(s) for s in op.true.specs]
-        return Cond(*(self._inner(side, pairs, kinds) for side in (op.true, op.false))), [False, *pairs]
+        return Cond(*(self._inner(side, pairs, kinds) for side in (op.true, op.false)))
 
-    def _loop(self, op: Loop) -> tuple[Loop, list[bool]]:
+    def _loop(self, op: Loop) -> Loop:
         pairs, kinds = ([is_complex(s) for s in specs] for specs in ([p.spec for p in op.body.params], op.body.specs))
         if pairs[: op.carried] != kinds[: op.carried]:
             raise _NoForm
@@ -224,12 +227,9 @@ class _Rewriting:
         test = op.test
         if test is not None:
             test = self._inner(test, pairs[: op.carried] + pairs[op.carried + op.stacked :], [False])
-        carried, stacked = (sum(1 + pair for pair in part) for part in (pairs[: op.carried], self._stacked(op, pairs)))
-        return op.with_body(body, test=test, carried=carried, stacked=stacked), pairs
-
-    @staticmethod
-    def _stacked(op: Loop, pairs: list[bool]) -> list[bool]:
-        return pairs[op.carried : op.carried + op.stacked]
+        places = (0, op.carried, op.carried + op.stacked)
+        carried, stacked = (sum(1 + pair for pair in pairs[i:j]) for i, j in pairwise(places))
+        return op.with_body(body, test=test, carried=carried, stacked=stacked)
 
     def _inner(self, graph: Graph, pairs: Sequence[bool], kinds: Sequence[bool]) -> Graph:
         """A graph inside, with two inputs in place of those that are pairs, and two results in place of complex ones."""
@@ -238,7 +238,7 @@ class _Rewriting:
         if graph.effects or [is_complex(p.spec) for p in graph.params] != list(pairs):
             raise _NoForm
         for p in graph.params:
-            spec = Spec(p.shape, _real(p.dtype)) if is_complex(p.spec) else p.spec
+            spec = Spec(p.shape, real_dtype(p.dtype)) if is_complex(p.spec) else p.spec
             parts = [builder.param(spec, p.op.name) for _ in range(1 + is_complex(p.spec))]
             for part in parts:
                 stands_for(part, p)
@@ -249,14 +249,17 @@ class _Rewriting:
             raise _NoForm
         return Graph(tuple(builder.params), tuple([n for z in outputs for n in _parts(z)]), graph.name)
 
-    def _given(self, inputs: Sequence[Any], pairs: Sequence[bool]) -> list[Node]:
+    def _given(self, inputs: Sequence[Any], params: Sequence[Node]) -> list[Node]:
         """Inputs of a loop or branch, as pairs where it takes pairs."""
         given: list[Node] = []
-        for x, pair in zip(inputs, pairs, strict=True):
-            if isinstance(x, Complex) and not pair:
+        for x, p in zip(inputs, params, strict=True):
+            if is_complex(p.spec):
+                z = as_complex(self.builder, x, real_dtype(p.dtype))
+                given += [part.shaped(z.re.shape).node for part in (z.re, z.im)]
+            elif isinstance(x, Complex):
                 raise _NoForm
-            z = Complex(Real(self.builder, x)) if pair and not isinstance(x, Complex) else x
-            given += [part.shaped(z.re.shape).node for part in (z.re, z.im)] if pair else [z]
+            else:
+                given.append(x)
         return given
 
     def _results(self, node: Node, call: Node) -> list[Value]:
@@ -267,6 +270,18 @@ class _Rewriting:
             else self.builder.pick(call, next(places))
             for spec in node.spec
         ]
+
+
+def _is_result_of(node: Node, found: Any) -> bool:
+    """Whether what a rule has made has the shape and dtype of the node's result."""
+    if isinstance(found, list):
+        return all(_has_spec(s, z) for s, z in zip(node.spec, found, strict=True))
+    return found is not None and not isinstance(node.spec, tuple) and _has_spec(node.spec, found)
+
+
+def _has_spec(spec: Spec, found: Value) -> bool:
+    wanted = spec.shape, real_dtype(spec.dtype)
+    return is_complex(spec) == isinstance(found, Complex) and all((n.shape, n.dtype) == wanted for n in _parts(found))
 
 
 def _parts(z: Value) -> list[Node]:

@@ -3,6 +3,7 @@ None where there is no such form."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from adjoint.backends.native.node_facts import uniform
 from adjoint.backends.native.rewrite import complex_functions as functions
-from adjoint.backends.native.rewrite.complex_functions import Complex
+from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, real_dtype
 from adjoint.backends.native.rewrite.fourier_steps import FOURIER
 from adjoint.backends.native.rewrite.real_numbers import Real
 from adjoint.core.spec import is_inexact
@@ -21,7 +22,8 @@ from adjoint.ops.along_axis import CumSum
 from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.casting import Cast, Replaced, StopGradient
-from adjoint.ops.complex_parts import Imag, Real as RealPart
+from adjoint.ops.complex_parts import Imag
+from adjoint.ops.complex_parts import Real as RealPart
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 from adjoint.ops.einstein_sum import Einsum
@@ -36,27 +38,13 @@ from adjoint.ops.stacking import Stack, Unstack
 from adjoint.ops.sum_pool import SumPool, SumPoolPull
 from adjoint.ops.unfolding import Fold, Unfold
 
+MOST_FACTORS = 4  # of a sum of products; for each of them there are twice as many real ones
 Rule = Callable[[Builder, Node, Sequence[Any]], Any]
 
 
 def rule_of(op: Any) -> Rule | None:
     """The rule of an op, None if it has none."""
     return RULES.get(type(op.op if isinstance(op, InPlace) else op))
-
-
-def real_dtype(dtype: np.dtype) -> np.dtype:
-    """
-    >>> real_dtype(np.dtype("complex64"))
-    dtype('float32')
-    """
-    return np.zeros((), dtype).real.dtype
-
-
-def as_complex(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
-    """A value in complex numbers whose parts have this dtype."""
-    if isinstance(x, Complex):
-        return Complex(x.re.cast(dtype), x.im.cast(dtype))
-    return Complex(Real(builder, x).cast(dtype))
 
 
 def shaped(z: Complex, node: Node) -> Complex:
@@ -166,26 +154,40 @@ def _on_parts(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
 
 
 def _product(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
-    """An op that is linear in each of two inputs: the products of their parts, added up."""
-    dtype = real_dtype(node.spec.dtype)
-    if len(inputs) != 2 or not is_inexact(node.spec.dtype):
+    """An op that is linear in each of its inputs: the products of all choices of their parts, added up."""
+    if len(inputs) > MOST_FACTORS or not is_inexact(node.spec.dtype):
         return None
-
-    def product(x: Real, y: Real) -> Real:
-        return x.apply(node.op, y)
-
-    z, w = (as_complex(builder, x, dtype) for x in inputs)
-    a, b, c, d = z.re, z.imaginary, w.re, w.imaginary
-    re, im = product(a, c), None
-    if b is not None and d is not None:
-        re = re - product(b, d)
-    terms = [product(x, y) for x, y in ((a, d), (b, c)) if x is not None and y is not None]
-    im = terms[0] if len(terms) == 1 else terms[0] + terms[1]
+    numbers = [as_complex(builder, x, real_dtype(node.spec.dtype)) for x in inputs]
+    sums: list[Real | None] = [None, None]
+    for turns in itertools.product((0, 1), repeat=len(numbers)):
+        parts = [z.imaginary if turn else z.re for z, turn in zip(numbers, turns, strict=True)]
+        if None in parts:
+            continue
+        term = Real(builder, builder.build(node.op, [part.node for part in parts if part is not None]))
+        kind, minus = sum(turns) % 2, sum(turns) % 4 >= 2
+        old = sums[kind]
+        sums[kind] = (-term if minus else term) if old is None else old - term if minus else old + term
+    re, im = sums
+    assert re is not None, "one choice takes the real parts alone"
     return Complex(re, im)
 
 
 _PARTWISE = (
-    *(Reshape, Transpose, GetItem, Flip, BroadcastTo, Pad, Concat, Stack, Split, Unstack, PutItem, SetItem, StopGradient),
+    *(
+        Reshape,
+        Transpose,
+        GetItem,
+        Flip,
+        BroadcastTo,
+        Pad,
+        Concat,
+        Stack,
+        Split,
+        Unstack,
+        PutItem,
+        SetItem,
+        StopGradient,
+    ),
     *(Gather, ScatterAdd, ScatterSet, Sum, Mean, CumSum, SumPool, SumPoolPull, Unfold, Fold, After),
 )
 RULES: dict[type, Rule] = {

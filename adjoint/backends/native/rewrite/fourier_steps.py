@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import fft as scipy_fft
 
-from adjoint.backends.native.rewrite.complex_functions import Complex, mul
+from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, mul, real_dtype
 from adjoint.backends.native.rewrite.real_numbers import Real
-from adjoint.core.spec import Shape, Spec
+from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Node, Structural
 from adjoint.ops.card import card
 from adjoint.ops.fourier import Fft
@@ -142,7 +142,7 @@ def _halves_of(x: Real, axis: int) -> Complex:
     """The spectrum of real numbers, up to half the length."""
     n = x.shape[axis]
     if n % 2:
-        full = transformed(Complex(x, (x * 0.0 if n == 1 else _zeros(x))), axis)
+        full = transformed(Complex(x, x.number(0.0).shaped(x.shape)), axis)
         return _each(full, lambda part: _slice(part, axis, 0, n // 2 + 1))
     z = transformed(Complex(_slice(x, axis, 0, n, 2), _slice(x, axis, 1, n, 2)), axis)
     join = card(Concat, axis)
@@ -155,10 +155,6 @@ def _halves_of(x: Real, axis: int) -> Complex:
     return Complex(even.re + turned.re, even.im + turned.im)
 
 
-def _zeros(x: Real) -> Real:
-    return x.number(0.0).shaped(x.shape)
-
-
 def _from_half(z: Complex, n: int, axis: int) -> Real:
     """The real numbers whose spectrum up to half the length this is, not scaled; they have no use for the imaginary parts at its ends."""
     count = z.re.shape[axis]
@@ -168,11 +164,11 @@ def _from_half(z: Complex, n: int, axis: int) -> Real:
     mask = Real(z.re.builder, z.re.builder.const(inner.reshape(shape)))
     z = Complex(z.re, mask.where(z.im, 0.0).shaped(z.re.shape))
     flip = card(Flip, (axis,))
+    if n == 1:
+        return z.re
     if n % 2:
         join = card(Concat, axis)
-        behind = _each(z, lambda x: _slice(x, axis, 1, count).apply(flip)) if n > 1 else None
-        if behind is None:
-            return z.re
+        behind = _each(z, lambda x: _slice(x, axis, 1, count).apply(flip))
         full = Complex(z.re.apply(join, behind.re), z.im.apply(join, -behind.im))
         return transformed(full, axis, inverse=True).re
     first = _each(z, lambda x: _slice(x, axis, 0, count - 1))
@@ -201,8 +197,8 @@ def _scaled(x: Real, factor: float) -> Real:
 
 
 def _fft(builder: Builder, node: Node, inputs: Sequence[Any]) -> Complex:
-    op, dtype = node.op, np.zeros((), node.spec.dtype).real.dtype
-    z = _as_complex(builder, inputs[0], dtype)
+    op, dtype = node.op, real_dtype(node.spec.dtype)
+    z = _filled(builder, inputs[0], dtype)
     if 0 in node.shape:
         return z
     for axis in reversed(op.axes):
@@ -211,13 +207,14 @@ def _fft(builder: Builder, node: Node, inputs: Sequence[Any]) -> Complex:
     return _each(z, lambda x: _scaled(x, factor))
 
 
-def _as_complex(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
-    z = x if isinstance(x, Complex) else Complex(Real(builder, x))
-    return Complex(z.re.cast(dtype), z.im.cast(dtype).shaped(z.re.shape))
+def _filled(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
+    """A complex number both of whose parts have the shape."""
+    z = as_complex(builder, x, dtype)
+    return Complex(z.re, z.im.shaped(z.re.shape))
 
 
 def _rfft(builder: Builder, node: Node, inputs: Sequence[Any]) -> Complex:
-    op, dtype = node.op, np.zeros((), node.spec.dtype).real.dtype
+    op, dtype = node.op, real_dtype(node.spec.dtype)
     x, axis = Real(builder, inputs[0]).cast(dtype), op.axis % len(node.shape)
     if 0 in node.shape:
         return Complex(*(Real(builder, builder.const(np.zeros(node.shape, dtype))) for _ in range(2)))
@@ -231,10 +228,9 @@ def _irfft(builder: Builder, node: Node, inputs: Sequence[Any]) -> Node | None:
         return None
     if 0 in node.shape:
         return builder.const(np.zeros(node.shape, dtype))
-    z = _as_complex(builder, inputs[0], dtype)
+    z = _filled(builder, inputs[0], dtype)
     x = _from_half(z, op.size, op.axis % len(node.shape))
     return _scaled(x, _scale(op.norm, True, op.size)).node
 
 
 FOURIER: dict[type, Rule] = {Fft: _fft, Rfft: _rfft, Irfft: _irfft}
-__all__ = ["FOURIER", "FourierStep", "Shape", "factors", "unit_roots"]

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import bool_
 from adjoint.graph.node import Builder, Node
 from adjoint.ops import language as F
 from adjoint.ops.broadcasting import BroadcastTo
@@ -109,7 +108,11 @@ class Real:
 
     def shaped(self, shape: tuple[int, ...]) -> Real:
         """Broadcast to a shape."""
-        return self if shape == self.shape else Real(self.builder, self.builder.build(card(BroadcastTo, shape), [self.node]))
+        return (
+            self
+            if shape == self.shape
+            else Real(self.builder, self.builder.build(card(BroadcastTo, shape), [self.node]))
+        )
 
     def apply(self, op: Any, *others: Real | float) -> Real:
         """An op on this number and others."""
