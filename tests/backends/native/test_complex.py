@@ -90,7 +90,7 @@ def parts_agree(found: Any, wanted: Any, rtol: float, size: Any = None, where: A
     other = np.isnan(np.imag(wanted)) | np.isnan(np.real(wanted))
     tiny = 2.3e-308 if rtol < 1e-10 else 1.2e-38
     for part in (np.real, np.imag):
-        y, z = (np.where(other, abs(part(x)), part(x)) for x in (found, wanted))
+        y, z = (np.where(other, abs(part(x)), part(x) + 0.0) for x in (found, wanted))
         with np.errstate(all="ignore"):
             near = abs(y - z) <= rtol * (abs(z) if size is None else size) + tiny
         wrong = where & ~(near | (y == z) | (np.isnan(y) & np.isnan(z)))
