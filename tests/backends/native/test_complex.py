@@ -99,7 +99,14 @@ def parts_agree(found: Any, wanted: Any, rtol: float, size: Any = None, where: A
 
 ONE = [
     *(transcendental.Exp, transcendental.Expm1, transcendental.Log, transcendental.Log1p, transcendental.Sqrt),
-    *(trigonometric.Sin, trigonometric.Cos, trigonometric.Tan, trigonometric.Sinh, trigonometric.Cosh, trigonometric.Tanh),
+    *(
+        trigonometric.Sin,
+        trigonometric.Cos,
+        trigonometric.Tan,
+        trigonometric.Sinh,
+        trigonometric.Cosh,
+        trigonometric.Tanh,
+    ),
     *(arithmetic.Neg, arithmetic.Abs, complex_parts.Conj, compare.IsFinite, compare.IsNan),
 ]
 
@@ -238,10 +245,7 @@ def power_by_steps(z: Any, n: Any) -> Any:
 
 
 def branch(z: Any) -> Any:
-    if abs(z) > 1:
-        w = ops.log(z)
-    else:
-        w = z * z
+    w = ops.log(z) if abs(z) > 1 else z * z
     return w
 
 

@@ -41,7 +41,9 @@ def error_of(found: Any, wanted: Any, eps: float) -> float:
 
 
 @pytest.mark.parametrize("dtype", ["complex128", "complex64"])
-@pytest.mark.parametrize("lengths", [LENGTHS[k::4] for k in range(4)], ids=str)
+@pytest.mark.parametrize(
+    "lengths", [LENGTHS[k::4] for k in range(4)], ids=lambda lengths: f"{lengths[0]} to {lengths[-1]}"
+)
 def test_every_length(lengths: list[int], dtype: str) -> None:
     draw, eps = np.random.default_rng(0), float(np.finfo(dtype).eps)
     for n in lengths:
@@ -61,8 +63,9 @@ def test_every_length(lengths: list[int], dtype: str) -> None:
             wanted.append(scipy.fft.irfft(half.astype(np.clongdouble), n, axis=axis))
         graph = Graph(tuple(builder.params), tuple(outputs))
         for node, found, exact in zip(outputs, program_of(graph)(*values), wanted, strict=True):
-            assert (found.shape, found.dtype) == (node.shape, node.dtype)
-            assert error_of(found, exact, eps) < 1.5 + 0.3 * np.log2(n), (n, node.op, node.shape)
+            called, spec = f"{node.op} of {n} points: {node.spec}", spec_of(found)
+            assert spec == node.spec, called
+            assert error_of(found, exact, eps) < 1.5 + 0.3 * np.log2(n), called
 
 
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
@@ -100,7 +103,14 @@ def test_large_ones_on_several_threads(shape: tuple[int, ...]) -> None:
 def test_numbers_that_are_not_arrays_of_one_layout() -> None:
     x = np.random.default_rng(3).standard_normal((12, 9))
     run = ad.jit(lambda x: ops.rfft(x, axis=0))
-    for y in (x, np.asfortranarray(x), x[::-1], np.repeat(x, 2, 0)[::2], x.astype(np.float32), np.arange(12).reshape(12, 1)):
+    for y in (
+        x,
+        np.asfortranarray(x),
+        x[::-1],
+        np.repeat(x, 2, 0)[::2],
+        x.astype(np.float32),
+        np.arange(12).reshape(12, 1),
+    ):
         np.testing.assert_allclose(np.asarray(run(y)), np.fft.rfft(y, axis=0), rtol=1e-5, atol=1e-5)
     empty = np.zeros((0, 8))
     for f in (ops.fft, ops.rfft, ops.irfft):
@@ -159,7 +169,9 @@ def test_convolution_by_transforms(n: int) -> None:
     passed = draw.uniform(size=(n, n // 2 + 1))
     gradient = ad.grad(lambda x: deblurred(x, passed, seen))
     program = whole(gradient, ad.Tensor(x.ravel()))
-    np.testing.assert_allclose(program(x.ravel())[0], np.asarray(gradient(ad.Tensor(x.ravel()))), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        program(x.ravel())[0], np.asarray(gradient(ad.Tensor(x.ravel()))), rtol=1e-12, atol=1e-12
+    )
 
 
 def test_batches_and_second_derivatives() -> None:
@@ -178,10 +190,7 @@ def test_batches_and_second_derivatives() -> None:
 def test_in_a_branch_and_a_loop_until_it_is_small() -> None:
     def f(x: Any) -> Any:
         while ops.sum(abs(x) ** 2) > 1e-3:
-            if ops.sum(ops.real(x)) > 0:
-                x = ops.fft(x) * 0.1
-            else:
-                x = ops.ifft(x) * (0.5 - 1j)
+            x = ops.fft(x) * 0.1 if ops.sum(ops.real(x)) > 0 else ops.ifft(x) * (0.5 - 1j)
         return x
 
     x = np.random.default_rng(6).standard_normal(12) * (1 + 1j)

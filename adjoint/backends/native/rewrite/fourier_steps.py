@@ -23,9 +23,8 @@ from adjoint.ops.card import card
 from adjoint.ops.fourier import Fft
 from adjoint.ops.joining import Concat
 from adjoint.ops.movement import Reshape
-from adjoint.ops.padding import Pad
 from adjoint.ops.real_fourier import Irfft, Rfft
-from adjoint.ops.slicing import Flip, part_along
+from adjoint.ops.slicing import Flip, PutItem, part_along
 from adjoint.ops.stacking import Stack
 
 LARGEST_FACTOR = 13  # of a length that is transformed directly
@@ -98,8 +97,9 @@ def _by_convolution(z: Complex, axis: int) -> Complex:
     chirp, spectrum = _chirp(n)
     m = len(spectrum)
     wave = _constant(z.re, chirp, axis)
-    padding = tuple((0, m - n if a == axis else 0) for a in range(len(z.re.shape)))
-    longer = _each(mul(z, wave), lambda x: x.apply(card(Pad, padding)))
+    shape = tuple(m if a == axis else size for a, size in enumerate(z.re.shape))
+    place = (*((None, None, None),) * axis, (0, n, None))
+    longer = _each(mul(z, wave), lambda x: x.apply(card(PutItem, place, shape)))
     product = mul(transformed(longer, axis), _constant(z.re, spectrum, axis))
     back = transformed(product, axis, inverse=True)
     return mul(_each(back, lambda x: _slice(x, axis, 0, n)), wave)
