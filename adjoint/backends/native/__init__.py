@@ -47,7 +47,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
-                fourier             Fourier transforms along an axis, of fourier_butterflies
+                fourier_transform   Fourier transforms along an axis, of fourier_butterflies
                 window_loops        what convolution and pooling share
     runtime/    text of IR -> machine code in memory, and the call from Python and back
                 llvm_compile        LLVM, in parts at the same time (module_split), through the object_cache

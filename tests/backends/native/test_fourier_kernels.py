@@ -12,7 +12,7 @@ import scipy.fft
 import adjoint as ad
 from adjoint import ops
 from adjoint.backends.native.compiler import Program
-from adjoint.backends.native.kernels.fourier import radices, stages
+from adjoint.backends.native.kernels.fourier_transform import radices, stages
 from adjoint.backends.native.rewrite.fourier_steps import FourierStep, factors, unit_roots
 from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Graph

@@ -44,6 +44,6 @@ _POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumP
 #: Few programs need these: the module that has them in its own `KERNELS`.
 LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
-    FourierStep: "adjoint.backends.native.kernels.fourier",
+    FourierStep: "adjoint.backends.native.kernels.fourier_transform",
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.rewrite.real_numbers import CopySign, Hypot, Real, SquareLessOne, function
+from adjoint.backends.native.rewrite.real_numbers import CopySign, Hypot, RealNumber, SquareLessOne, function
 from adjoint.graph.node import Builder
 from adjoint.ops import language as F
 from adjoint.ops import transcendental, trigonometric
@@ -31,14 +31,14 @@ copysign, hypot, square_less_one = function(CopySign()), function(Hypot()), func
 class Complex:
     """A complex number; one that was a real number until now has no imaginary part."""
 
-    re: Real
-    imaginary: Real | None = None
+    re: RealNumber
+    imaginary: RealNumber | None = None
 
     @property
-    def im(self) -> Real:
+    def im(self) -> RealNumber:
         return self.re.number(0.0) if self.imaginary is None else self.imaginary
 
-    def scaled(self, factor: Real) -> Complex:
+    def scaled(self, factor: RealNumber) -> Complex:
         """Both parts times a number."""
         return Complex(self.re * factor, self.im * factor)
 
@@ -50,7 +50,7 @@ class Complex:
         """-i times it."""
         return Complex(self.im, -self.re)
 
-    def is_zero(self) -> Real:
+    def is_zero(self) -> RealNumber:
         zero = self.re.is_(0.0)
         return zero if self.imaginary is None else zero & self.imaginary.is_(0.0)
 
@@ -67,11 +67,11 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 def as_complex(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
     """A complex number, or the node of a real one, as one whose parts have this dtype."""
     if not isinstance(x, Complex):
-        return Complex(Real(builder, x).cast(dtype))
+        return Complex(RealNumber(builder, x).cast(dtype))
     return Complex(x.re.cast(dtype), None if x.imaginary is None else x.imaginary.cast(dtype))
 
 
-def where(test: Real, yes: Complex, no: Complex) -> Complex:
+def where(test: RealNumber, yes: Complex, no: Complex) -> Complex:
     return Complex(test.where(yes.re, no.re), test.where(yes.im, no.im))
 
 
@@ -118,13 +118,13 @@ def div(z: Complex, w: Complex) -> Complex:
     return where(w.is_zero(), z.scaled(z.re.number(inf)), quotient)
 
 
-def _over_real(z: Complex, x: Real) -> Complex:
+def _over_real(z: Complex, x: RealNumber) -> Complex:
     ratio = x.number(0.0) / x
     quotient = Complex(z.re + z.im * ratio, z.im - z.re * ratio).scaled(x.number(1.0) / x)
     return where(x.is_(0.0), z.scaled(x.number(inf)), quotient)
 
 
-def absolute(z: Complex) -> Real:
+def absolute(z: Complex) -> RealNumber:
     return hypot(z.re, z.im)
 
 
@@ -141,7 +141,7 @@ def exp(z: Complex) -> Complex:
     return Complex(re, im)
 
 
-def _exp(x: Real) -> tuple[Real, Real]:
+def _exp(x: RealNumber) -> tuple[RealNumber, RealNumber]:
     """Two factors of e**x, neither of which overflows where a product with a sine may not."""
     shift = 700.0 if x.dtype.itemsize == 8 else 80.0
     large = x > shift
@@ -236,7 +236,7 @@ def cosh(z: Complex) -> Complex:
     return Complex(re, none.where(zero, real_sin(y) * scale * s))
 
 
-def _hyperbolic(x: Real) -> tuple[Real, Real, Real]:
+def _hyperbolic(x: RealNumber) -> tuple[RealNumber, RealNumber, RealNumber]:
     """cosh x and sinh x over a factor, which is the third."""
     shift = 700.0 if x.dtype.itemsize == 8 else 80.0
     large = abs(x) > shift

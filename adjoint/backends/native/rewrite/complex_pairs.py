@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, real_dtype
 from adjoint.backends.native.rewrite.complex_rules import rule_of
-from adjoint.backends.native.rewrite.real_numbers import Real
+from adjoint.backends.native.rewrite.real_numbers import RealNumber
 from adjoint.core import context
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Cond, Loop
@@ -33,7 +33,7 @@ Value = Node | Complex
 
 
 @dataclass(frozen=True)
-class Joined(Structural):
+class JoinedParts(Structural):
     """The complex number with these parts, for a step that is left to the interpreter."""
 
     dtype: np.dtype
@@ -139,19 +139,15 @@ def mentions_complex(graph: Graph) -> bool:
 
 
 def _complex(builder: Builder, re: Node, im: Node) -> Complex:
-    return Complex(Real(builder, re), Real(builder, im))
-
-
-class _NoForm(Exception):
-    """A graph inside a loop or a branch that cannot be rewritten whole."""
+    return Complex(RealNumber(builder, re), RealNumber(builder, im))
 
 
 class _Rewriting:
     """Rewrites the nodes of one graph."""
 
-    def __init__(self, builder: Builder, compiles: Callable[[Graph], bool], whole: bool = False) -> None:
+    def __init__(self, builder: Builder, compiles: Callable[[Graph], bool]) -> None:
         self.builder, self.compiles = builder, compiles
-        self.whole = whole  # whether no complex number may be left
+        self.whole = True  # whether no step has been left as it is
         self.found: dict[Node, Any] = {}  # a node or a complex number; of calls with several results, a list of them
 
     def run(self, graph: Graph) -> None:
@@ -180,8 +176,7 @@ class _Rewriting:
 
     def _left(self, node: Node) -> Value:
         """A node that stays as it is, with its result in parts."""
-        if self.whole:
-            raise _NoForm
+        self.whole = False
         kept = self.builder.keep(node, node.op, tuple([self.node(i) for i in node.inputs]))
         if not is_complex(node.spec):
             return kept
@@ -192,7 +187,7 @@ class _Rewriting:
         found = self.found[node]
         if not isinstance(found, Complex):
             return found
-        return self.builder.build(Joined(node.spec.dtype, node.spec.weak), [found.re.node, found.im.node])
+        return self.builder.build(JoinedParts(node.spec.dtype, node.spec.weak), [found.re.node, found.im.node])
 
     # ------------------------------------------------------------ loops and branches
 
@@ -201,42 +196,40 @@ class _Rewriting:
         op = node.op
         if not any(mentions_complex(g) for g in op.graphs().values()):
             return None if any(isinstance(x, Complex) for x in inputs) else self.builder.keep(node, op, tuple(inputs))
-        if isinstance(op, (Cond, Loop)):
-            try:
-                new: Cond | Loop
-                if isinstance(op, Cond):
-                    new, given = self._cond(op), [inputs[0], *self._given(inputs[1:], op.true.params)]
-                else:
-                    new, given = self._loop(op), self._given(inputs, op.body.params)
-            except _NoForm:
-                return None
-            if all(map(self.compiles, new.graphs().values())):
-                return self._results(node, self.builder.build(new, given))
-        return None
+        if not isinstance(op, (Cond, Loop)):
+            return None
+        new = self._cond(op) if isinstance(op, Cond) else self._loop(op)
+        if new is None or not all(map(self.compiles, new.graphs().values())):
+            return None
+        lead, params = ([inputs[0]], op.true.params) if isinstance(op, Cond) else ([], op.body.params)
+        given = self._given(inputs[len(lead) :], params)
+        return None if given is None else self._results(node, self.builder.build(new, [*lead, *given]))
 
-    def _cond(self, op: Cond) -> Cond:
-        pairs = [is_complex(p.spec) for p in op.true.params]
-        kinds = [is_complex(s) for s in op.true.specs]
-        return Cond(*(self._inner(side, pairs, kinds) for side in (op.true, op.false)))
+    def _cond(self, op: Cond) -> Cond | None:
+        pairs, kinds = _complex_ones([p.spec for p in op.true.params]), _complex_ones(op.true.specs)
+        true, false = (self._inner(side, pairs, kinds) for side in (op.true, op.false))
+        return None if true is None or false is None else Cond(true, false)
 
-    def _loop(self, op: Loop) -> Loop:
-        pairs, kinds = ([is_complex(s) for s in specs] for specs in ([p.spec for p in op.body.params], op.body.specs))
-        if pairs[: op.carried] != kinds[: op.carried]:
-            raise _NoForm
-        body = self._inner(op.body, pairs, kinds)
-        test = op.test
+    def _loop(self, op: Loop) -> Loop | None:
+        pairs, kinds = _complex_ones([p.spec for p in op.body.params]), _complex_ones(op.body.specs)
+        body, test = self._inner(op.body, pairs, kinds), op.test
         if test is not None:
             test = self._inner(test, pairs[: op.carried] + pairs[op.carried + op.stacked :], [False])
+        if body is None or (test is None) != (op.test is None) or pairs[: op.carried] != kinds[: op.carried]:
+            return None
         places = (0, op.carried, op.carried + op.stacked)
         carried, stacked = (sum(1 + pair for pair in pairs[i:j]) for i, j in pairwise(places))
         return op.with_body(body, test=test, carried=carried, stacked=stacked)
 
-    def _inner(self, graph: Graph, pairs: Sequence[bool], kinds: Sequence[bool]) -> Graph:
-        """A graph inside, with two inputs in place of those that are pairs, and two results in place of complex ones."""
+    def _inner(self, graph: Graph, pairs: list[bool], kinds: list[bool]) -> Graph | None:
+        """A graph inside, with two inputs in place of those that are pairs, and two results in place of complex ones.
+
+        None if it is not to have just these, or cannot be rewritten whole.
+        """
+        if graph.effects or _complex_ones([p.spec for p in graph.params]) != pairs:
+            return None
         builder = Builder()
-        rewriting = _Rewriting(builder, self.compiles, whole=True)
-        if graph.effects or [is_complex(p.spec) for p in graph.params] != list(pairs):
-            raise _NoForm
+        rewriting = _Rewriting(builder, self.compiles)
         for p in graph.params:
             spec = Spec(p.shape, real_dtype(p.dtype)) if is_complex(p.spec) else p.spec
             parts = [builder.param(spec, p.op.name) for _ in range(1 + is_complex(p.spec))]
@@ -245,19 +238,19 @@ class _Rewriting:
             rewriting.found[p] = _complex(builder, *parts) if len(parts) == 2 else parts[0]
         rewriting.run(graph)
         outputs = [rewriting.found[n] for n in graph.outputs]
-        if [isinstance(z, Complex) for z in outputs] != list(kinds):
-            raise _NoForm
+        if not rewriting.whole or [isinstance(z, Complex) for z in outputs] != kinds:
+            return None
         return Graph(tuple(builder.params), tuple([n for z in outputs for n in _parts(z)]), graph.name)
 
-    def _given(self, inputs: Sequence[Any], params: Sequence[Node]) -> list[Node]:
-        """Inputs of a loop or branch, as pairs where it takes pairs."""
+    def _given(self, inputs: Sequence[Any], params: Sequence[Node]) -> list[Node] | None:
+        """Inputs of a loop or branch, as pairs where it takes pairs; None if it takes a real number where one is complex."""
         given: list[Node] = []
         for x, p in zip(inputs, params, strict=True):
             if is_complex(p.spec):
                 z = as_complex(self.builder, x, real_dtype(p.dtype))
                 given += [part.shaped(z.re.shape).node for part in (z.re, z.im)]
             elif isinstance(x, Complex):
-                raise _NoForm
+                return None
             else:
                 given.append(x)
         return given
@@ -270,6 +263,10 @@ class _Rewriting:
             else self.builder.pick(call, next(places))
             for spec in node.spec
         ]
+
+
+def _complex_ones(specs: Sequence[Spec]) -> list[bool]:
+    return [is_complex(s) for s in specs]
 
 
 def _is_result_of(node: Node, found: Any) -> bool:

@@ -13,7 +13,7 @@ from adjoint.backends.native.node_facts import uniform
 from adjoint.backends.native.rewrite import complex_functions as functions
 from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, real_dtype
 from adjoint.backends.native.rewrite.fourier_steps import FOURIER
-from adjoint.backends.native.rewrite.real_numbers import Real
+from adjoint.backends.native.rewrite.real_numbers import RealNumber
 from adjoint.core.spec import is_inexact
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Node
@@ -117,7 +117,7 @@ def _where(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
     if isinstance(test, Complex):
         return None
     z, w = (as_complex(builder, x, real_dtype(node.spec.dtype)) for x in others)
-    return shaped(functions.where(Real(builder, test), z, w), node)
+    return shaped(functions.where(RealNumber(builder, test), z, w), node)
 
 
 def _replaced(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
@@ -146,8 +146,8 @@ def _on_parts(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
         halves.append(builder.keep(node, node.op, (*given, *rest)))
     if isinstance(node.spec, tuple):
         pairs = [[builder.pick(half, k) for half in halves] for k in range(len(specs))]
-        return [Complex(*(Real(builder, part) for part in pair)) for pair in pairs]
-    return Complex(*(Real(builder, half) for half in halves))
+        return [Complex(*(RealNumber(builder, part) for part in pair)) for pair in pairs]
+    return Complex(*(RealNumber(builder, half) for half in halves))
 
 
 # ---------------------------------------------------------------- products
@@ -158,12 +158,12 @@ def _product(builder: Builder, node: Node, inputs: Sequence[Any]) -> Any:
     if len(inputs) > MOST_FACTORS or not is_inexact(node.spec.dtype):
         return None
     numbers = [as_complex(builder, x, real_dtype(node.spec.dtype)) for x in inputs]
-    sums: list[Real | None] = [None, None]
+    sums: list[RealNumber | None] = [None, None]
     for turns in itertools.product((0, 1), repeat=len(numbers)):
         parts = [z.imaginary if turn else z.re for z, turn in zip(numbers, turns, strict=True)]
         if None in parts:
             continue
-        term = Real(builder, builder.build(node.op, [part.node for part in parts if part is not None]))
+        term = RealNumber(builder, builder.build(node.op, [part.node for part in parts if part is not None]))
         kind, minus = sum(turns) % 2, sum(turns) % 4 >= 2
         old = sums[kind]
         sums[kind] = (-term if minus else term) if old is None else old - term if minus else old + term

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import fft as scipy_fft
 
 from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, mul, real_dtype
-from adjoint.backends.native.rewrite.real_numbers import Real
+from adjoint.backends.native.rewrite.real_numbers import RealNumber
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Node, Structural
 from adjoint.ops.card import card
@@ -88,7 +88,7 @@ def transformed(z: Complex, axis: int, inverse: bool = False) -> Complex:
         return _by_convolution(z, axis)
     builder = z.re.builder
     call = builder.build(FourierStep(axis), [z.re.node, z.im.node])
-    return Complex(*(Real(builder, builder.pick(call, k)) for k in (0, 1)))
+    return Complex(*(RealNumber(builder, builder.pick(call, k)) for k in (0, 1)))
 
 
 def _by_convolution(z: Complex, axis: int) -> Complex:
@@ -117,28 +117,28 @@ def _chirp(n: int) -> tuple[np.ndarray, np.ndarray]:
     return cosine + 1j * sine, (scipy_fft.fft(wrapped) / m).astype(complex)
 
 
-def _constant(like: Real, values: np.ndarray, axis: int) -> Complex:
+def _constant(like: RealNumber, values: np.ndarray, axis: int) -> Complex:
     """Known numbers along an axis."""
     shape = tuple(len(values) if a == axis else 1 for a in range(len(like.shape)))
     return Complex(*(_known(like, part.reshape(shape)) for part in (values.real, values.imag)))
 
 
-def _known(like: Real, values: np.ndarray) -> Real:
-    return Real(like.builder, like.builder.const(np.ascontiguousarray(values, like.dtype)))
+def _known(like: RealNumber, values: np.ndarray) -> RealNumber:
+    return RealNumber(like.builder, like.builder.const(np.ascontiguousarray(values, like.dtype)))
 
 
-def _each(z: Complex, change: Callable[[Real], Real]) -> Complex:
+def _each(z: Complex, change: Callable[[RealNumber], RealNumber]) -> Complex:
     return Complex(change(z.re), change(z.im))
 
 
-def _slice(x: Real, axis: int, start: int, stop: int, step: int = 1) -> Real:
+def _slice(x: RealNumber, axis: int, start: int, stop: int, step: int = 1) -> RealNumber:
     return x.apply(part_along(axis, (start, stop, step)))
 
 
 # ---------------------------------------------------------------- transforms of real numbers
 
 
-def _halves_of(x: Real, axis: int) -> Complex:
+def _halves_of(x: RealNumber, axis: int) -> Complex:
     """The spectrum of real numbers, up to half the length."""
     n = x.shape[axis]
     if n % 2:
@@ -155,13 +155,13 @@ def _halves_of(x: Real, axis: int) -> Complex:
     return Complex(even.re + turned.re, even.im + turned.im)
 
 
-def _from_half(z: Complex, n: int, axis: int) -> Real:
+def _from_half(z: Complex, n: int, axis: int) -> RealNumber:
     """The real numbers whose spectrum up to half the length this is, not scaled; they have no use for the imaginary parts at its ends."""
     count = z.re.shape[axis]
     k = np.arange(count)
     inner = (k > 0) & ((n % 2 == 1) | (k < count - 1))
     shape = tuple(count if a == axis else 1 for a in range(len(z.re.shape)))
-    mask = Real(z.re.builder, z.re.builder.const(inner.reshape(shape)))
+    mask = RealNumber(z.re.builder, z.re.builder.const(inner.reshape(shape)))
     z = Complex(z.re, mask.where(z.im, 0.0).shaped(z.re.shape))
     flip = card(Flip, (axis,))
     if n == 1:
@@ -192,7 +192,7 @@ def _scale(norm: str, inverse: bool, points: int) -> float:
     return 1.0 / points if (norm == "backward") == inverse else 1.0
 
 
-def _scaled(x: Real, factor: float) -> Real:
+def _scaled(x: RealNumber, factor: float) -> RealNumber:
     return x if factor == 1.0 else x * factor
 
 
@@ -215,9 +215,9 @@ def _filled(builder: Builder, x: Any, dtype: np.dtype) -> Complex:
 
 def _rfft(builder: Builder, node: Node, inputs: Sequence[Any]) -> Complex:
     op, dtype = node.op, real_dtype(node.spec.dtype)
-    x, axis = Real(builder, inputs[0]).cast(dtype), op.axis % len(node.shape)
+    x, axis = RealNumber(builder, inputs[0]).cast(dtype), op.axis % len(node.shape)
     if 0 in node.shape:
-        return Complex(*(Real(builder, builder.const(np.zeros(node.shape, dtype))) for _ in range(2)))
+        return Complex(*(RealNumber(builder, builder.const(np.zeros(node.shape, dtype))) for _ in range(2)))
     factor = _scale(op.norm, False, x.shape[axis])
     return _each(_halves_of(x, axis), lambda part: _scaled(part, factor))
 

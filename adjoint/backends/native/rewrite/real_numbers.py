@@ -82,7 +82,7 @@ class SquareLessOne(PlainFunction):
         return b.add(b.add(b.sub(p, 1.0), q), rest)
 
 
-class Real:
+class RealNumber:
     """A node of real numbers with the operators of Python. Numbers beside it take its dtype."""
 
     def __init__(self, builder: Builder, node: Node) -> None:
@@ -96,80 +96,80 @@ class Real:
     def shape(self) -> tuple[int, ...]:
         return self.node.shape
 
-    def number(self, value: float) -> Real:
+    def number(self, value: float) -> RealNumber:
         """A number in the same dtype."""
-        return Real(self.builder, self.builder.const(self.dtype.type(value)))
+        return RealNumber(self.builder, self.builder.const(self.dtype.type(value)))
 
-    def cast(self, dtype: np.dtype) -> Real:
+    def cast(self, dtype: np.dtype) -> RealNumber:
         return self if dtype == self.dtype else self.apply(card(Cast, dtype))
 
-    def reshaped(self, shape: tuple[int, ...]) -> Real:
+    def reshaped(self, shape: tuple[int, ...]) -> RealNumber:
         return self if shape == self.shape else self.apply(card(Reshape, shape))
 
-    def shaped(self, shape: tuple[int, ...]) -> Real:
+    def shaped(self, shape: tuple[int, ...]) -> RealNumber:
         """Broadcast to a shape."""
         return (
             self
             if shape == self.shape
-            else Real(self.builder, self.builder.build(card(BroadcastTo, shape), [self.node]))
+            else RealNumber(self.builder, self.builder.build(card(BroadcastTo, shape), [self.node]))
         )
 
-    def apply(self, op: Any, *others: Real | float) -> Real:
+    def apply(self, op: Any, *others: RealNumber | float) -> RealNumber:
         """An op on this number and others."""
-        given = [x if isinstance(x, Real) else self.number(x) for x in others]
-        return Real(self.builder, self.builder.build(op, [self.node, *(x.node for x in given)]))
+        given = [x if isinstance(x, RealNumber) else self.number(x) for x in others]
+        return RealNumber(self.builder, self.builder.build(op, [self.node, *(x.node for x in given)]))
 
-    def where(self, yes: Real | float, no: Real | float) -> Real:
+    def where(self, yes: RealNumber | float, no: RealNumber | float) -> RealNumber:
         """Of a truth value: one of two numbers, of which one at least is a node."""
-        known = next(x for x in (yes, no) if isinstance(x, Real))
-        sides = [x if isinstance(x, Real) else known.number(x) for x in (yes, no)]
+        known = next(x for x in (yes, no) if isinstance(x, RealNumber))
+        sides = [x if isinstance(x, RealNumber) else known.number(x) for x in (yes, no)]
         return self.apply(F.where, *sides)
 
-    def __add__(self, other: Real | float) -> Real:
+    def __add__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(F.add, other)
 
-    def __sub__(self, other: Real | float) -> Real:
+    def __sub__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(F.sub, other)
 
-    def __mul__(self, other: Real | float) -> Real:
+    def __mul__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(F.mul, other)
 
-    def __truediv__(self, other: Real | float) -> Real:
+    def __truediv__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(F.div, other)
 
-    def __neg__(self) -> Real:
+    def __neg__(self) -> RealNumber:
         return self.apply(F.neg)
 
-    def __abs__(self) -> Real:
+    def __abs__(self) -> RealNumber:
         return self.apply(F.abs)
 
-    def __lt__(self, other: Real | float) -> Real:
+    def __lt__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(less, other)
 
-    def __le__(self, other: Real | float) -> Real:
+    def __le__(self, other: RealNumber | float) -> RealNumber:
         return self.apply(less_equal, other)
 
-    def __gt__(self, other: Real | float) -> Real:
-        other = other if isinstance(other, Real) else self.number(other)
+    def __gt__(self, other: RealNumber | float) -> RealNumber:
+        other = other if isinstance(other, RealNumber) else self.number(other)
         return other < self
 
-    def is_(self, other: Real | float) -> Real:
+    def is_(self, other: RealNumber | float) -> RealNumber:
         """Whether two numbers are equal."""
         return self.apply(F.equal, other)
 
-    def is_finite(self) -> Real:
+    def is_finite(self) -> RealNumber:
         return self.apply(isfinite)
 
-    def __and__(self, other: Real) -> Real:
+    def __and__(self, other: RealNumber) -> RealNumber:
         return self.apply(F.BitwiseAnd(), other)
 
-    def __or__(self, other: Real) -> Real:
+    def __or__(self, other: RealNumber) -> RealNumber:
         return self.apply(F.BitwiseOr(), other)
 
-    def __invert__(self) -> Real:
+    def __invert__(self) -> RealNumber:
         return self.apply(F.BitwiseNot())
 
 
-def function(op: Any) -> Callable[..., Real]:
+def function(op: Any) -> Callable[..., RealNumber]:
     """An op as a function of such numbers."""
     return lambda x, *others: x.apply(op, *others)

@@ -1,6 +1,6 @@
 """Discrete Fourier transforms along an axis: Stockham's stages, from one place to another and in order.
 
-Stage by stage a transform of n = r m numbers becomes r m of length r, and leaves s times as many places that are treated alike. Lanes
+TransformStage by stage a transform of n = r m numbers becomes r m of length r, and leaves s times as many places that are treated alike. Lanes
 are neighbours behind the axis, or rows in front of it, or else lie along the axis itself.
 """
 
@@ -42,7 +42,7 @@ def power_of_two(most: int) -> int:
 
 
 @dataclass(frozen=True)
-class Stage:
+class TransformStage:
     """One stage: `radix` numbers at a distance of `count`, so many times, for `alike` places each."""
 
     radix: int
@@ -50,11 +50,11 @@ class Stage:
     alike: int
 
 
-def stages(n: int) -> list[Stage]:
+def stages(n: int) -> list[TransformStage]:
     """The stages of a transform."""
     found, alike = [], 1
     for radix in radices(n):
-        found.append(Stage(radix, n // (radix * alike), alike))
+        found.append(TransformStage(radix, n // (radix * alike), alike))
         alike *= radix
     return found
 
@@ -81,7 +81,7 @@ class StageWriter:
     def __init__(self, code: Code, dtype: np.dtype, bits: int) -> None:
         self.code, self.dtype, self.widest = code, dtype, bits // (8 * dtype.itemsize)
 
-    def across(self, stage: Stage, source: Numbers, target: Numbers, width: int, vectors: int = 1) -> None:
+    def across(self, stage: TransformStage, source: Numbers, target: Numbers, width: int, vectors: int = 1) -> None:
         """A stage whose lanes are transforms side by side, in so many vectors."""
         r, m, s = stage.radix, stage.count, stage.alike
 
@@ -96,7 +96,7 @@ class StageWriter:
 
         nested(self.code, [(0, m), (0, s)], [], write)
 
-    def along(self, stage: Stage, source: Numbers, target: Numbers) -> None:
+    def along(self, stage: TransformStage, source: Numbers, target: Numbers) -> None:
         """A stage whose lanes are places of one transform."""
         if stage.alike == 1:
             self._first_along(stage, source, target)
@@ -114,7 +114,9 @@ class StageWriter:
 
         nested(self.code, [(0, m), (0, -(-s // width))], [], write)
 
-    def _butterfly(self, stage: Stage, source: Numbers, target: Numbers, roots: Sequence[Number], width: int) -> None:
+    def _butterfly(
+        self, stage: TransformStage, source: Numbers, target: Numbers, roots: Sequence[Number], width: int
+    ) -> None:
         """A transform of `radix` numbers, each result times its power of the root."""
         b = Butterflies(_lanes(self.code, width))
         apart = stage.alike * stage.count
@@ -122,7 +124,7 @@ class StageWriter:
         turned = [found[0], *(b.times(x, w) for x, w in zip(found[1:], roots, strict=True))] if roots else found
         self._store(turned, target, [j * stage.alike for j in range(stage.radix)], width)
 
-    def _first_along(self, stage: Stage, source: Numbers, target: Numbers) -> None:
+    def _first_along(self, stage: TransformStage, source: Numbers, target: Numbers) -> None:
         """The first stage: lanes are transforms of neighbouring numbers, whose results do not lie side by side."""
         r, m = stage.radix, stage.count
         even = r == power_of_two(r)
@@ -179,7 +181,7 @@ class StageWriter:
 
     # ------------------------------------------------------------ roots of unity
 
-    def _roots(self, stage: Stage, p: Any, width: int) -> list[Number]:
+    def _roots(self, stage: TransformStage, p: Any, width: int) -> list[Number]:
         """The powers of the root by which the results at a place are turned; none if they are all 1."""
         if stage.count == 1:
             return []
@@ -188,7 +190,7 @@ class StageWriter:
         parts = [Lane(lanes.spread(self._at(base, k, 1).text, self.dtype), self.dtype) for k in range(count)]
         return list(zip(parts[::2], parts[1::2], strict=True))
 
-    def _table(self, stage: Stage, by_place: bool) -> str:
+    def _table(self, stage: TransformStage, by_place: bool) -> str:
         """The powers of the root: for each place those of all results, or the other way round."""
         return table_of(self.code.module, stage.radix, stage.count, self.dtype, by_place)
 
@@ -246,7 +248,7 @@ def work_of(n: int) -> float:
 
 
 def _through(
-    write: Callable[[Stage, Numbers, Numbers], None],
+    write: Callable[[TransformStage, Numbers, Numbers], None],
     n: int,
     source: Numbers,
     target: Numbers,
