@@ -14,6 +14,7 @@ from adjoint.backends.native.kernels.slice_update import (
     write_set_item,
 )
 from adjoint.backends.native.plan.matmul_operands import operands
+from adjoint.backends.native.rewrite.fourier_steps import FourierStep
 from adjoint.ops.along_axis import CumSum
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
@@ -51,5 +52,6 @@ LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
     **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.square_matrices"),
     **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.orthogonal_factors"),
+    FourierStep: "adjoint.backends.native.kernels.fourier_transform",
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }

@@ -28,13 +28,18 @@ class Chunk:
     high: Any
 
 
+def chunked(items: int, work: float) -> tuple[int, int]:
+    """How many items of `work` instructions each a chunk has, and how many chunks there are."""
+    wanted = max(min(int(items * work / WORK), items, CHUNKS), 1)
+    per = -(-items // wanted)
+    return per, -(-items // per)
+
+
 @contextmanager
 def region(emitter: GraphEmitter, items: int, work: float, pointers: Sequence[str]) -> Iterator[Chunk]:
     """Write a function for `items` items of `work` instructions each, and call it for chunks that depend on these alone."""
     shared, outer = emitter.shared, emitter.code
-    wanted = max(min(int(items * work / WORK), items, CHUNKS), 1)
-    per = -(-items // wanted)
-    chunks = -(-items // per)
+    per, chunks = chunked(items, work)
     code = Code(shared.module)
     inside = []
     for k in range(len(pointers)):
