@@ -18,21 +18,29 @@ _SAID = (
     "object arrays are not supported",
 )
 
+_OF_OBJECTS = (
+    "NumPy and SciPy make an array of objects of a list like [x, 1.0] that holds Tensors, and this function does not compute with "
+    "objects ({}). Make one Tensor of it: np.array([x, 1.0]), called by that name, or adjoint.numpy.array([x, 1.0])."
+)
+_OF_ARRAYS = (
+    "a function written in C was given a Tensor that is being differentiated, batched or compiled, and takes plain arrays only ({}). "
+    "Write it in functions of NumPy, SciPy or adjoint, call it through ad.host_callback, or pass x.asnumpy() if no derivative is wanted."
+)
+
 
 def in_our_words(error: Exception) -> Exception:
     """An error of NumPy's about objects as one about Tensors, where the line that it comes from computes with traced ones."""
     if isinstance(error, AdjointError) or not isinstance(error, (TypeError, ValueError)):
         return error
-    if not any(words in str(error) for words in _SAID):
+    of_objects = any(words in str(error) for words in _SAID)
+    if not of_objects and not str(error).endswith("not Tensor"):
         return error
     frame, line = _innermost_of_user(error.__traceback__)
     if frame is None or not any(map(_holds_traced, frame.f_locals.values())):
         return error
-    return CutGradientError(
-        "NumPy and SciPy make an array of objects of a list like [x, 1.0] that holds Tensors, and this function does not compute with "
-        f"objects ({error}). Make one Tensor of it: np.array([x, 1.0]), called by that name, or adjoint.numpy.array([x, 1.0])."
-        f"\n    called at {shown_place((frame.f_code.co_filename, line))}"
-    ).with_traceback(error.__traceback__)
+    text = _OF_OBJECTS if of_objects else _OF_ARRAYS
+    place = shown_place((frame.f_code.co_filename, line))
+    return CutGradientError(f"{text.format(error)}\n    called at {place}").with_traceback(error.__traceback__)
 
 
 def _innermost_of_user(traceback: TracebackType | None) -> tuple[FrameType | None, int]:

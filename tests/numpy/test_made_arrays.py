@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.sparse.linalg
 import scipy.special
 from numpy import array
 
@@ -85,6 +86,14 @@ def test_lists_that_numpy_makes_objects_of(f: Any) -> None:
     for transform, x in ((ad.grad, 1.3), (ad.jit, 1.3), (ad.vmap, np.ones(2))):
         with pytest.raises(ad.CutGradientError, match=r"(?s)Make one Tensor of it: np.array.*called at test_made_arr"):
             transform(f)(x)
+
+
+def test_functions_of_c_that_take_arrays_only() -> None:
+    factor = scipy.sparse.linalg.splu(scipy.sparse.eye_array(3).tocsc())
+    with pytest.raises(
+        ad.CutGradientError, match=r"(?s)takes plain arrays only .*ad.host_callback.*called at test_made_arr"
+    ):
+        ad.grad(lambda x: factor.solve(x).sum())(np.ones(3))
 
 
 def test_other_objects_keep_numpys_words() -> None:
