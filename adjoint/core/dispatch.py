@@ -6,6 +6,7 @@ on the values one level below, by calling the op again. At the bottom the values
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -138,10 +139,11 @@ def check_operands(op: Any, xs: Any) -> None:
     for k, x in enumerate(xs):
         if isinstance(x, np.ndarray):
             check_kind(x)
-        elif not isinstance(x, (Value, bool, int, float, complex)):
-            dtype = getattr(x, "dtype", None)
-            if dtype is None or (isinstance(x, np.generic) and dtype.kind in "MmSU"):
+        elif isinstance(x, np.generic):
+            if x.dtype.kind in "MmSU":
                 raise _no_operand(op, k, x)
+        elif not (isinstance(x, (Value, numbers.Number)) or hasattr(x, "dtype")):
+            raise _no_operand(op, k, x)
 
 
 def _no_operand(op: Any, k: int, x: Any) -> DtypeError:
