@@ -20,7 +20,7 @@ _SAID = (
 
 _OF_OBJECTS = (
     "NumPy and SciPy make an array of objects of a list like [x, 1.0] that holds Tensors, and this function does not compute with "
-    "objects ({}). Make one Tensor of it: np.array([x, 1.0]), called by that name, or adjoint.numpy.array([x, 1.0])."
+    "objects ({}). Make one Tensor of it: adjoint.numpy.array([x, 1.0])."
 )
 _OF_ARRAYS = (
     "a function written in C was given a Tensor that is being differentiated, batched or compiled, and takes plain arrays only ({}). "
