@@ -171,7 +171,7 @@ def write_qr(emitter: GraphEmitter, node: Node, op: Any) -> Any:
 
 def complement_fits(node: Node) -> bool:
     """The columns may be complete already: then the result has no elements."""
-    return node.spec.dtype.kind == "f" and prod(node.inputs[0].shape) > 0
+    return node.spec.dtype.kind == "f" and prod(node.inputs[0].shape) > 0  # of complex columns they are complex
 
 
 def write_complement(emitter: GraphEmitter, node: Node, op: Any) -> Any:
