@@ -121,9 +121,13 @@ def test_the_documentation_names_the_ops_without_code() -> None:
 EXPANDED = {"ArgTopK": "ArgSort"}  # what is written in other ops for want of code
 
 
-@pytest.mark.parametrize("name", sorted(without_code()))
+WITH_ELEMENTS = ("Cholesky", "Inv", "Solve", "TriangularSolve")  # some of those that have no code for empty arrays
+
+
+@pytest.mark.parametrize("name", [*sorted(without_code()), *WITH_ELEMENTS])
 def test_explain_names_an_op_without_code(name: str) -> None:
-    case = next(samples_of(REGISTRY[name]))
+    empty = name in WITH_ELEMENTS
+    case = next(c for c in samples_of(REGISTRY[name]) if not empty or any(not x.size for x in c.xs))
     text = ad.jit(lambda *xs: case.op(*xs)).explain(*case.xs)
     assert f"for want of machine code:\n  {EXPANDED.get(name, name)}" in text
 

@@ -6,6 +6,7 @@ They make the calls that NumPy makes, on the same columns, so that signs of vect
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -168,8 +169,15 @@ def write_qr(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     return _write(emitter, node, op, (2, 2), rooms, write)
 
 
+def complement_fits(node: Node) -> bool:
+    """The columns may be complete already: then the result has no elements."""
+    return node.spec.dtype.kind == "f" and prod(node.inputs[0].shape) > 0  # of complex columns they are complex
+
+
 def write_complement(emitter: GraphEmitter, node: Node, op: Any) -> Any:
     rows, columns = _sizes(node)
+    if rows == columns:
+        return emitter.memory_for(node)
 
     def write(b: MatrixCode, x: Matrix, results: Sequence[Matrix], calls: Lapack, a: str, more: str, work: str) -> None:
         factors = _columns(a, rows)
@@ -190,5 +198,5 @@ KERNELS: dict[type, KernelRule] = {
     SVDVals: KernelRule(write_singular, has_elements, standalone=False),
     Pinv: KernelRule(write_pseudo_inverse, has_elements, standalone=False),
     QR: KernelRule(write_qr, has_elements, standalone=False),
-    Complement: KernelRule(write_complement, has_elements, standalone=False),
+    Complement: KernelRule(write_complement, complement_fits, standalone=False),
 }

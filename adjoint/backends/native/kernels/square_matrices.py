@@ -34,9 +34,11 @@ LARGE = 256  # rows from which on LAPACK, which has blocks for the cache, is fas
 
 
 def has_elements(node: Node) -> bool:
-    """Whether every matrix and every result has elements, and all results are floating-point numbers."""
+    """Whether every matrix and every result has elements, all of them real, and results are floating-point numbers."""
     results = result_specs(node)
-    return all(s.dtype.kind == "f" and prod(s.shape) for s in results) and all(prod(i.shape) for i in node.inputs)
+    return all(s.dtype.kind == "f" and prod(s.shape) for s in results) and all(
+        i.spec.dtype.kind != "c" and prod(i.shape) for i in node.inputs
+    )
 
 
 def _rows(node: Node) -> int:
