@@ -7,6 +7,7 @@ for arrays and for graph values. What no result needs of the replay is not in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
