@@ -74,10 +74,15 @@ def unstarted(iterable: Any) -> LoopItems | None:
     return zipped(tuple(map(_source, arguments)))
 
 
+_ITERATORS = (type(iter(range(0))), type(iter(np.zeros(0))))
+
+
 def _source(iterator: Any) -> Any:
-    """What an iterator of Python's goes through, if it is at the beginning; itself else."""
-    made: Any = getattr(iterator, "__reduce__", tuple)()
-    return made[1][0] if len(made) == 3 and made[0] is iter and made[2] == 0 else iterator
+    """The range or array that an iterator goes through, if it is at the beginning; itself else."""
+    if type(iterator) not in _ITERATORS:
+        return iterator
+    made: Any = iterator.__reduce__()
+    return made[1][0] if len(made) == 3 and made[2] == 0 else iterator
 
 
 def counting(iterable: Any) -> LoopItems | None:

@@ -7,6 +7,7 @@ for arrays and for graph values. What no result needs of the replay is not in th
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -96,18 +97,30 @@ def taylor_graph(graph: Graph, active: tuple[int, ...], order: int, kept: tuple[
 
 
 @derived
-def vmap_graph(graph: Graph, batched: tuple[bool, ...], size: int) -> Graph:
-    """The graph on batches of `size`: the batched inputs, and all results, have the batch as their first axis."""
+def vmap_graph(graph: Graph, batched: tuple[bool, ...], size: int, common: frozenset[int] = frozenset()) -> Graph:
+    """The graph on batches of `size`: the batched inputs, and all results, have the batch as their first axis.
+
+    Results in `common` places, to which nothing batched comes (see `depends`), have none.
+    """
 
     def whole(*xs: Any) -> list[Any]:
         batch = Batch(size)
         ys = interpret(graph, [batch.track(x, 0) if b else x for x, b in zip(xs, batched, strict=True)])
-        return [batch.materialize(y) for y in ys]
+        return [y if k in common else batch.materialize(y) for k, y in enumerate(ys)]
 
     specs = [
         Spec((size, *p.spec.shape), p.spec.dtype) if b else p.spec for p, b in zip(graph.params, batched, strict=True)
     ]
     return _traced(whole, specs, f"vmap of {graph.name}", "vmap")
+
+
+def depends(graph: Graph, given: Sequence[bool]) -> list[bool]:
+    """Which results of a graph are computed from the inputs that are given."""
+    reached = {p for p, yes in zip(graph.params, given, strict=True) if yes}
+    for node in graph.nodes:
+        if any(i in reached for i in node.inputs):
+            reached.add(node)
+    return [n in reached for n in graph.outputs]
 
 
 @derived

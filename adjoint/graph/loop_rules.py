@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
-from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
+from adjoint.graph.derivatives import depends, jvp_graph, taylor_graph, vjp_graph, vmap_graph
 from adjoint.graph.nested import float_positions, select, silent, spread_series
 from adjoint.graph.node import Builder, Graph
 from adjoint.graph.residuals import worth_keeping
@@ -25,6 +25,7 @@ from adjoint.graph.untaken import batch_if_wanted
 from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.language import any_of, broadcast_to, moveaxis
+from adjoint.transforms.batch import Common
 
 if TYPE_CHECKING:
     from adjoint.graph.control import Loop
@@ -207,29 +208,62 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
 
 
 def loop_vmap(loop: Loop, dims: Sequence[int | None], xs: Sequence[Any]) -> tuple[Any, ...]:
-    """One loop for the whole batch; an example that is done keeps its state while others go on."""
+    """One loop for the whole batch; an example that is done keeps its state while others go on.
+
+    What no example changes in its own way, such as the counter, stays one for all of them.
+    """
     size = next(shape_of(x)[d] for x, d in zip(xs, dims, strict=True) if d is not None)
     carry, stacked, constants = loop.parts(xs)
     cd, sd, kd = loop.parts(dims)
+    flags, own, masked = _own_parts(loop, tuple(d is not None for d in dims))
     whole = [
-        broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
-        for x, d in zip(carry, cd, strict=True)
+        x if not yes else broadcast_to(x, (size, *shape_of(x))) if d is None else batch_front(x, d)
+        for x, d, yes in zip(carry, cd, flags, strict=False)
     ]
     # The stacking axis stays in front, the batch comes second, so that a slice has the batch in front.
     slices = [x if d is None else moveaxis(batch_front(x, d), 0, 1) for x, d in zip(stacked, sd, strict=True)]
     shared = [x if d is None else batch_front(x, d) for x, d in zip(constants, kd, strict=True)]
-    flags = (*(True,) * loop.carried, *(d is not None for d in sd), *(d is not None for d in kd))
-    batched = _batched_loop(loop, flags, size)
+    batched = _masked_loop(loop, flags, size) if masked else _common_loop(loop, flags, size)
     found = batched(*whole, *slices, *shared)
     a = loop.carried
-    return (*found[:a], *(moveaxis(y, 1, 0) for y in found[a:]))
+    results = (*found[:a], *(moveaxis(y, 1, 0) if yes else y for y, yes in zip(found[a:], own[a:], strict=True)))
+    return tuple([y if yes else Common(y) for y, yes in zip(results, own, strict=True)])
 
 
 @derived
-def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
+def _own_parts(loop: Loop, flags: tuple[bool, ...]) -> tuple[tuple[bool, ...], tuple[bool, ...], bool]:
+    """Which inputs and which results of a loop have a batch axis, if these inputs are given with one; and whether examples
+    may differ in their iterations."""
     a, s = loop.carried, loop.stacked
-    body = vmap_graph(loop.body, flags, size)
-    specs = _specs(body)
+    every = (*(True,) * a, *flags[a:])
+    while True:
+        own = depends(loop.body, flags)
+        grown = (*(was or now for was, now in zip(flags[:a], own, strict=False)), *flags[a:])
+        if grown == flags:
+            break
+        flags = grown
+    masked = loop.guarded and flags[a]
+    if loop.test is not None:
+        masked = masked or depends(loop.test, (*flags[:a], *flags[a + s :]))[0]
+    return (every, (True,) * len(own), True) if masked else (flags, tuple(own), False)
+
+
+@derived
+def _common_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
+    """The loop of a batch whose examples go through the same iterations."""
+    a, s = loop.carried, loop.stacked
+    common = frozenset(k for k, yes in enumerate(depends(loop.body, flags)) if not yes)
+    body = vmap_graph(loop.body, flags, size, common)
+    if loop.test is None:
+        return loop.with_body(body)
+    return loop.with_body(body, test=vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size, frozenset({0})))
+
+
+@derived
+def _masked_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
+    """The loop of a batch whose examples have iterations of their own: the others keep their state."""
+    a, s = loop.carried, loop.stacked
+    specs = _specs(vmap_graph(loop.body, flags, size))
 
     def masked(going: Any, xs: Sequence[Any]) -> list[Any]:
         ys = batch_if_wanted(loop.body, flags, size, xs, going)
@@ -237,8 +271,6 @@ def _batched_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
         return [*kept, *(select(going, y, np.zeros((), dtype_of(y))) for y in ys[a:])]
 
     if loop.test is None:
-        if not (loop.guarded and flags[a]):
-            return loop.with_body(body)
         return loop.with_body(trace(lambda *xs: masked(xs[a], xs), specs, replayed=True)[0], guarded=False)
     test = vmap_graph(loop.test, (*flags[:a], *flags[a + s :]), size)
 

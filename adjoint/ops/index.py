@@ -62,7 +62,7 @@ class Gather(Linear):
         return lambda: ScatterAdd()(zeros, g, *indices), *(ZERO,) * len(indices)
 
     def vmap(self, dims, x, *indices):
-        if all(d is None for d in dims[1:]):
+        if all(d is None for d in dims[1:]) and any(map(ndim, indices)):
             k = len(indices)
             inner = moveaxis(x, dims[0], k)  # behind the indexed axes, so that those stay in front
             return moveaxis(self(inner, *indices), ndim_of_broadcast(indices), 0)

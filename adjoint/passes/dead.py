@@ -136,7 +136,12 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
 
 
 def _always(guard: Node) -> bool:
-    """Whether every iteration takes place: the loop that says so puts out the constant True."""
+    """Whether every iteration takes place: the loop that says so puts out the constant True.
+
+    Where the number of iterations is not known the examples of a batch may differ in it: then the guard stays.
+    """
+    if guard.spec.shape[0] == UNKNOWN:
+        return False
     if not (isinstance(guard.op, Pick) and isinstance(guard.inputs[0].op, Loop)):
         return False
     loop = guard.inputs[0].op

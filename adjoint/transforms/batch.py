@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,13 @@ from adjoint.core.layout import layout_of, reordered, with_axis, without_axis
 from adjoint.core.spec import shape_of
 from adjoint.ops.broadcast import batch_front
 from adjoint.ops.language import broadcast_to
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """One of several results of a batch rule that is the same for all examples, and has no batch axis."""
+
+    value: Any
 
 
 class Batch(Trace):
@@ -75,4 +83,7 @@ class Batch(Trace):
             values.append(inner)
             dims.append(x._extra if mine else None)
         y = op.vmap(dims, *values)
-        return tuple(make(v, self, 0) for v in y) if type(y) is tuple else make(y, self, 0)
+        return tuple(map(self._result, y)) if type(y) is tuple else make(y, self, 0)
+
+    def _result(self, y: Any) -> Any:
+        return y.value if type(y) is Common else make(y, self, 0)

@@ -155,7 +155,14 @@ def an_iterator_that_has_begun(x: Any) -> Any:
     return x
 
 
+def a_generator_beside_a_range(x: Any) -> Any:
+    for t, u in zip(range(40), (0.5 * k for k in range(40))):
+        x = x * 0.9 + t * u
+    return x
+
+
 UNROLLED = [
+    a_generator_beside_a_range,
     a_list_that_changes, a_list_that_grows, an_array_that_changes, a_list_of_several_kinds, an_iterator_that_has_begun,
 ]  # fmt: skip
 
