@@ -59,6 +59,9 @@ class Imag(ComplexPart):
     def eval(self, xp, x):
         return xp.imag(x)
 
+    def emit(self, b, x):
+        return b.constant(0, x.dtype)  # as above
+
     def vjp(self, g, y, x):
         return (1j * g if is_complex(x) else ZERO,)
 

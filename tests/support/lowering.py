@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 
+from adjoint.backends.native.compiler import prepared
 from adjoint.backends.native.plan.stages import can_compile
-from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.core.spec import spec_of
 from adjoint.graph.node import Builder, Const, Graph, Node, Param, Pick
 from adjoint.ops.card import REGISTRY, Op
@@ -24,7 +24,7 @@ def graph_of(case: Case) -> Graph:
 def interpreted(graph: Graph) -> list[Node]:
     """The calls of a graph, in the forms that the backend gives them, for which it has no code."""
     plain = (Param, Const, Pick)
-    return [n for n in canonical(graph).calls if not isinstance(n.op, plain) and not can_compile(n)]
+    return [n for n in prepared(graph)[0].calls if not isinstance(n.op, plain) and not can_compile(n)]
 
 
 def samples_of(cls: type[Op]) -> Iterator[Case]:

@@ -117,6 +117,12 @@ def test_numbers_that_are_not_arrays_of_one_layout() -> None:
         assert np.asarray(ad.jit(f)(empty)).shape == np.asarray(f(empty)).shape
 
 
+def test_a_real_spectrum() -> None:
+    x = np.arange(1.0, 6.0)
+    for n in (8, 9):
+        np.testing.assert_allclose(whole(lambda x, n=n: ops.irfft(x, n), x)(x)[0], np.fft.irfft(x, n), atol=1e-15)
+
+
 def test_what_is_infinite_or_nan_is_not_lost() -> None:
     for n in (8, 9, 17):
         for bad in (np.nan, np.inf):

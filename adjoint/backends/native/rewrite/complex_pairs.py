@@ -16,6 +16,7 @@ import numpy as np
 
 from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, real_dtype
 from adjoint.backends.native.rewrite.complex_rules import rule_of
+from adjoint.backends.native.rewrite.fourier_steps import FOURIER
 from adjoint.backends.native.rewrite.real_numbers import RealNumber
 from adjoint.core import context
 from adjoint.core.spec import Spec
@@ -127,11 +128,12 @@ def is_complex(spec: Any) -> bool:
 
 
 def mentions_complex(graph: Graph) -> bool:
-    """Whether there is a complex number in a graph, or in one inside; found out once."""
+    """Whether there is a complex number in a graph, if only in the midst of a transform, or in one inside; found out once."""
     known = graph.__dict__.get("_complex")
     if known is None:
         known = graph.__dict__["_complex"] = any(
-            any(is_complex(s) for s in (n.spec if isinstance(n.spec, tuple) else (n.spec,)))
+            type(n.op) in FOURIER
+            or any(is_complex(s) for s in (n.spec if isinstance(n.spec, tuple) else (n.spec,)))
             or (isinstance(n.op, Control) and any(mentions_complex(g) for g in n.op.graphs().values()))
             for n in graph.nodes
         )
@@ -166,7 +168,7 @@ class _Rewriting:
         inputs = [self.found[i] for i in node.inputs]
         if isinstance(node.op, Control) and not isinstance(node.op, InPlace):
             found = self._control(node, inputs)
-        elif is_complex(node.spec) or any(isinstance(x, Complex) for x in inputs):
+        elif is_complex(node.spec) or type(node.op) in FOURIER or any(isinstance(x, Complex) for x in inputs):
             rule = rule_of(node.op)
             found = None if rule is None else rule(self.builder, node, inputs)
             found = found if _is_result_of(node, found) else None
