@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, in_memory, in_register
+from adjoint.core.spec import is_half
 
 
 def get(code: Code, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> str:
@@ -61,12 +62,18 @@ def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype,
 
 
 def _vector_name(dtype: np.dtype, width: int) -> str:
-    return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
+    kind = "f" if dtype.kind == "f" and not is_half(dtype) else "i"
+    return f"v{width}{kind}{dtype.itemsize * 8}"
 
 
 def registers(bits: int) -> int:
     """How many vector registers of so many bits there are."""
-    return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
+    return 16 if bits < 512 and is_x86() else 32
+
+
+def is_x86() -> bool:
+    """Whether code is made for a processor of that family."""
+    return platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 
 
 def lane_mask(width: int, used: range) -> str:
