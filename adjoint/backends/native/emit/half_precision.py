@@ -81,8 +81,8 @@ def to_odd_single(lanes: Lanes, x: str) -> str:
     inexact = lanes.code.put(f"fcmp one {lanes.type(float64)} {back}, {x}")
     bits = _integer(lanes, near)
     even = lanes.compare("eq", _step(lanes, "and", bits, 1), lanes.number(0, int32), int32)
-    sizes = [lanes.intrinsic("fabs", float64, v) for v in (back, x)]
-    less = lanes.compare("lt", *sizes, float64)
+    found, wanted = (lanes.intrinsic("fabs", float64, v) for v in (back, x))
+    less = lanes.compare("lt", found, wanted, float64)
     other = lanes.select(less, _step(lanes, "add", bits, 1), _step(lanes, "sub", bits, 1), int32)
     change = lanes.code.put(f"and {lanes.type(bool_)} {inexact}, {even}")
     return _float(lanes, lanes.select(change, other, bits, int32))
