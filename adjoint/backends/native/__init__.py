@@ -33,7 +33,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 function_state      what the graphs of one function share: code, arena, stack_slots, polling
                 loop_nest           the loops of a nest: vectors, threads, partial sums
                 expression_code     the value of an expression in a register; vector_access reads and writes memory
-                lanes               elementwise ops on vector lanes; floor_division among them, and half_precision
+                lanes               elementwise ops on vector lanes; floor_division among them, and rounded_lanes
                 control_flow        branches and loops, with an iteration_stack for what iterations leave behind
                 linear_recurrence   iterations with linear steps, many at once
                 branch_functions    branches that run side by side, a function for each

@@ -10,10 +10,8 @@ from adjoint.backends.native.dtypes import is_computed, is_known
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.card import has_rule
-from adjoint.ops.casting import Cast, Replaced, StopGradient
 from adjoint.ops.movement import Transpose
 
-HANDED_ON = (Cast, Replaced, StopGradient)  # ops on what is held in any dtype
 IN_NESTS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a nest computes
 
 
@@ -22,7 +20,7 @@ def is_elementwise(node: Node) -> bool:
     if not has_rule(node.op.__class__, "emit") or isinstance(node.spec, tuple):
         return False
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
-    if isinstance(node.op, HANDED_ON):
+    if node.op.copies:
         return all(is_known(s.dtype) for s in specs)
     return node.spec.dtype.kind in node.op.emits and all(is_computed(s.dtype) for s in specs)
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.backends.native.emit import floor_division, half_precision, vecmath
+from adjoint.backends.native.emit import floor_division, rounded_lanes, vecmath
 from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, literal, splat
 from adjoint.core.errors import DtypeError
 from adjoint.core.spec import bool_, float16, float32, float64, is_half
@@ -107,11 +107,11 @@ class Lanes:
         if old == new:
             return x
         if is_half(old):
-            return self.cast(half_precision.to_single(self, x, old), float32, new)
+            return self.cast(rounded_lanes.to_single(self, x, old), float32, new)
         if is_half(new):
             once = (old, new) == (float64, float16)  # ml_dtypes rounds a float64 twice for bfloat16
-            single = half_precision.to_odd_single(self, x) if once else self.cast(x, old, float32)
-            return half_precision.from_single(self, single, new)
+            single = rounded_lanes.to_odd_single(self, x) if once else self.cast(x, old, float32)
+            return rounded_lanes.from_single(self, single, new)
         if new.kind == "b":
             return self.compare("ne", x, self.number(0, old), old)
         a, b = self.type(old), self.type(new)

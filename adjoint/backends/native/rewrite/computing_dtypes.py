@@ -6,25 +6,15 @@ step of the graph, so that a nest does it in registers, and no later rewrite can
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from adjoint.core.spec import float32, is_half, is_inexact
 from adjoint.graph.node import Builder, Const, Node, Pick
 from adjoint.graph.steps import in_half
-from adjoint.ops.card import card
-from adjoint.ops.casting import Cast, Replaced, StopGradient
-from adjoint.ops.contract import MatMul
-from adjoint.ops.conv import Conv, ConvFilter, ConvInput
-from adjoint.ops.einstein_sum import Einsum
-from adjoint.ops.index import Gather, ScatterSet
-from adjoint.ops.joining import Concat
+from adjoint.ops.casting import conversion
 from adjoint.ops.movement import Reshape, Transpose
-from adjoint.ops.slicing import PutItem, SetItem
-from adjoint.ops.stacking import Stack
-
-#: Ops that copy elements: they do so in any dtype.
-COPIES = (Cast, Concat, Gather, PutItem, Replaced, ScatterSet, SetItem, Stack, StopGradient)
-PRODUCTS = (MatMul, Einsum, Conv, ConvInput, ConvFilter)
 
 
 def in_computing_dtypes(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node | None:
@@ -38,7 +28,7 @@ def in_computing_dtypes(builder: Builder, node: Node, inputs: tuple[Node, ...]) 
     new = inputs
     if in_half(node) and not _copies(op, node):
         new = tuple([converted(builder, x, float32) if _in_half(x) else x for x in inputs])
-    if isinstance(op, PRODUCTS):
+    if op.half_precision:  # a product
         new = _alike(builder, new)
     if new == inputs:
         return None
@@ -54,7 +44,7 @@ def converted(builder: Builder, x: Node, dtype: np.dtype) -> Node:
         return builder.const(np.asarray(x.op.value).astype(dtype))
     if isinstance(x.op, (Reshape, Transpose)):
         return builder.build(x.op, (converted(builder, x.inputs[0], dtype),))
-    return builder.build(card(Cast, dtype), (x,))
+    return builder.build(conversion(dtype), (x,))
 
 
 def _alike(builder: Builder, factors: tuple[Node, ...]) -> tuple[Node, ...]:
@@ -66,13 +56,10 @@ def _alike(builder: Builder, factors: tuple[Node, ...]) -> tuple[Node, ...]:
     return tuple([converted(builder, x, common) for x in factors])
 
 
-def _copies(op: object, node: Node) -> bool:
-    """Whether an op copies elements that have the dtype of the result; a cast converts them itself."""
-    if isinstance(op, Cast):
-        return True
-    return isinstance(op, COPIES) and all(
-        x.spec.dtype == node.spec.dtype for x in node.inputs if is_inexact(x.spec.dtype)
-    )
+def _copies(op: Any, node: Node) -> bool:
+    """Whether an op copies elements as they are, or converts them itself."""
+    alike = all(x.spec.dtype == node.spec.dtype for x in node.inputs if is_inexact(x.spec.dtype))
+    return op.copies and (op.elementwise or alike)
 
 
 def _in_half(x: Node) -> bool:

@@ -14,7 +14,6 @@ from adjoint.core.spec import bool_, float16, float32, float64, int32
 if TYPE_CHECKING:
     from adjoint.backends.native.emit.lanes import Lanes
 
-SIGN = 0x80000000
 INFINITE = 0x7F800000  # float32
 BIASES = 2.0**112  # of the exponents of float32 and float16, apart
 LARGE = 2.0**16  # what infinities of float16 become with that, the smallest of what is no number there
