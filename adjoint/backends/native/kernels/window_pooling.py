@@ -1,7 +1,7 @@
 """Windows without filters: largest elements, sums, the windows themselves, and their transposes.
 
-An item of the parallel loop is a plane, or a row of windows where planes are few. With padding, planes are copied into larger ones first, and results are cut out of
-larger ones.
+An item of the parallel loop is a plane, or a row of windows where planes are few. With padding, planes are copied into larger
+ones first, and results are cut out of larger ones.
 """
 
 from __future__ import annotations
