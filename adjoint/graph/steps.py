@@ -40,7 +40,7 @@ class Steps:
             done = tuple({i for i in reads if last[i] == k and i not in kept})
             takes_over = isinstance(node.op, InPlace) and reads[0] in done and reads[0] not in reads[1:]
             op: Any = node.op.op if isinstance(node.op, InPlace) and not takes_over else node.op
-            if _in_half(node):
+            if in_half(node):
                 op, takes_over = InFloat32(getattr(node.op, "op", node.op), node.spec), False
             self.plan.append((op, reads, slots[node], done, takes_over))
 
@@ -90,7 +90,7 @@ class Steps:
         return [values[i] for i in self.outputs]
 
 
-def _in_half(node: Node) -> bool:
+def in_half(node: Node) -> bool:
     """Whether a step computes in half precision; moving elements about is no computing."""
     op = node.op
     if isinstance(op, (Movement, Pick)) or op.opaque or (isinstance(op, Control) and not isinstance(op, InPlace)):

@@ -14,7 +14,7 @@ from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import Spec, broadcast, dtype_of, float32, has_derivative, is_half
 from adjoint.ops.broadcast import batch_front, cast_like, match, spread
-from adjoint.ops.card import card, register
+from adjoint.ops.card import Op, card, register
 from adjoint.ops.families import Discrete, Elementwise, Linear
 from adjoint.ops.publish import public
 
@@ -26,7 +26,7 @@ class Cast(Linear):
 
     dtype: np.dtype
 
-    elementwise, total, emits = True, True, "fib"
+    elementwise, copies, total, emits = True, True, True, "fib"
 
     def __post_init__(self):
         """Objects, text and dates would end a gradient unseen. The byte order is the machine's."""
@@ -67,6 +67,11 @@ class Cast(Linear):
         yield cls(np.dtype("float64")), (draw(),)
 
 
+def conversion(dtype: np.dtype) -> Op:
+    """The op that makes values of another dtype."""
+    return card(Cast, dtype)
+
+
 @public(aliases=("astype",), method=("astype", "to"))
 def cast(input: Any, dtype: Any, *, copy: bool = True) -> Any:
     """The values in another dtype. A cast to integers ends the gradient. With `copy=False` an input that has the dtype
@@ -102,7 +107,7 @@ def in_single(function: Callable[..., Any]) -> Callable[..., Any]:
 class StopGradient(Discrete):
     """The value itself, whose derivative is taken to be zero in every transform."""
 
-    complex, view, emits = True, True, "fib"
+    complex, copies, view, emits = True, True, True, "fib"
 
     def eval(self, xp, x):
         return x
@@ -118,7 +123,7 @@ stop = StopGradient()
 class Replaced(Elementwise):
     """`Replaced()(x, value)` is the value, and the derivative is that of x: what a Parameter is after a store."""
 
-    arity, complex, emits = 2, True, "fib"
+    arity, complex, copies, emits = 2, True, True, "fib"
 
     def infer(self, *specs):
         return Spec(broadcast(self, specs), specs[1].dtype)

@@ -13,6 +13,7 @@ from typing import Any
 
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.core.spec import Shape, Spec, promote, shape_of, spec_of
+from adjoint.ops import wide_windows
 from adjoint.ops.broadcast import conj, match
 from adjoint.ops.card import card, register
 from adjoint.ops.convolution import Convolution, finish, is_single, same_padding
@@ -27,6 +28,10 @@ class Conv(Convolution):
     """The sum of products of each window of x (N, C, *space) with each filter of w (O, C / groups, *window)."""
 
     folds = (((0, False), (0, False)), ((0, True), (1, True)), (1, 0, 1))
+
+    def expand(self, b, x, w):
+        wide = wide_windows.is_wide(w.shape[2:], x.shape, w.shape)
+        return wide_windows.forward(b, self, x, w, places(self, x.shape[2:], w.shape[2:])[-1]) if wide else None
 
     def infer(self, x, w):
         self.check_axes(input=x, filter=w)
@@ -135,6 +140,10 @@ class ConvInput(Convolution):
     space: Shape = ()
 
     folds = (((0, False), (0, False)), ((1, False), (1, True)), (1, 0, 1))
+
+    def expand(self, b, g, w):
+        wide = wide_windows.is_wide(w.shape[2:], g.shape, w.shape, self.space)
+        return wide_windows.by_input(b, self, g, w) if wide else None
 
     def infer(self, g, w):
         self.check_axes(cotangent=g, filter=w)
@@ -280,6 +289,10 @@ class ConvFilter(Convolution):
     window: Shape = ()
 
     folds = (((1, True), (1, False)), ((1, True), (0, True)), (1, 1, 0))
+
+    def expand(self, b, x, g):
+        wide = wide_windows.is_wide(self.window, x.shape, g.shape)
+        return wide_windows.by_filter(b, self, x, g) if wide else None
 
     def infer(self, x, g):
         self.check_axes(input=x, cotangent=g)

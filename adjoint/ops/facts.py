@@ -36,6 +36,8 @@ class Facts:
     elementwise: ClassVar[bool] = False
     #: Whether the result shows elements of the input: nothing is computed, and NumPy touches no element.
     view: ClassVar[bool] = False
+    #: Whether elements of the result are elements of the inputs, at most in another dtype: nothing is computed with them.
+    copies: ClassVar[bool] = False
     #: Whether the result of an input in C order is the same bytes under another shape.
     same_bytes: ClassVar[bool] = False
     #: Whether the result is the input, taken only after another value is known.

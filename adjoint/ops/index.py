@@ -49,7 +49,7 @@ def _lanes(size, rank):
 class Gather(Linear):
     """x[i1, ..., ik] for integer arrays that broadcast together."""
 
-    complex, saved, indexing, first_index = True, True, "get", 1
+    complex, copies, saved, indexing, first_index = True, True, True, "get", 1
 
     def infer(self, x, *indices):
         return Spec(_picked(self, x, indices), x.dtype)
@@ -245,7 +245,7 @@ tensor_scatter_add = scatter_nd_add
 class ScatterSet(Scatter):
     """A copy of x with v at [i1, ..., ik]; of values for the same place the last one stays."""
 
-    indexing = "set"
+    copies, indexing = True, "set"
 
     def eval(self, xp, x, v, *indices):
         y = xp.array(x)

@@ -23,7 +23,7 @@ from adjoint.ops.slicing import part_along, show_parts
 class Joined(Op):
     """Ops that put their inputs, all of them, side by side."""
 
-    complex, total = True, True
+    complex, copies, total = True, True, True
 
     def jvp(self, ts, y, *xs):
         if all(t is ZERO for t in ts):

@@ -187,6 +187,8 @@ def show_parts(x: Any, axis: int, places: Any, parts: tuple[Any, ...]) -> tuple[
 class PutItem(Indexed, Linear):
     """Zeros of `shape` with x at [index]; the transpose of GetItem."""
 
+    copies = True
+
     index: BasicIndex
     shape: Shape
 
@@ -221,6 +223,8 @@ class PutItem(Indexed, Linear):
 @dataclass(frozen=True)
 class SetItem(Indexed):
     """A copy of x with v at [index]."""
+
+    copies = True
 
     index: BasicIndex
 

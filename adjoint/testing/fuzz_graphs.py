@@ -4,6 +4,7 @@ python -m adjoint.testing.fuzz_graphs 100000                 # or: make fuzz-nat
 python -m adjoint.testing.fuzz_graphs 50000 --start 50000    # the second half, on another machine
 python -m adjoint.testing.fuzz_graphs 1 --start 4711         # one graph again
 python -m adjoint.testing.fuzz_graphs 1000 --backend xla     # another backend than machine code
+python -m adjoint.testing.fuzz_graphs 1000 --half            # graphs that have half precision too
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from adjoint.backends.interpreter import Steps
 from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core import context
-from adjoint.core.spec import float32
+from adjoint.core.spec import float32, is_inexact
 from adjoint.graph.control import Control
 from adjoint.graph.derivatives import vjp_graph, vmap_graph
 from adjoint.graph.nested import float_positions
@@ -52,7 +53,7 @@ class Disagreement(AssertionError):
 def exactly(graph: Graph, found: Sequence[Any], wanted: Sequence[Any]) -> None:
     """Integers in whatever dtype: the same to the last bit."""
     for k, (x, y) in enumerate(zip(found, map(np.asarray, wanted), strict=True)):
-        if (x.dtype, x.shape) != (y.dtype, y.shape) or not np.array_equal(x, y, equal_nan=x.dtype.kind == "f"):
+        if (x.dtype, x.shape) != (y.dtype, y.shape) or not np.array_equal(x, y, equal_nan=is_inexact(x.dtype)):
             raise Disagreement(f"result {k}: {_difference(x, y)}\n{Graph(graph.params, graph.outputs[k : k + 1])}")
 
 
@@ -233,12 +234,12 @@ KINDS: list[Callable[[Random], None]] = [
 ]
 
 
-def disagreement(seed: int, backend: str = "native") -> str | None:
-    """What is wrong with the graph of a seed on a backend; None if nothing is."""
+def disagreement(seed: int, backend: str = "native", half: bool = False) -> str | None:
+    """What is wrong with the graph of a seed on a backend, or with one that has half precision; None if nothing is."""
     random = Random(seed)
     effort, bits = random.choice((0, 0, 0, 0, 0, 0, 0, 0, 0, 2)), random.choice((128, 256, 256, 0))
-    kind = KINDS[seed % len(KINDS)]
-    if seed % 50 == 0:
+    kind = partial(forward, optimised=seed % 2 == 0, half=True) if half else KINDS[seed % len(KINDS)]
+    if seed % 50 == 0 and not half:
         kind = partial(on_threads, large=True) if random.random() < 0.5 else partial(on_threads, wide=True)
     try:
         with np.errstate(all="ignore"), quick_builds(effort, bits), context.setting(context.backend, backend):
@@ -257,10 +258,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--start", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
     parser.add_argument("--backend", choices=("native", "xla"), default="native", help="the backend to compare")
+    parser.add_argument("--half", action="store_true", help="graphs with half precision, forward")
     options = parser.parse_args(arguments)
     os.environ.setdefault("ADJOINT_NUM_THREADS", "1")  # the processes keep all cores busy
     seeds = range(options.start, options.start + options.count)
-    wrong = watched(partial(disagreement, backend=options.backend), seeds, options.jobs, LIMIT, what="graphs")
+    wrong = watched(
+        partial(disagreement, backend=options.backend, half=options.half), seeds, options.jobs, LIMIT, what="graphs"
+    )
     return 1 if wrong else 0
 
 

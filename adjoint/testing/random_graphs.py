@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.spec import Spec, bool_, float32, float64, int32, int64
+from adjoint.core.spec import Spec, bfloat16, bool_, float16, float32, float64, int32, int64, is_half
 from adjoint.graph.node import Builder, Graph, Node
 from adjoint.ops import along_axis, joining, slicing
 from adjoint.ops import arithmetic as a
@@ -47,12 +47,21 @@ class GraphWriter(KernelSteps):
     """Writes one graph, node by node."""
 
     def __init__(
-        self, random: Random, sizes: Sequence[int], limit: int, *, real: bool = False, kernels: int = 1, inner: int = 0
+        self,
+        random: Random,
+        sizes: Sequence[int],
+        limit: int,
+        *,
+        real: bool = False,
+        half: bool = False,
+        kernels: int = 1,
+        inner: int = 0,
     ) -> None:
         self.random, self.builder = random, Builder()
         self.sizes, self.limit, self.real, self.kernels, self.inner = sizes, limit, real, kernels, inner
+        self.half = half
         self.work = max(WORK, 100 * limit)
-        self.dtypes = REAL if real else DTYPES
+        self.dtypes = REAL if real else (float16, bfloat16(), *DTYPES[2:]) if half else DTYPES
         self.nodes: list[Node] = []
         self.raw: list[Node] = []
         self.steps: list[Callable[[], Node | None]] = [
@@ -67,7 +76,9 @@ class GraphWriter(KernelSteps):
     def sub(self) -> GraphWriter:
         """A writer of a graph inside this one."""
         sizes = [n for n in self.sizes if n < 10]
-        return GraphWriter(self.random, sizes, 200, real=self.real, kernels=self.kernels, inner=self.inner + 1)
+        return GraphWriter(
+            self.random, sizes, 200, real=self.real, half=self.half, kernels=self.kernels, inner=self.inner + 1
+        )
 
     # ------------------------------------------------------------ choosing
 
@@ -79,7 +90,7 @@ class GraphWriter(KernelSteps):
 
     def node(self, kinds: str = "fib") -> Node:
         """A node made before, often one of the last."""
-        fitting = [n for n in self.nodes if n.spec.dtype.kind in kinds] or [self.builder.const(2.0)]
+        fitting = [n for n in self.nodes if _kind(n) in kinds] or [self.builder.const(2.0)]
         return self.choice(fitting[-4:] if self.chance(60) else fitting)
 
     def shape(self) -> tuple[int, ...]:
@@ -291,6 +302,10 @@ class GraphWriter(KernelSteps):
                 self.nodes.append(node)
 
 
+def _kind(node: Node) -> str:
+    return "f" if is_half(node.spec.dtype) else node.spec.dtype.kind
+
+
 def _broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
     last = to[len(to) - len(shape) :]
     return len(shape) <= len(to) and all(n in (1, k) for n, k in zip(shape, last, strict=True))
@@ -301,13 +316,20 @@ def _same_but(one: tuple[int, ...], other: tuple[int, ...], axis: int) -> bool:
 
 
 def random_graph(
-    random: Random, steps: int = 25, *, empty: bool = False, large: bool = False, wide: bool = False, real: bool = False
+    random: Random,
+    steps: int = 25,
+    *,
+    empty: bool = False,
+    large: bool = False,
+    wide: bool = False,
+    real: bool = False,
+    half: bool = False,
 ) -> tuple[Graph, list[np.ndarray]]:
     """A graph, and inputs for it; with `empty` some arrays have no elements, with `large` some have very many, with `wide` there
-    are large products and what follows them."""
+    are large products and what follows them, with `half` some are in half precision."""
     sizes = LARGE if large else WIDE if wide else (*SIZES, 0) if empty else SIZES
     limit = LARGE_LIMIT if large else WIDE_LIMIT if wide else LIMIT
-    writer = GraphWriter(random, sizes, limit, real=real, kernels=0 if large else 1)
+    writer = GraphWriter(random, sizes, limit, real=real, half=half, kernels=0 if large else 1)
     if wide:
         writer.steps = [writer.product, writer.product, writer.product, writer.einsum, writer.binary, writer.reduce]
     graph = writer.graph(steps)

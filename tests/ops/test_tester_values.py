@@ -245,6 +245,11 @@ class NoCost(Tanh):
         return None
 
 
+@caught("an element is none of the inputs'")
+class NoCopy(Tanh):
+    copies = True
+
+
 @caught("not the same bytes")
 class OtherBytes(Flip):
     same_bytes = True

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.dtypes import is_known
+from adjoint.backends.native.dtypes import is_computed
 from adjoint.backends.native.plan.coalesce_axes import coalesced, loads_of
 from adjoint.backends.native.plan.loop_expressions import Load, Scalar, within
 from adjoint.backends.native.plan.units import Nest, cuts, nodes_of
@@ -128,7 +128,7 @@ def obstacle(nest: Nest) -> str:
     if not 0 < prod(nest.space) <= MOST_POINTS or any(n < 1 for n in nest.space):
         return f"a space of {nest.space}"
     if strange := [
-        n.spec.dtype for n in (*nodes_of(nest.roots.values())[0], *nest.roots) if not is_known(n.spec.dtype)
+        n.spec.dtype for n in (*nodes_of(nest.roots.values())[0], *nest.roots) if not is_computed(n.spec.dtype)
     ]:
         return f"values of {strange[0]}"
     if cuts(nest.roots.values()):

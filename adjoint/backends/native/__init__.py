@@ -4,6 +4,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
 
     rewrite/    graph -> graph, in the forms for which there is code
                 canonical           all rewrites, in order
+                computing_dtypes    half precision in float32, factors of mixed dtypes in one
                 einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
                 merge_matmuls       products of stacks, and products with a common factor, as one larger product
                 insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
@@ -32,7 +33,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 function_state      what the graphs of one function share: code, arena, stack_slots, polling
                 loop_nest           the loops of a nest: vectors, threads, partial sums
                 expression_code     the value of an expression in a register; vector_access reads and writes memory
-                lanes               elementwise ops on vector lanes; floor_division among them
+                lanes               elementwise ops on vector lanes; floor_division among them, and rounded_lanes
                 control_flow        branches and loops, with an iteration_stack for what iterations leave behind
                 linear_recurrence   iterations with linear steps, many at once
                 branch_functions    branches that run side by side, a function for each

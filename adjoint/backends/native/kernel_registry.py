@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from adjoint.backends.native.dtypes import is_known
+from adjoint.backends.native.dtypes import is_computed, is_known
 from adjoint.graph.control import Control
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Node
@@ -31,7 +31,8 @@ class KernelRule:
 
     `write` gives the value, or a list of them for several results. `prepare` makes, before a loop, what the kernel of a node
     in its body would make in every iteration; it is given the node and what the body's constants are outside. One that is not
-    `standalone` calls libraries that a program without Python lacks.
+    `standalone` calls libraries that a program without Python lacks. One that `copies` takes elements of any dtype, the others
+    those in which code computes.
     """
 
     write: Callable[[GraphEmitter, Node, Any], Any]
@@ -40,6 +41,7 @@ class KernelRule:
     write_fused: Callable[[GraphEmitter, FusedMatMul], None] | None = None
     prepare: Callable[[GraphEmitter, Node, Mapping[Node, Node]], str | None] | None = None
     standalone: bool = True
+    copies: bool = False
 
 
 RULES: dict[type, KernelRule] = {}
@@ -74,7 +76,8 @@ def has_kernel(node: Node) -> bool:
         return rule.fits(node)
     results = node.spec if isinstance(node.spec, tuple) else (node.spec,)
     specs = [*results, *(i.spec for i in node.inputs)]
-    if not all(is_known(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
+    takes = is_known if rule.copies else is_computed
+    if not all(takes(s.dtype) and all(n >= 0 for n in s.shape) for s in specs):
         return False
     return rule.fits(node)
 

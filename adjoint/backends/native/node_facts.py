@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.dtypes import is_known
+from adjoint.backends.native.dtypes import is_computed, is_known
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.card import has_rule
@@ -17,14 +17,12 @@ IN_NESTS = frozenset(("sum", "max", "min", "any", "all"))  # reductions that a n
 
 def is_elementwise(node: Node) -> bool:
     """Whether a node can be computed element by element: its card has machine code for its dtypes."""
-    if (
-        not has_rule(node.op.__class__, "emit")
-        or isinstance(node.spec, tuple)
-        or node.spec.dtype.kind not in node.op.emits
-    ):
+    if not has_rule(node.op.__class__, "emit") or isinstance(node.spec, tuple):
         return False
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
-    return all(is_known(s.dtype) for s in specs)
+    if node.op.copies:
+        return all(is_known(s.dtype) for s in specs)
+    return node.spec.dtype.kind in node.op.emits and all(is_computed(s.dtype) for s in specs)
 
 
 def is_view(node: Node) -> bool:
@@ -36,8 +34,8 @@ def is_reduction(node: Node) -> bool:
     """Whether a loop nest can reduce a node's input to it."""
     return (
         node.op.reduction in IN_NESTS
-        and is_known(node.spec.dtype)
-        and is_known(node.inputs[0].spec.dtype)
+        and is_computed(node.spec.dtype)
+        and is_computed(node.inputs[0].spec.dtype)
         and bool(node.op.axes)
         and not node.op.keepdims
         and not (node.op.reduction in ("max", "min") and 0 in [node.inputs[0].shape[a] for a in node.op.axes])

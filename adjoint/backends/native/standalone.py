@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.compiler import module_text, prepared, vector_bits, write_kernel
-from adjoint.backends.native.dtypes import MEMORY_TYPES, is_known
+from adjoint.backends.native.dtypes import COMPUTED, is_computed
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.emit.polling import FAILED_STATUS
@@ -105,12 +105,12 @@ def _llvm_name(cpu: str) -> str:
 
 
 def check_dtypes(graph: Graph) -> None:
-    """Refuse arguments and results that compiled code cannot hold."""
+    """Refuse arguments and results that C has no type for."""
     for node in (*graph.params, *graph.outputs):
-        if not is_known(node.dtype):
+        if not is_computed(node.dtype):
             raise DtypeError(
-                f"compiled code has no {node.dtype}: an argument or result is {node.spec}; it has "
-                f"{', '.join(MEMORY_TYPES)}{called_at()}"
+                f"C has no {node.dtype}, and an argument or result is {node.spec}; there are "
+                f"{', '.join(COMPUTED)}{called_at()}"
             )
         if min(node.shape, default=0) < 0:
             raise NotExportableError(f"a result has as many elements as a loop has iterations{_where(node)}")
@@ -210,7 +210,7 @@ def c_type(spec: Spec, result: bool) -> str:
     """The type of an argument of the function, as LLVM calls it."""
     if result or spec.shape:
         return "ptr"
-    kind = MEMORY_TYPES[spec.dtype.name]
+    kind = COMPUTED[spec.dtype.name]
     return f"{kind} zeroext" if kind == "i8" else kind
 
 
@@ -277,7 +277,7 @@ class EntryWriter:
         for k, node in enumerate(inputs):
             x = f"%in{place[node]}"
             if not node.shape:
-                kind = MEMORY_TYPES[node.spec.dtype.name]
+                kind = COMPUTED[node.spec.dtype.name]
                 lines += [f"  %held{k} = alloca {kind}", f"  store {kind} {x}, ptr %held{k}"]
                 x = f"%held{k}"
             self._buffer(k, x)
@@ -309,7 +309,7 @@ class EntryWriter:
                 self.globals.append(constant(f"constant.result{k}", value, self.folder))
                 source = f"@constant.result{k}"
             elif isinstance(node.op, Param) and not node.shape:
-                kind: Any = MEMORY_TYPES[node.spec.dtype.name]
+                kind: Any = COMPUTED[node.spec.dtype.name]
                 self.lines.append(f"  store {kind} %in{place[node]}, ptr %out{k}")
                 continue
             elif isinstance(node.op, Param):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.signal
 
 from adjoint.backends.native import compiler
 from adjoint.backends.native.runtime import thread_pool
@@ -153,12 +154,31 @@ def test_lanes_left_out_of_a_filter_gradient(count):
 def test_what_has_no_code_is_left_to_the_interpreter():
     draw = np.random.default_rng(0).normal
     plain = flat(1, 0)
-    cases = [
-        (Conv(*plain), draw(size=(0, 1, 4, 4)), draw(size=(1, 1, 2, 2))),
-        (Conv(*plain), draw(size=(1, 1, 2, 30)), draw(size=(1, 1, 1, 20))),
-        (Conv(*plain), draw(size=(1, 1, 4, 4)).astype("float32"), draw(size=(1, 1, 2, 2))),
-    ]
-    for op, a, b in cases:
-        run = compiled((op, a, b))
-        assert run.left_out
-        np.testing.assert_allclose(run(a, b)[0], op.eval(np, a, b))
+    a, b = draw(size=(0, 1, 4, 4)), draw(size=(1, 1, 2, 2))
+    run = compiled((Conv(*plain), a, b))
+    assert run.left_out
+    np.testing.assert_allclose(run(a, b)[0], Conv(*plain).eval(np, a, b))
+
+
+WIDE = {
+    "one part": (((1,), ((0, 0),), (1,), 1), (2, 3, 70), (4, 3, 32)),
+    "two parts": (((1,), ((2, 5),), (1,), 1), (2, 3, 70), (4, 3, 33)),
+    "stride and groups": (((3,), ((40, 0),), (1,), 2), (2, 4, 90), (6, 2, 70)),
+    "dilation": (((2,), ((0, 9),), (2,), 1), (1, 2, 150), (3, 2, 41)),
+    "two axes": (((1, 2), ((1, 0), (0, 0)), (1, 1), 3), (16, 3, 4, 49), (3, 1, 2, 40)),
+    "the whole row": (((1,), ((0, 0),), (1,), 1), (3, 2, 65), (2, 2, 65)),
+}
+
+
+@pytest.mark.parametrize("dtype", LIMITS)
+@pytest.mark.parametrize("name", WIDE)
+def test_wide_windows_are_several_narrow_ones(name, dtype):
+    check(*WIDE[name], dtype)
+
+
+def test_a_wide_window_is_the_direct_sum():
+    """SciPy, which adds up in another way."""
+    draw = np.random.default_rng(0)
+    x, w = draw.normal(size=(1, 1, 300)), draw.normal(size=(1, 1, 77))
+    (got,) = compiled((Conv((1,), ((0, 0),), (1,), 1), x, w))(x, w)
+    np.testing.assert_allclose(got[0, 0], scipy.signal.correlate(x[0, 0], w[0, 0], "valid", "direct"), rtol=1e-10)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adjoint.backends.native import compiler
+from adjoint.backends.native.kernels import pooling_geometry
 from adjoint.backends.native.runtime import thread_pool
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Builder, Graph
@@ -136,6 +137,22 @@ def test_results_do_not_depend_on_threads():
     finally:
         thread_pool.set_num_threads(before)
     assert found[0] == found[1]
+
+
+FEW = {
+    "side by side": (flat((2, 2), (2, 2)), (1, 240, 270)),
+    "overlapping": (flat((3, 2), (1, 2), ((1, 1), (0, 1))), (2, 190, 210)),
+    "depth": (((2, 3, 2), (2, 3, 2), ((0, 0),) * 3, (1, 1, 1)), (1, 8, 60, 130)),
+}
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_rows_of_few_planes_are_shared_among_threads(name, pool):
+    geometry, shape = FEW[name]
+    assert pooling_geometry.geometry(MaxPool(*geometry), shape).items(1e5)[1] > 1
+    for threads in (1, 2):
+        pool(threads)
+        check(CARDS, geometry, shape, numbers("float32"))
 
 
 def test_what_has_no_code_is_left_to_the_interpreter():

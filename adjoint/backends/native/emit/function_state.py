@@ -9,6 +9,7 @@ from typing import Any
 from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.backends.native.emit.polling import Polls
 from adjoint.backends.native.emit.stack_slots import StackSlots
+from adjoint.backends.native.emit.vector_access import is_x86
 from adjoint.backends.native.plan.arena import Arena
 from adjoint.backends.native.plan.arena_places import ALIGN, Place
 from adjoint.backends.native.plan.given_back import Regions, given_back
@@ -47,6 +48,7 @@ class FunctionState:
         self.module, self.bits = module, bits
         self.standalone = standalone  # whether it runs without Python, in a program of somebody else's
         self.code = Code(module)
+        module.converts_half = bits > 128 or not is_x86()
         self.arena = Arena()
         self.slots = StackSlots()
         self.polls = Polls(self.code, self.slots, standalone)

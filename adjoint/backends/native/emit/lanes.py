@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.backends.native.emit import floor_division, vecmath
+from adjoint.backends.native.emit import floor_division, rounded_lanes, vecmath
 from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, literal, splat
 from adjoint.core.errors import DtypeError
-from adjoint.core.spec import bool_
+from adjoint.core.spec import bool_, float16, float32, float64, is_half
 from adjoint.graph.node import Node
 
 
@@ -106,6 +106,12 @@ class Lanes:
         """The same number in another dtype, as NumPy's astype gives it."""
         if old == new:
             return x
+        if is_half(old):
+            return self.cast(rounded_lanes.to_single(self, x, old), float32, new)
+        if is_half(new):
+            once = (old, new) == (float64, float16)  # ml_dtypes rounds a float64 twice for bfloat16
+            single = rounded_lanes.to_odd_single(self, x) if once else self.cast(x, old, float32)
+            return rounded_lanes.from_single(self, single, new)
         if new.kind == "b":
             return self.compare("ne", x, self.number(0, old), old)
         a, b = self.type(old), self.type(new)

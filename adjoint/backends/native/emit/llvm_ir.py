@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.dtypes import MEMORY_TYPES
+from adjoint.core.spec import is_half
 
 #: The type of an element in a register.
 REGISTER = {**MEMORY_TYPES, "bool": "i1"}
@@ -31,12 +32,14 @@ def in_memory(dtype: np.dtype, width: int = 1) -> str:
 
 
 def literal(value: Any, dtype: np.dtype) -> str:
-    """A number as LLVM writes it: floats by their bits, so that nothing is rounded."""
+    """A number as LLVM writes it: floats by their bits, so that nothing is rounded, half precision as its bits."""
     if dtype.kind == "b":
         return "true" if value else "false"
     if dtype.kind == "i":
         return str(int(value))
     with np.errstate(all="ignore"):
+        if is_half(dtype):
+            return str(np.asarray(value).astype(dtype).view(np.uint16))
         wide = np.float64(np.asarray(value).astype(dtype))  # LLVM writes a float as the double of the same value
     return f"0x{wide.view(np.uint64):016X}"
 
@@ -61,6 +64,7 @@ class Module:
     known: dict[str, str] = field(default_factory=dict)  # functions by their bodies
     written: dict[Hashable, str] = field(default_factory=dict)  # functions by what they depend on
     sizes: dict[str, int] = field(default_factory=dict)  # bytes of constants
+    converts_half: bool = False  # whether the processor converts float16 to float32 and back
     checked: bool = False  # whether every access is compared with its buffer
     clock: Any = None  # what takes the time of each unit, in a build for that
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code, in_memory, in_register
+from adjoint.core.spec import is_half
 
 
 def get(code: Code, base: str, stride: int, i: str, dtype: np.dtype, width: int, mask: str | None) -> str:
@@ -48,10 +49,16 @@ def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype,
         code.store(value, address, dtype)
     elif stride == 1 and mask is None:
         code.store(value, address, dtype, width)
+    elif stride == 1 and _only_lane(mask) is not None:
+        one = f"i32 {_only_lane(mask)}"
+        value = code.put(f"extractelement {in_register(dtype, width)} {value}, {one}")
+        code.store(value, code.element(address, _only_lane(mask), dtype), dtype)
     elif stride == 1:
         kind, name = in_memory(dtype, width), _vector_name(dtype, width)
         if dtype.kind == "b":
             value = code.put(f"zext <{width} x i1> {value} to {kind}")
+        if mask and mask[0] == "%" and in_memory(dtype) in ("i8", "i16", "i32") and is_x86():
+            mask = _unforeseen(code, mask, width)
         code.module.declare(f"void @llvm.masked.store.{name}.p0({kind}, ptr, i32, <{width} x i1>)")
         code.do(
             f"call void @llvm.masked.store.{name}.p0({kind} {value}, ptr {address}, i32 {dtype.itemsize}, <{width} x i1> {mask})"
@@ -60,13 +67,38 @@ def put(code: Code, value: str, base: str, stride: int, i: str, dtype: np.dtype,
         raise AssertionError("results lie along the last axis")
 
 
+def _only_lane(mask: str | None) -> int | None:
+    """The lane of a mask known now that has only one."""
+    lanes = mask[1:-1].split(", ") if mask and mask[0] == "<" else []
+    return lanes.index("i1 true") if lanes.count("i1 true") == 1 else None
+
+
+def _unforeseen(code: Code, mask: str, width: int) -> str:
+    """A mask of which LLVM knows nothing.
+
+    LLVM 22 stores whole numbers of which only a part is wanted where it finds that a mask has one lane, and so writes beyond it:
+    a truncation in front of a masked store becomes a part of it, and then a plain store of what was truncated.
+    """
+    bits = code.put(f"bitcast <{width} x i1> {mask} to i{width}")
+    wide = code.put(f"zext i{width} {bits} to i64")
+    hidden = code.put(f'call i64 asm "", "=r,0"(i64 {wide})')
+    bits = code.put(f"trunc i64 {hidden} to i{width}")
+    return code.put(f"bitcast i{width} {bits} to <{width} x i1>")
+
+
 def _vector_name(dtype: np.dtype, width: int) -> str:
-    return f"v{width}{'f' if dtype.kind == 'f' else 'i'}{dtype.itemsize * 8}"
+    kind = "f" if dtype.kind == "f" and not is_half(dtype) else "i"
+    return f"v{width}{kind}{dtype.itemsize * 8}"
 
 
 def registers(bits: int) -> int:
     """How many vector registers of so many bits there are."""
-    return 16 if bits < 512 and platform.machine().lower() in ("x86_64", "amd64", "i686", "x86") else 32
+    return 16 if bits < 512 and is_x86() else 32
+
+
+def is_x86() -> bool:
+    """Whether code is made for a processor of that family."""
+    return platform.machine().lower() in ("x86_64", "amd64", "i686", "x86")
 
 
 def lane_mask(width: int, used: range) -> str:

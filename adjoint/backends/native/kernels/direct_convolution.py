@@ -39,8 +39,8 @@ from adjoint.backends.native.kernels.window_loops import (
 )
 from adjoint.graph.node import Node
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
+from adjoint.ops.wide_windows import WIDEST
 
-WIDEST = 16  # taps of a window along the width: they are written out one by one
 NEAR = 1 << 15  # bytes of a filter gradient's operands that stay near the processor
 PARTS = 16  # pieces that a filter gradient is cut into at least, if it can be
 

@@ -109,4 +109,4 @@ def write_scatter(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
 
 def scatter_fits(node: Node) -> bool:
-    return indices_fit(node) and node.spec.dtype.kind in "fi"
+    return indices_fit(node) and node.spec.dtype.kind != "b"

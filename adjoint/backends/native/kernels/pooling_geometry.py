@@ -16,7 +16,7 @@ from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.lanes import Lanes, extremum, shuffle
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.emit.vector_access import fill, get, lane_mask, put
-from adjoint.backends.native.kernels.window_loops import linear, nested, region
+from adjoint.backends.native.kernels.window_loops import CHUNKS, WORK, linear, nested, region, unravel
 from adjoint.core.spec import Shape, bool_
 from adjoint.ops.pool import Pool, lowest
 from adjoint.ops.windows import Padding
@@ -58,6 +58,11 @@ class Geometry:
         """Whether every place is under one window."""
         sizes = (s * n for s, n in zip(self.window, self.count, strict=True))
         return self.apart and tuple(sizes) == self.padded
+
+    def items(self, work: float) -> tuple[int, int]:
+        """What threads share where rows of windows do not meet: planes, each of so much work, and the rows of each where planes are few."""
+        few = self.planes < min(self.planes * work / WORK, CHUNKS)
+        return self.planes, prod(self.count[:2]) if few else 1
 
     def taps(self) -> list[Tap]:
         return [unravel_known(k, self.window) for k in range(prod(self.window))]
@@ -202,9 +207,15 @@ def widths(count: int, most: int, overlapping: bool, masked: bool) -> Iterator[t
 
 
 def each_row(
-    code: Code, shape: Geometry, bits: int, size: int, overlapping: bool, body: Callable[[WindowRow], None]
+    code: Code,
+    shape: Geometry,
+    bits: int,
+    size: int,
+    overlapping: bool,
+    body: Callable[[WindowRow], None],
+    only: Any = None,
 ) -> None:
-    """Write the code for all windows of a plane; `size` is that of the largest element in bytes."""
+    """Write the code for all windows of a plane, or of one row of it; `size` is that of the largest element in bytes."""
     most = max(bits // 8 // size, 1)
 
     def row(at: list[Any], values: list[str]) -> list[str]:
@@ -216,7 +227,10 @@ def each_row(
                     body(WindowRow(code, shape, (*at, iteration.i), wide, valid))
         return []
 
-    nested(code, [(0, n) for n in shape.count[:2]], [], row)
+    if only is None:
+        nested(code, [(0, n) for n in shape.count[:2]], [], row)
+    else:
+        row(unravel(code, only, shape.count[:2]), [])
 
 
 # ---------------------------------------------------------------- padding

@@ -36,7 +36,7 @@ def slice_fits(node: Node) -> bool:
     op = plain(node.op)
     v = node.inputs[-1]
     fits = not v.shape or v.shape == op.picked(node.shape)
-    return fits and node.shape != () and node.spec.dtype.kind in "fib"
+    return fits and node.shape != ()
 
 
 def _write_slice(emitter: GraphEmitter, node: Node, target: str, v: Node) -> str:

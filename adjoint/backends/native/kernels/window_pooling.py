@@ -1,7 +1,7 @@
 """Windows without filters: largest elements, sums, the windows themselves, and their transposes.
 
-An item of the parallel loop is a plane. With padding, planes are copied into larger ones first, and results are cut out of
-larger ones.
+An item of the parallel loop is a plane, or a row of windows where planes are few. With padding, planes are copied into larger
+ones first, and results are cut out of larger ones.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from adjoint.backends.native.emit.lanes import shuffle
 from adjoint.backends.native.emit.llvm_ir import Code, in_register
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.pooling_geometry import Tap, WindowRow, cut_out, each_row, geometry, planes
-from adjoint.backends.native.kernels.window_loops import linear, region
+from adjoint.backends.native.kernels.window_loops import linear, region, unravel
 from adjoint.core.spec import int64
 from adjoint.graph.node import Node
 from adjoint.ops.pool import MaxPool, MaxPoolIndex, MaxPoolPull, MaxPoolPush, lowest
@@ -44,16 +44,19 @@ def _gathering(
         work = prod(shape.count) * prod(shape.window) / 4
         bits = 8 if scalar else emitter.shared.bits
         widest = max(d.itemsize for d in (*dtypes, node.spec.dtype))
-        with region(emitter, shape.planes, work, (*sources, target)) as chunk:
+        items = shape.items(work)
+        with region(emitter, prod(items), work / items[1], (*sources, target)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as iteration:
                 *pointers, result = chunk.pointers
+                plane, line = unravel(code, iteration.i, items)
                 inside = [
-                    code.element(p, code.mul(iteration.i, prod(shape.padded)), dtype)
+                    code.element(p, code.mul(plane, prod(shape.padded)), dtype)
                     for p, dtype in zip(pointers, dtypes, strict=True)
                 ]
-                result = code.element(result, code.mul(iteration.i, size), node.spec.dtype)
-                each_row(code, shape, bits, widest, True, lambda row: body(row, node, inside, result))
+                result = code.element(result, code.mul(plane, size), node.spec.dtype)
+                only = line if items[1] > 1 else None
+                each_row(code, shape, bits, widest, True, lambda row: body(row, node, inside, result), only)
         return target
 
     return write
@@ -152,22 +155,25 @@ def _scattering(part: Callable[..., Callable[[Tap], str]], channels: bool = Fals
         whole = shape.padded == shape.space
         larger = target if whole else emitter.scratch(shape.planes * prod(shape.padded) * dtype.itemsize)
         work = prod(shape.count) * prod(shape.window) / 2
-        with region(emitter, shape.planes, work, (*sources, larger)) as chunk:
+        items = shape.items(work) if shape.covering else (shape.planes, 1)
+        with region(emitter, prod(items), work / items[1], (*sources, larger)) as chunk:
             code = chunk.code
             with code.loop(chunk.low, chunk.high) as iteration:
                 *pointers, result = chunk.pointers
+                plane, line = unravel(code, iteration.i, items)
                 inside = [
-                    code.element(p, code.mul(iteration.i, n), i.spec.dtype)
+                    code.element(p, code.mul(plane, n), i.spec.dtype)
                     for p, n, i in zip(pointers, sizes, node.inputs, strict=False)
                 ]
-                result = code.element(result, code.mul(iteration.i, prod(shape.padded)), dtype)
+                result = code.element(result, code.mul(plane, prod(shape.padded)), dtype)
                 if not shape.covering:
                     code.zero(result, prod(shape.padded) * dtype.itemsize)
 
                 def body(row: WindowRow) -> None:
                     _lay_back(row, part(row, node, inside), result, dtype)
 
-                each_row(code, shape, emitter.shared.bits, dtype.itemsize, shape.apart, body)
+                only = line if items[1] > 1 else None
+                each_row(code, shape, emitter.shared.bits, dtype.itemsize, shape.apart, body, only)
         if not whole:
             cut_out(emitter, shape, larger, target, dtype)
         return target

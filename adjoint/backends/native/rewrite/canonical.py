@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.node_facts import IN_NESTS
+from adjoint.backends.native.rewrite.computing_dtypes import in_computing_dtypes
 from adjoint.backends.native.rewrite.einsum_to_matmul import as_products
 from adjoint.backends.native.rewrite.merge_matmuls import flattened, multiplied_at_once, summed, together
 from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
@@ -28,7 +29,7 @@ def canonical(graph: Graph) -> Graph:
 
     Products are joined only where nothing is computed again to save memory: all their factors are held at the same time.
     """
-    better = multiplied_at_once(rebuild(graph, _canonical))
+    better = multiplied_at_once(rebuild(rebuild(graph, in_computing_dtypes), _canonical))
     joined = better if uses(graph, lambda op: op.delays) else rebuild(better, together)
     return rebuild(joined, ToInsertSlice())
 

@@ -15,7 +15,7 @@ from adjoint.backends.native.runtime.checked_build import CHECK, LANES, SHADOW
 from adjoint.backends.native.runtime.thread_pool import SYMBOL as PARALLEL
 
 REGION = "(ptr noalias %ctx, i64 %chunk)"  # what threads call: it has no parameters for bounds
-BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i8": 8, "ptr": 64}
+BITS = {"double": 64, "float": 32, "i64": 64, "i32": 32, "i16": 16, "i8": 8, "ptr": 64}
 HEADER = 16  # bytes before a place on the stack: its size is the last word, the bounds of what it holds come before
 
 
