@@ -59,8 +59,6 @@ class Op(Facts):
     saved: ClassVar[bool] = False
     #: Whether every call that `infer` accepts has a result. Factorisations, indices and user functions may fail at run time.
     total: ClassVar[bool] = False
-    #: Whether automatic mixed precision computes it in half precision: much is gained and little lost.
-    half_precision: ClassVar[bool] = False
 
     def flops(self, y: Any, /, *xs: Any) -> int:
         """An estimate of the operations on numbers that a call takes, from the Specs of result and inputs."""

@@ -57,6 +57,8 @@ class Facts:
     absorbs_zero: ClassVar[bool] = False
     #: Whether an element of the result takes a whole row of an input, or more: products and factorisations of matrices.
     dense: ClassVar[bool] = False
+    #: Whether automatic mixed precision computes it in half precision: much is gained and little lost.
+    half_precision: ClassVar[bool] = False
     #: Groups of inputs in which the op is linear together, the others being fixed; see `linear_part`.
     linear_in: ClassVar[tuple[tuple[int, ...], ...]] = ()
 

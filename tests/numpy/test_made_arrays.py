@@ -25,7 +25,9 @@ import adjoint as ad
 )
 def test_lists_that_numpy_makes_objects_of(f: Any) -> None:
     for transform, x in ((ad.grad, 1.3), (ad.jit, 1.3), (ad.vmap, np.ones(2))):
-        with pytest.raises(ad.CutGradientError, match=r"(?s)Make one Tensor of it: adjoint.numpy.array.*called at test_made_arr"):
+        with pytest.raises(
+            ad.CutGradientError, match=r"(?s)Make one Tensor of it: adjoint.numpy.array.*called at test_made_arr"
+        ):
             transform(f)(x)
 
 
