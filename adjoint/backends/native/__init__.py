@@ -40,11 +40,12 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 gather_scatter      indexing with indices known at run time
                 slice_update        slices that are set, concatenation, stacking; in_place says whose memory the result has
                 argmax_cumsum       ops that run along one axis
+                sorting             sorting, top-k, partitions; radix_sort has one line of keys
                 matmul              matrix products of a graph; matmul_epilogue writes what follows on their tiles
                 gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
-                window_loops        what convolution and pooling share
+                window_loops        what convolution, pooling and sorting share
                 square_matrices     Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
                                     lapack_systems for large ones
                 orthogonal_factors  QR, eigenvalues and singular values by LAPACK; lapack_calls writes its calls

@@ -14,7 +14,7 @@ from adjoint.backends.native.kernels.slice_update import (
     write_set_item,
 )
 from adjoint.backends.native.plan.matmul_operands import operands
-from adjoint.ops.along_axis import CumSum
+from adjoint.ops.along_axis import ArgPartition, ArgSort, ArgTopK, CumArgMax, CumSum
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
 from adjoint.ops.decompose import QR, Cholesky, Complement
@@ -45,11 +45,13 @@ KERNELS: dict[type, KernelRule] = {
 }
 _SYSTEMS = (Cholesky, TriangularSolve, Solve, Inv, Det, SLogDet, Cofactor)
 _SPECTRAL = (QR, Complement, Eigh, Eigvalsh, SVD, SVDVals, Pinv)
+_SORTS = (ArgSort, ArgTopK, ArgPartition, CumArgMax)
 _POOLS = (MaxPool, MaxPoolPush, MaxPoolIndex, SumPool, Unfold, MaxPoolPull, SumPoolPull, Fold)
 #: Few programs need these: the module that has them in its own `KERNELS`.
 LATE: dict[type, str] = {
     **dict.fromkeys((Conv, ConvInput, ConvFilter), "adjoint.backends.native.kernels.direct_convolution"),
     **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.square_matrices"),
     **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.orthogonal_factors"),
+    **dict.fromkeys(_SORTS, "adjoint.backends.native.kernels.sorting"),
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }
