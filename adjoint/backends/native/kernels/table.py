@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.argmax_cumsum import argument_writer, has_elements, write_cumsum
-from adjoint.backends.native.kernels.gather_scatter import indices_fit, scatter_fits, write_gather, write_scatter
+from adjoint.backends.native.kernels.gather_scatter import (
+    indices_fit,
+    operands as indexed,
+    scatter_fits,
+    write_gather,
+    write_scatter,
+)
 from adjoint.backends.native.kernels.matmul import fits, prepare, write_fused, write_matmul
 from adjoint.backends.native.kernels.slice_update import (
     same_dtypes,
@@ -32,9 +38,9 @@ from adjoint.ops.unfolding import Fold, Unfold
 
 KERNELS: dict[type, KernelRule] = {
     MatMul: KernelRule(write_matmul, fits, operands, write_fused, prepare),
-    Gather: KernelRule(write_gather, indices_fit),
-    ScatterSet: KernelRule(write_scatter, scatter_fits),
-    ScatterAdd: KernelRule(write_scatter, scatter_fits),
+    Gather: KernelRule(write_gather, indices_fit, indexed),
+    ScatterSet: KernelRule(write_scatter, scatter_fits, indexed),
+    ScatterAdd: KernelRule(write_scatter, scatter_fits, indexed),
     SetItem: KernelRule(write_set_item, slice_fits),
     PutItem: KernelRule(write_put_item, slice_fits),
     Concat: KernelRule(write_joined, same_dtypes),

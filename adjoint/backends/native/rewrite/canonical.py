@@ -51,24 +51,7 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
         return inputs[0]
     if op.reduction in IN_NESTS and op.keepdims and op.axes:
         return without_axes(builder, op, inputs[0])
-    plain: Any = op.op if isinstance(op, InPlace) else op
-    return _indexed(builder, op, plain.first_index, inputs) if plain.indexing else op.expand(Make(builder), *inputs)
-
-
-def _indexed(builder: Builder, op: Any, first: int, inputs: tuple[Node, ...]) -> Node | None:
-    """An op with index arrays, all of one shape, and with values of the shape of their places."""
-    base, rest = inputs[0], list(inputs[1:])
-    values, indices = rest[: first - 1], rest[first - 1 :]
-    shapes = [i.shape for i in indices if i.shape]
-    if any(n < 0 for x in inputs for n in x.shape) or not shapes:
-        return None
-    places = np.broadcast_shapes(*shapes)
-    wanted = [(*places, *base.shape[len(indices) :])] * len(values) + [places] * len(indices)
-    spread = [
-        builder.build(card(BroadcastTo, shape), (x,)) if x.shape and x.shape != shape else x
-        for x, shape in zip(rest, wanted, strict=True)
-    ]
-    return None if spread == rest else builder.build(op, (base, *spread))
+    return op.expand(Make(builder), *inputs)
 
 
 def without_axes(builder: Builder, op: Any, x: Node) -> Node:
