@@ -154,7 +154,16 @@ def whole_quick(
         container_callable,  # there is machine code, so the package for it is there
     )
 
-    return container_callable(kernel, arguments, numeric, rebuild, guards, release_gil=not is_brief(graph))
+    noting = getattr(kernel, "noting", None)  # the kernel whose last result says whether an index was out of range
+    return container_callable(
+        noting or kernel,
+        arguments,
+        numeric,
+        rebuild,
+        guards,
+        release_gil=not is_brief(graph),
+        notes=noting is not None,
+    )
 
 
 def is_brief(graph: Graph) -> bool:

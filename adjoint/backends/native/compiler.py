@@ -252,7 +252,7 @@ def compiled(
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
     if shared.may_go_wrong:
-        run = _unwatched(run) if written.same else _watched(run, graph)
+        run = _unwatched(run) if written.same else Watched(run, graph)
     return run, written.same
 
 
@@ -301,15 +301,15 @@ def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], i
     return same
 
 
-def _watched(run: Callable[..., list[Any]], graph: Graph) -> Callable[..., list[Any]]:
-    """A kernel that notes an index out of range, or a matrix that it cannot do: then the interpreter says which, or does it."""
-    reference = Steps(graph)
+class Watched:
+    """A kernel that notes in its last result an index out of range, or a matrix that it cannot do: then the interpreter says which, or does it."""
 
-    def checked(*arrays: Any) -> list[Any]:
-        *found, status = run(*arrays)
-        return found if not status else reference(*arrays)
+    def __init__(self, run: Callable[..., list[Any]], graph: Graph) -> None:
+        self.noting, self._reference = run, Steps(graph)
 
-    return checked
+    def __call__(self, *arrays: Any) -> list[Any]:
+        *found, status = self.noting(*arrays)
+        return found if not status else self._reference(*arrays)
 
 
 def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
