@@ -7,6 +7,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
                 merge_matmuls       products of stacks, and products with a common factor, as one larger product
                 insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
+                indexed             few elements of a formula, and sums of scattered values
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
                 loop_expressions    what a nest computes at one point of its iteration space
@@ -37,7 +38,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 vecmath/            elementary functions as polynomials
     kernels/    what needs a page of its own
                 table               the kernels, by card
-                gather_scatter      indexing with indices known at run time
+                gather_scatter      indexing with indices known at run time; index_walk says how it goes through memory
                 slice_update        slices that are set, concatenation, stacking; in_place says whose memory the result has
                 argmax_cumsum       ops that run along one axis
                 sorting             sorting, top-k, partitions; radix_sort has one line of keys

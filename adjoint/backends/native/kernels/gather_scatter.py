@@ -61,9 +61,7 @@ class Loops:
 
     code: Code
     walk: Walk
-    base: str
-    other: str
-    arrays: Sequence[str]
+    pointers: Sequence[str]  # the indexed array, the other one, the index arrays
     dtypes: tuple[np.dtype, np.dtype]
     step: Step
     width: int
@@ -78,7 +76,7 @@ class Loops:
     def _axis(self, k: int, at: Any, beside: Any, counters: list[Any], bad: str) -> str:
         """The loops from axis k on, from these offsets in the two arrays on."""
         code, walk = self.code, self.walk
-        for array, pointer in zip(walk.arrays, self.arrays, strict=True):
+        for array, pointer in zip(walk.arrays, self.pointers[2:], strict=True):
             if array.last() == k - 1:
                 place, bad = self._place(array, pointer, counters, bad)
                 at = code.add(at, code.mul(place, array.stride))
@@ -99,7 +97,7 @@ class Loops:
         return iteration.results[0] if watched else bad
 
     def _element(self, which: int, offset: Any) -> str:
-        return self.code.element((self.base, self.other)[which], offset, self.dtypes[which])
+        return self.code.element(self.pointers[which], offset, self.dtypes[which])
 
     def _place(self, array: IndexArray, pointer: str, counters: Sequence[Any], bad: str) -> tuple[str, str]:
         """An index as a place along its axis: one that is out of range is noted, and 0 is used instead."""
@@ -147,7 +145,9 @@ def _chunk_axis(walk: Walk, safe: Sequence[int]) -> tuple[int, int, int]:
     return best
 
 
-def _run(emitter: GraphEmitter, walk: Walk, base: tuple[str, np.dtype], other: tuple[str, np.dtype], step: Step) -> None:
+def _run(
+    emitter: GraphEmitter, walk: Walk, base: tuple[str, np.dtype], other: tuple[str, np.dtype], step: Step
+) -> None:
     """The loops: in the function being written, or cut into chunks for threads where there is much to do."""
     code, shared = emitter.code, emitter.shared
     if not prod(walk.sizes):
@@ -162,7 +162,7 @@ def _run(emitter: GraphEmitter, walk: Walk, base: tuple[str, np.dtype], other: t
     pointers = [first, other[0], *(a.pointer for a in walk.arrays)]
     if axis < 0 or chunks_of(items, work)[0] == 1:
         whole = walk.sizes[axis] if axis >= 0 else 0
-        bad = Loops(code, walk, *pointers[:2], pointers[2:], dtypes, step, width, axis, 0, whole).write()
+        bad = Loops(code, walk, pointers, dtypes, step, width, axis, 0, whole).write()
         _note(emitter, bad)
         return
     flag = shared.slots.alloca("[2 x i64]")
@@ -173,7 +173,7 @@ def _run(emitter: GraphEmitter, walk: Walk, base: tuple[str, np.dtype], other: t
         high = inner.mul(chunk.high, unit)
         if walk.sizes[axis] % unit:
             high = Lanes(inner, 1).intrinsic("smin", int64, str(high), str(walk.sizes[axis]))
-        bad = Loops(inner, walk, *given[:2], given[2:-1], dtypes, step, width, axis, low, high).write()
+        bad = Loops(inner, walk, given[:-1], dtypes, step, width, axis, low, high).write()
         if bad != "false":  # stored only where it is so: several threads may do it
             wrong, over = inner.new_label("wrong"), inner.new_label("over")
             inner.branch(bad, wrong, over)
@@ -212,6 +212,27 @@ def write_gather(emitter: GraphEmitter, node: Node, op: Any) -> str:
 
     _run(emitter, walk, (emitter.value(base), dtype), (target, dtype), move)
     return target
+
+
+def write_in_range(emitter: GraphEmitter, node: Node, op: Any) -> str:
+    """A copy of the first input; the loops over the indices do nothing but look at them."""
+    v, *indices = node.inputs
+    for x, size in zip(indices, op.sizes, strict=True):
+        value = emitter.value(x)
+        if not x.shape:
+            emitter.checked_index(value, x.spec.dtype, size)
+            continue
+        array = IndexArray(value, x.spec.dtype, [1], size, 0, True)
+        _run(emitter, Walk([prod(x.shape)], [0], [0], 0, [array]), (value, int64), (value, int64), _nothing)
+    if not node.shape:
+        return emitter.value(v)
+    target = emitter.memory_for(node)
+    emitter.code.copy(target, emitter.value(v), prod(node.shape) * node.spec.dtype.itemsize)
+    return target
+
+
+def _nothing(code: Code, at: str, beside: str, lanes: int) -> None:
+    """The loops look at the indices."""
 
 
 @dataclass(frozen=True)

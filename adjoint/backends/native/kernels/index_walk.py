@@ -18,16 +18,25 @@ from adjoint.backends.native.node_facts import same_memory
 from adjoint.backends.native.plan.loop_expressions import contiguous
 from adjoint.core.spec import int64
 from adjoint.graph.node import Const, Node
-from adjoint.ops.broadcasting import BroadcastTo
+from adjoint.ops.movement import ONCE
 
 KNOWN = 1 << 20  # elements of a constant index that are looked at
 
 
 def stored_form(base: Node, x: Node) -> Node:
     """What is read for an input: what a broadcast repeats, unless it lies where the result is written."""
-    while isinstance(x.op, BroadcastTo) and same_memory(x.inputs[0]) is not same_memory(base):
+    while _is_repetition(x) and same_memory(x.inputs[0]) is not same_memory(base):
         x = x.inputs[0]
     return x
+
+
+def _is_repetition(x: Node) -> bool:
+    """Whether a node repeats its input along new axes and axes of size 1."""
+    if not x.op.view or x.ndim < x.inputs[0].ndim:
+        return False
+    shape = x.inputs[0].shape
+    lead = x.ndim - len(shape)
+    return x.op.index_map(shape) == [ONCE if n == 1 else (0, lead + k, 1) for k, n in enumerate(shape)]
 
 
 @dataclass(frozen=True)
@@ -145,4 +154,3 @@ def walk_of(
             walk.arrays.append(IndexArray(pointer, dtype, steps, size, stride, not whole))
     walk.merge()
     return walk
-

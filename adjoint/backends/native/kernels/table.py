@@ -6,10 +6,13 @@ from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.argmax_cumsum import argument_writer, has_elements, write_cumsum
 from adjoint.backends.native.kernels.gather_scatter import (
     indices_fit,
-    operands as indexed,
     scatter_fits,
     write_gather,
+    write_in_range,
     write_scatter,
+)
+from adjoint.backends.native.kernels.gather_scatter import (
+    operands as indexed,
 )
 from adjoint.backends.native.kernels.matmul import fits, prepare, write_fused, write_matmul
 from adjoint.backends.native.kernels.slice_update import (
@@ -20,6 +23,7 @@ from adjoint.backends.native.kernels.slice_update import (
     write_set_item,
 )
 from adjoint.backends.native.plan.matmul_operands import operands
+from adjoint.backends.native.rewrite.indexed import InRange
 from adjoint.ops.along_axis import ArgPartition, ArgSort, ArgTopK, CumArgMax, CumSum
 from adjoint.ops.contract import MatMul
 from adjoint.ops.conv import Conv, ConvFilter, ConvInput
@@ -41,6 +45,7 @@ KERNELS: dict[type, KernelRule] = {
     Gather: KernelRule(write_gather, indices_fit, indexed),
     ScatterSet: KernelRule(write_scatter, scatter_fits, indexed),
     ScatterAdd: KernelRule(write_scatter, scatter_fits, indexed),
+    InRange: KernelRule(write_in_range),
     SetItem: KernelRule(write_set_item, slice_fits),
     PutItem: KernelRule(write_put_item, slice_fits),
     Concat: KernelRule(write_joined, same_dtypes),
