@@ -36,6 +36,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 branch_functions    branches that run side by side, a function for each
                 llvm_ir             writing IR: modules, blocks, loops
                 vecmath/            elementary functions as polynomials
+                scipy_calls         functions that SciPy computes, found by runtime's scipy_functions
     kernels/    what needs a page of its own
                 table               the kernels, by card
                 gather_scatter      indexing with indices known at run time; index_walk says how it goes through memory

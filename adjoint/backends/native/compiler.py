@@ -17,7 +17,7 @@ from adjoint.backends import own
 from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
-from adjoint.backends.native.emit import branch_functions, control_flow, vecmath
+from adjoint.backends.native.emit import branch_functions, control_flow, scipy_calls, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
@@ -360,14 +360,15 @@ def module_text(
         [*_kernel_head(shared), *head, *shared.code.lines, *_way_out(shared), *_left_early(module, shared), "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    declarations = [*module.declarations, *more]
+    linked, calls = scipy_calls.parts(module.scipy)
+    declarations = [*module.declarations, *more, *linked]
     if checker is None:
         functions = in_pieces([*module.functions, main], lambda: module.fresh("piece"))
     else:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
     cut = uncut if shared.standalone else split
-    return cut(declarations, [*definitions, *functions])
+    return cut(declarations, [*definitions, *calls, *functions])
 
 
 def _kernel_head(shared: FunctionState) -> list[str]:
@@ -396,5 +397,6 @@ def _left_early(module: Module, shared: FunctionState) -> list[str]:
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
     found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
     found |= interrupt.externals() if shared.polls.may_leave_early else {}
+    found |= scipy_calls.externals(module.scipy)
     found |= {} if module.clock is None else module.clock.externals()
     return found | checked_build.externals() if module.checked else found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.dtypes import is_known
+from adjoint.backends.native.runtime.scipy_functions import scipy_function
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.card import has_rule
@@ -24,7 +25,7 @@ def is_elementwise(node: Node) -> bool:
     ):
         return False
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
-    return all(is_known(s.dtype) for s in specs)
+    return all(is_known(s.dtype) for s in specs) and (not node.op.calls or scipy_function(node.op.calls) is not None)
 
 
 def is_view(node: Node) -> bool:
