@@ -302,14 +302,14 @@ def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], i
 
 
 class Watched:
-    """A kernel that notes in its last result an index out of range, or a matrix that it cannot do: then the interpreter says which, or does it."""
+    """A kernel whose last result notes an index out of range, or a matrix that it cannot do: the interpreter says which, or does it."""
 
     def __init__(self, run: Callable[..., list[Any]], graph: Graph) -> None:
         self.noting, self._reference = run, Steps(graph)
 
     def __call__(self, *arrays: Any) -> list[Any]:
         *found, status = self.noting(*arrays)
-        return found if not status else self._reference(*arrays)
+        return self._reference(*arrays) if status else found
 
 
 def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
@@ -318,9 +318,7 @@ def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     def checked(*arrays: Any) -> list[Any]:
         *found, status = run(*arrays)
         if status & FAILED_STATUS:
-            raise np.linalg.LinAlgError(
-                "a matrix is singular or not positive definite; run without `donate` to see which"
-            )
+            raise np.linalg.LinAlgError("a matrix is singular or not definite; run without `donate` to see which")
         if status:
             raise IndexingError("an index is out of range; run without `donate` to see which")
         return found
@@ -367,8 +365,7 @@ def module_text(
     else:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
-    cut = uncut if shared.standalone else split
-    return cut(declarations, [*definitions, *calls, *functions])
+    return (uncut if shared.standalone else split)(declarations, [*definitions, *calls, *functions])
 
 
 def _kernel_head(shared: FunctionState) -> list[str]:
@@ -395,8 +392,8 @@ def _left_early(module: Module, shared: FunctionState) -> list[str]:
 
 
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
-    found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
+    pool = thread_pool.externals() if shared.parallel else {}
+    found = module.externals | scipy_calls.externals(module.scipy) | pool
     found |= interrupt.externals() if shared.polls.may_leave_early else {}
-    found |= scipy_calls.externals(module.scipy)
     found |= {} if module.clock is None else module.clock.externals()
     return found | checked_build.externals() if module.checked else found
