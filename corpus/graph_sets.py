@@ -68,6 +68,6 @@ def check(name: str, graph: Graph, xs: list[Any]) -> bool:
         if all(isinstance(run, Steps) for run, _, _ in compiled.steps):
             return False
         for found, wanted in zip(compiled(*xs), Steps(graph)(*xs), strict=True):
-            loose = 1e-3 if np.asarray(wanted).dtype == np.float32 else 1e-9
+            loose = 1e-3 if np.asarray(wanted).dtype in (np.float32, np.complex64) else 1e-9
             np.testing.assert_allclose(found, wanted, rtol=loose, atol=loose, err_msg=name)
     return True

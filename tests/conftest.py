@@ -16,9 +16,10 @@ if (
 
 # JAX takes the CPU for eight devices. XLA's own optimiser is not what is tested: without it, what is fused in two places is even rounded in two
 # ways. Its older emitters, one module for each program, compile in half the time. `make xla-corpus` runs as users do.
-EMITTERS = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
 os.environ.setdefault(
-    "XLA_FLAGS", f"--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 {EMITTERS}"
+    "XLA_FLAGS",
+    "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
+    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
 )
 
 import gc

@@ -239,6 +239,8 @@ def part(path: Path) -> str:
     parts = path.relative_to(PACKAGE).parts
     if parts[:2] == ("backends", "xla"):
         return "xla"
+    if path.stem in ("complex_functions", "complex_pairs", "complex_rules", "fourier_steps", "real_numbers"):
+        return "native/complex"
     return "/".join(parts[1:3] if parts[0] == "backends" and len(parts) > 3 else parts[:1])
 
 
@@ -258,7 +260,8 @@ def cards_named(source: str) -> set[str]:
 def test_stages_ask_cards_for_facts_and_name_few_of_them() -> None:
     named: dict[str, set[str]] = {}
     for path in FILES:
-        if part(path) not in ("ops", "testing", "xla"):  # a lowering of XLA's is a page for a single op
+        # A lowering, XLA's and that of complex numbers to real ones, is a page for single ops.
+        if part(path) not in ("ops", "testing", "xla", "native/complex"):
             named.setdefault(part(path), set()).update(cards_named(path.read_text()))
     more = {k: sorted(v) for k, v in named.items() if len(v) > NAMED.get(k, 0)}
     assert not more, "put what these files must know of an op on its card, as a fact"

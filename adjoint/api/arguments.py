@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.api.inputs import name_of
 from adjoint.core import context, tree, views
 from adjoint.core.dispatch import Value, lift
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, ShapeError, called_at
 from adjoint.core.foreign import check_leaf, kind_of
 from adjoint.core.layout import scaled
 from adjoint.core.parameter import Parameter, resolve
@@ -84,7 +84,20 @@ _Kind = inspect.Parameter
 
 def names_of(names: str | Sequence[str]) -> tuple[str, ...]:
     """One name, or several, as a tuple."""
-    return (names,) if isinstance(names, str) else tuple(names)
+    if isinstance(names, str):
+        return (names,)
+    if not isinstance(names, Iterable):
+        raise ArgumentTypeError(f"jit: arguments are named by text, or several of them, not {names!r}{called_at()}")
+    return tuple(names)
+
+
+def all_but(fn: Callable[..., Any], names: Sequence[str]) -> tuple[str, ...]:
+    """What a function calls its arguments, but for these."""
+    return tuple(name for name in _parameters(fn) if name not in names)
+
+
+def _parameters(fn: Callable[..., Any]) -> list[str]:
+    return list(inspect.signature(fn.construct if hasattr(fn, "construct") else fn).parameters)
 
 
 def names_at(fn: Callable[..., Any], positions: int | Sequence[int]) -> tuple[str, ...]:
@@ -92,7 +105,7 @@ def names_at(fn: Callable[..., Any], positions: int | Sequence[int]) -> tuple[st
     numbers = (positions,) if isinstance(positions, int) else tuple(positions)
     if not numbers:
         return ()
-    names = list(inspect.signature(fn.construct if hasattr(fn, "construct") else fn).parameters)
+    names = _parameters(fn)
     for n in numbers:
         if isinstance(n, bool) or not isinstance(n, int) or not -len(names) <= n < len(names):
             raise ArgumentError(

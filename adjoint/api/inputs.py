@@ -21,6 +21,7 @@ from adjoint.core.stores import dropped as dropped
 from adjoint.core.tensor import Tensor
 from adjoint.core.tree_matching import beside, shown
 from adjoint.ops.language import cast
+from adjoint.ops.numpylike import making
 from adjoint.ops.stacking import array
 
 Positions = tuple[int, ...]
@@ -313,16 +314,21 @@ class binding:
     What is stored in Parameters inside is stored outside in the end, `lower(value)`, unless an exception was raised.
     """
 
-    __slots__ = ("scope", "token")
+    __slots__ = ("outermost", "scope", "token")
 
     def __init__(self, pairs: dict[Parameter, Any], lower: Callable[[Any], Any] | None = None) -> None:
         outer = context.bindings.get()
-        self.scope = Bindings(pairs, lower) if outer is None else Bound(outer, pairs, lower)
+        self.outermost = outer is None
+        self.scope = Bindings(pairs, lower) if self.outermost else Bound(outer, pairs, lower)
 
     def __enter__(self) -> None:
         self.token = context.bindings.set(self.scope)
+        if self.outermost:
+            making.begin()
 
     def __exit__(self, kind: type | None, *exc: Any) -> None:
+        if self.outermost:
+            making.end()
         context.bindings.reset(self.token)
         if self.scope.stored and kind is None:
             self.scope.hand_on()

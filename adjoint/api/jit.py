@@ -11,7 +11,7 @@ from typing import Any
 
 from adjoint import backends
 from adjoint.api import call_outline
-from adjoint.api.arguments import CallArguments, Key, Signature, names_at, names_of
+from adjoint.api.arguments import CallArguments, Key, Signature, all_but, names_at, names_of
 from adjoint.api.compiled import (
     Compilation,
     Entry,
@@ -345,7 +345,7 @@ def jit(
     *,
     static_argnames: str | Sequence[str] = (),
     static_argnums: int | Sequence[int] = (),
-    dynamic: str | Sequence[str] = (),
+    dynamic: str | Sequence[str] | bool = (),
     donate: str | Sequence[str] = (),
     passes_off: Iterable[str] = (),
     backend: str | None = None,
@@ -358,7 +358,7 @@ def jit(
         fn: a function or Cell; without it, a decorator is returned.
         static_argnames: arguments that are part of the program rather than inputs: a new value makes a new graph.
             Integers, strings and other things that are not arrays or floats are static anyway. `static_argnums` names them by position.
-        dynamic: arguments whose first axis is a batch of any size: one graph serves every size above one; a size that comes
+        dynamic: arguments whose first axis is a batch of any size, True for all: one graph serves every size above one; a size that comes
             again and again gets machine code of its own. A program that cannot be written for every size is compiled for
             each, and `notes` says why.
         donate: arguments whose memory the function may overwrite for its results. The Tensors given cannot be used again.
@@ -381,14 +381,15 @@ def jit(
     >>> [float(g(ad.ops.ones(n))) for n in (2, 3, 50)], len(g.compilations)
     ([1.0, 1.0, 1.0], 1)
     """
-    static, free, given = (names_of(names) for names in (static_argnames, dynamic, donate))
+    static, given = names_of(static_argnames), names_of(donate)
     runs = backends.on_device(backend, device)
     if fn is None:
         return lambda f: jit(
-            f, static_argnames=static, static_argnums=static_argnums, dynamic=free, donate=given, passes_off=passes_off, backend=runs, memory=memory
+            f, static_argnames=static, static_argnums=static_argnums, dynamic=dynamic, donate=given, passes_off=passes_off, backend=runs, memory=memory
         )  # fmt: skip
     check_function("jit", fn)
     static = (*static, *names_at(fn, static_argnums))
+    free = all_but(fn, static) if dynamic is True else names_of(dynamic or ())
     off = (passes_off,) if isinstance(passes_off, str) else passes_off
     size = None if memory is None else byte_count("jit: memory", memory)
     if size is not None and free:

@@ -49,6 +49,7 @@ from adjoint.graph.fused import fused
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
+from adjoint.ops.numpylike import making
 from adjoint.ops.stacking import array
 
 FEW = 3  # changes of one place after which a number there becomes an input of the graph
@@ -148,6 +149,7 @@ class Traced:
             cells: dict[Any, float] = {}
             with (
                 context.setting(context.bindings, parameters),
+                making.of_tensors(),
                 context.setting(context.reader, functools.partial(self._read, reads)),
                 context.setting(context.cells, cells),
                 context.setting(source, drawing),

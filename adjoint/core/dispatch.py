@@ -6,6 +6,7 @@ on the values one level below, by calling the op again. At the bottom the values
 
 from __future__ import annotations
 
+import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -133,6 +134,24 @@ def _gathered(x: Any) -> Any:
     return language.array(x) if x.dtype.hasobject else wrap(x) if is_half(x.dtype) else x
 
 
+def check_operands(op: Any, xs: Any) -> None:
+    """Raise for an input of an op that is no number, array or Tensor: a graph could not say what it is."""
+    for k, x in enumerate(xs):
+        if isinstance(x, np.ndarray):
+            check_kind(x)
+        elif isinstance(x, np.generic):
+            if x.dtype.kind in "MmSU":
+                raise _no_operand(op, k, x)
+        elif not (isinstance(x, (Value, numbers.Number)) or hasattr(x, "dtype")):
+            raise _no_operand(op, k, x)
+
+
+def _no_operand(op: Any, k: int, x: Any) -> DtypeError:
+    kind = type(x).__name__
+    what = "None" if x is None else f"the {kind} {x!r:.40}" if isinstance(x, (str, bytes)) else f"of type {kind}"
+    return DtypeError(f"{op}: input {k} is {what}; pass a number, an array or a Tensor{called_at()}")
+
+
 def located(error: AdjointError) -> AdjointError:
     """The same error, with the user's line in its message."""
     text = str(error)
@@ -149,8 +168,7 @@ def explain(op: Any, arrays: Any, error: Exception) -> Exception:
     except Exception:  # the shape rule had no words for it: fall through to the kernel's own
         for k, x in enumerate(arrays):
             if x is None or isinstance(x, (str, bytes)):
-                what = "None" if x is None else f"the {type(x).__name__} {x!r:.40}"
-                return DtypeError(f"{op}: input {k} is {what}; pass a number, an array or a Tensor{called_at()}")
+                return _no_operand(op, k, x)
         return type(error)(f"{op}: {error}{called_at()}") if len(error.args) == 1 else error
     inputs = ", ".join(map(str, specs))
     if isinstance(error, MemoryError):  # NumPy's has a signature of its own

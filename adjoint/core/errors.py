@@ -304,6 +304,9 @@ def boundary(function: F) -> F:
                 error = behind[0](behind[1]).with_traceback(error.__traceback__)  # NumPy's words in place of ours
             if isinstance(error.__cause__, CutGradientError):  # NumPy's words around ours: `array[0] = tensor`
                 error = error.__cause__
+            from adjoint.core.numpy_words import in_our_words  # which knows Tensors
+
+            error = in_our_words(error)
             if os.environ.get("ADJOINT_TRACEBACK") == "full":
                 raise
             raise error.with_traceback(user_frames(error.__traceback__)) from error.__cause__

@@ -22,6 +22,8 @@ float16, float32, float64 = (np.dtype(f"float{n}") for n in (16, 32, 64))
 complex64, complex128 = np.dtype("complex64"), np.dtype("complex128")
 
 NUMBERS = {bool: bool_, int: int64, float: float64, complex: complex128}
+#: The attributes that Python's numbers have and Tensors may lack.
+NUMBER_ATTRIBUTES = frozenset(name for kind in NUMBERS for name in dir(kind) if name[0] != "_")
 _SAMPLES = {bool: True, int: 1, float: 1.0, complex: 1j}
 
 

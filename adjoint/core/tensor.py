@@ -17,7 +17,7 @@ from adjoint.core.inplace_operators import InPlaceOperators
 from adjoint.core.keys import check_key
 from adjoint.core.language import language
 from adjoint.core.operators import Operators
-from adjoint.core.spec import Number, dtype_of, is_half, number_of
+from adjoint.core.spec import NUMBER_ATTRIBUTES, Number, dtype_of, is_half, number_of
 from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
 from adjoint.core.tensor_text import ShownInNotebooks, instead_of, no_number, with_values, without_values
 
@@ -60,7 +60,7 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
         """What another library's face has added (`extensions`); what stands for a Python number might have had others."""
         if (found := self.extensions.get(name)) is not None:
             return found(self)
-        if name[:1] != "_" and type(self._extra) is Number:
+        if type(self._extra) is Number and (name in NUMBER_ATTRIBUTES or name in self.habits):
             self._trace.below(self)
         if (found := self.habits.get(name)) is not None:
             return found(self)

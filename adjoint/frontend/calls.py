@@ -270,7 +270,7 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
         if len(args) == 1 and (
             isinstance(values, (Iterator, LoopItems, Set, ValuesView)) or state.is_graph_value(values)
         ):
-            values = list(values)
+            args = (values := list(values),)  # an iterator is empty once it has been gone through
         if not (isinstance(values, (list, tuple)) and (key is not None or _any_graph(values))):
             return python(*args, **({} if key is None else {"key": key}), **options)
         keys = list(values) if key is None else [call(key, v) for v in values]

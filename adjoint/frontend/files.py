@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import site as python_site
+import sys
 import sysconfig
 from functools import cache
+
+import numpy as np
 
 from adjoint.core.errors import PACKAGE
 
@@ -15,7 +18,19 @@ _FOREIGN = {
     "_hypothesis_pytestplugin", "pytest", "_pytest", "pluggy", "IPython", "ipykernel", "tqdm", "safetensors", "onnx",
 }  # fmt: skip
 _STDLIB = tuple({sysconfig.get_paths()[k] + os.sep for k in ("stdlib", "platstdlib")})
-INSTALLED = tuple({p + os.sep for p in (*python_site.getsitepackages(), python_site.getusersitepackages())})
+#: Where packages are: Python's own places, those that `sys.path` names besides (a `.pth` file, `PYTHONPATH`), and that of NumPy, which
+#: `pip install --target` puts anywhere.
+INSTALLED = tuple(
+    {
+        path + os.sep
+        for path in (
+            *python_site.getsitepackages(),
+            python_site.getusersitepackages(),
+            *(path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")),
+            os.path.dirname(os.path.dirname(np.__file__)),
+        )
+    }
+)
 _OWN_CONVERTED = (
     PACKAGE + "nn" + os.sep,
     PACKAGE + "testing" + os.sep,

@@ -76,7 +76,7 @@ def unstarted(iterable: Any) -> LoopItems | None:
 
 def _source(iterator: Any) -> Any:
     """What an iterator of Python's goes through, if it is at the beginning; itself else."""
-    made = getattr(iterator, "__reduce__", tuple)()
+    made: Any = getattr(iterator, "__reduce__", tuple)()
     return made[1][0] if len(made) == 3 and made[0] is iter and made[2] == 0 else iterator
 
 

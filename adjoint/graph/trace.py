@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core import context, views
 from adjoint.core.arrays import constant
-from adjoint.core.dispatch import EAGER, HALF, Trace, Value, gathered, make
+from adjoint.core.dispatch import EAGER, HALF, Trace, Value, check_operands, gathered, make
 from adjoint.core.errors import EndedTransformError, called_at, refused, user_place
 from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_of
 from adjoint.graph.layouts import layout_of_node
@@ -87,6 +87,7 @@ class Tracer(Trace):
             return op(*clean)
         if context.index_caught.get() and op.indexing:
             check_inside(xs[0], xs[op.first_index :])
+        check_operands(op, xs)
         given: Sequence[Any] = plain(xs)
         mark = rounded = None
         if not context.replaying.get() and any(isinstance(x, Value) and number_of(x) is not None for x in xs):

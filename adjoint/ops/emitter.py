@@ -43,6 +43,9 @@ class Emitter(Protocol):
     def abs(self, x: Any) -> Any:
         """The absolute value."""
 
+    def copysign(self, x: Any, y: Any) -> Any:
+        """The absolute value of x with the sign of y, floating-point numbers."""
+
     def sqrt(self, x: Any) -> Any:
         """The square root of a floating-point number."""
 

@@ -14,7 +14,7 @@ from adjoint.core import context
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import CutGradientError, called_at, refused
 from adjoint.core.library_functions import WRAPPERS
-from adjoint.ops.numpylike.common import array_of, is_plain, is_traced, replaced, values_in
+from adjoint.ops.numpylike.common import array_of, is_plain, is_traced, replaced, values_in, would_cut
 
 MARK = "__adjoint_original__"
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -60,11 +60,18 @@ def refusal(called: str, mirror: str | None) -> CutGradientError:
     )
 
 
+def _is_differentiated(ours: Any, args: tuple, kwargs: dict, called: str, mirror: str | None) -> bool:
+    """Whether the mirror is to compute a call, for the sake of its derivative; refused where it has nothing and one would be lost."""
+    if context.cutting.get() or not is_traced(args, kwargs):
+        return False
+    if ours is None and would_cut(args, kwargs):
+        raise refused(refusal(called, mirror))
+    return ours is not None
+
+
 def _by_mirror(ours: Any, original: Any, args: tuple, kwargs: dict, called: str, mirror: str | None) -> Any:
     """A call with Tensors."""
-    if is_traced(args, kwargs) and not context.cutting.get():
-        if ours is None:
-            raise refused(refusal(called, mirror))
+    if _is_differentiated(ours, args, kwargs, called, mirror):
         return ours(*args, **kwargs)
     if ours is not None and not is_plain(args, kwargs):  # half precision, or on a device
         return ours(*args, **kwargs)
@@ -142,9 +149,7 @@ def wrap_class(cls: Any, home: str, mirror: str | None) -> None:
     def new(kind: Any, /, *args: Any, **kwargs: Any) -> Any:
         if kind is cls and (has_tensors(args) or has_tensors(kwargs.values())):
             ours = _provided(mirror, cls.__name__)
-            if is_traced(args, kwargs) and not context.cutting.get():
-                if ours is None:
-                    raise refused(refusal(called, mirror))
+            if _is_differentiated(ours, args, kwargs, called, mirror):
                 return ours(*args, **kwargs)
             if isinstance(ours, type):  # SciPy's own constructor takes some Tensors for arrays
                 return ours(*args, **kwargs)

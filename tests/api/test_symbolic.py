@@ -186,3 +186,14 @@ def test_a_size_that_a_function_refuses(f):
                 g(np.arange(float(n)))
         else:
             assert g(np.arange(float(n))) == 6.0
+
+
+def test_all_arguments_may_be_batches():
+    f = ad.jit(lambda x, y: (x * x).sum() * len(x) + y.mean(), dynamic=True)
+    for n in (5, 3, 4, 2):
+        x, y = np.arange(n * 2.0).reshape(n, 2), np.arange(float(n))
+        assert np.isclose(f(x, y).item(), (x * x).sum() * n + y.mean())
+    assert len(f.compilations) == 1
+    for wrong in ({"static_argnames": 1}, {"donate": True}):
+        with pytest.raises(ad.ArgumentTypeError, match="arguments are named by text"):
+            ad.jit(lambda x: x, **wrong)

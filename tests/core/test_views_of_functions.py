@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy import asarray
 
 import adjoint as ad
 from like_numpy import Programs, disagreements
@@ -223,15 +224,21 @@ def test_writes_are_seen_where_numpy_shows_them(name):
 
 
 def test_no_write_while_there_is_a_numpy_array_of_the_tensor():
+    def shown(x):
+        y = x * 1.0
+        a, part = np.asarray(y), np.asarray(y)[1:]  # of a traced Tensor itself
+        y[0], y[1] = 5.0, x[0]
+        return (a * x).sum() + part.sum() * y.sum()
+
     def stale(x):
         y = x * 1.0
-        a = np.asarray(y)
+        a = asarray(y)  # NumPy's own: an array of objects
         y[0] = 5.0
         return (a * x).sum()
 
     def stale_part(x):
         y = x * 1.0
-        a = np.asarray(y)[1:]
+        a = asarray(y)[1:]
         part = y[1:]
         part[0] = 5.0
         return a.sum() * y.sum()
@@ -254,6 +261,7 @@ def test_no_write_while_there_is_a_numpy_array_of_the_tensor():
             with pytest.raises(ad.core.errors.AdjointError, match=r"np\.array\(x\), a copy"):
                 run(f)(x)
     assert not disagreements(copied, x)
+    assert ad.vjp(shown, x)[0] == ad.jit(shown)(x) == ad.jvp(shown, x, x)[0] == shown(x)
     held = ad.Tensor(x)
     array = np.asarray(held)  # outside of any transform it is what the Tensor was
     held += 1

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from adjoint import nn, ops
 from adjoint.core.spec import Spec
 from adjoint.frontend import ControlFlowError, convert
 from adjoint.frontend.calls import is_users, traceable
+from adjoint.frontend.files import INSTALLED
 from adjoint.graph.trace import NeedsNumberError, trace
 from adjoint.graph.walk import replay
 
@@ -112,6 +116,26 @@ def test_a_number_of_items_that_is_not_known() -> None:
 
     with pytest.raises(NeedsNumberError, match="go through them with a `for` statement"):
         run(f, np.int64(3))
+
+
+def test_extremes_of_iterators() -> None:
+    def f(x):
+        shapes = [(3,), (4, 5)]
+        counts = max(len(s) for s in shapes) + min(map(len, shapes)) + max(zip([1.0, 2.0], [3.0, 4.0], strict=True))[1]
+        return x * counts * max(iter([1, 2])) * max((v for v in ()), default=2.0) + max(x * k for k in (1.0, 3.0))
+
+    assert run(f, np.float64(1.5)) == f(1.5)
+
+
+def test_libraries_stay_as_they_are_wherever_they_are_installed() -> None:
+    assert not is_users(os.path.join(os.path.dirname(np.__file__), "ma", "core.py"))
+    assert os.path.dirname(os.path.dirname(np.__file__)) + os.sep in INSTALLED
+    code = (
+        "import sys; sys.path.append('/elsewhere/site-packages'); from adjoint.frontend.files import is_users; "
+        "print(is_users('/elsewhere/site-packages/scipy/sparse/_csr.py'), is_users('/elsewhere/site-packages/mine.py'))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert shown.split() == ["False", "True"]
 
 
 def test_libraries_stay_as_they_are() -> None:

@@ -223,3 +223,21 @@ def test_numbers_that_the_other_branch_holds_exactly_pass_and_integers_that_do_n
     np.testing.assert_array_equal(np.asarray(ad.jit(f, backend="interpreter")(np.ones(2, np.float32), np.ones(2))), 0.5)
     with pytest.raises(ad.ControlFlowError, match="int8"):
         ad.jit(lambda v: (300 if v[0] > 0 else v[0]) + 1, backend="interpreter")(np.ones(2, np.int8))
+
+
+def test_attributes_that_no_number_has() -> None:
+    """`hasattr` says no, as of Python's number; what numbers have and Tensors do not asks for the number."""
+
+    def f(x):
+        return x * (2.0 if hasattr(x, "covariance") else 3.0) + (0.0 if getattr(x, "variable", None) is None else 1.0)
+
+    assert ad.jit(f)(1.5) == f(1.5) == ad.jit(ad.grad(lambda x: f(x) * x))(1.5) / 2
+    with pytest.raises(ad.NeedsNumberError):
+        ad.jit(lambda x: x if x.is_integer() else -x)(1.5)
+
+
+@pytest.mark.parametrize("given", [None, "a", {1}, object(), range(3), np.datetime64("2020"), slice(1)], ids=repr)
+def test_what_is_no_operand_is_named(given):
+    for f in (lambda x: x * given, lambda x: given + x, lambda x: ad.ops.add(x, given)):
+        with pytest.raises(ad.DtypeError, match=r"input \d is (None|the str 'a'|of type \w+); pass a number"):
+            ad.jit(f)(1.5)

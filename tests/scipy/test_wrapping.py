@@ -10,7 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.interpolate
 import scipy.linalg
+import scipy.signal
+import scipy.spatial.distance
 import scipy.special
 import scipy.stats
 
@@ -99,3 +102,22 @@ def test_names_bound_before_adjoint_was_imported(tmp_path) -> None:
     assert numbers == "0.5 0.5"
     assert "scipy.special.logsumexp was given a Tensor" in message
     assert "import adjoint first, or call adjoint.scipy.special.logsumexp" in message
+
+
+def test_results_of_networks_are_plain_outside_of_transforms() -> None:
+    net = ad.nn.SequentialCell(ad.nn.Dense(3, 4), ad.nn.Tanh())
+    x = np.linspace(0.0, 1.0, 15, dtype=np.float32).reshape(5, 3)
+    y, plain = net(ad.Tensor(x)), net(ad.Tensor(x)).asnumpy()
+    assert np.allclose(scipy.stats.describe(y).mean, scipy.stats.describe(plain).mean)
+    assert np.array_equal(scipy.signal.medfilt(y[:, 0], 3), scipy.signal.medfilt(plain[:, 0], 3))
+    assert np.array_equal(scipy.spatial.distance.pdist(y), scipy.spatial.distance.pdist(plain))
+    assert np.array_equal(np.nextafter(y, 2.0), np.nextafter(plain, np.float32(2.0)))
+    assert np.array_equal(np.roots(y[:, 0]), np.roots(plain[:, 0]))
+    assert scipy.interpolate.RBFInterpolator(x[:, :1], y)(x[:, :1]).shape == (5, 4)
+    (scipy.special.gamma(y) * 1.0).sum().backward()  # what is provided keeps its derivative
+    assert net.trainable_params()[0].grad is not None
+    for f in (scipy.stats.rankdata, scipy.spatial.distance.pdist):
+        with pytest.raises(ad.CutGradientError, match="cannot be differentiated"):
+            ad.grad(lambda v, f=f: f(net(v)).sum())(ad.Tensor(x))
+    with pytest.raises(ad.CutGradientError, match="cannot be differentiated"):
+        scipy.stats.describe(ad.Tensor(x, requires_grad=True) * 2)

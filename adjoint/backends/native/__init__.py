@@ -7,6 +7,9 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 einsum_to_matmul    Einstein sums as matrix products, elementwise products and sums
                 merge_matmuls       products of stacks, and products with a common factor, as one larger product
                 insert_slice        the op InsertSlice; to_insert_slice makes it of slices that are set, padding and joining
+                complex_pairs       complex numbers as pairs of real ones: complex_rules for each op, complex_functions in
+                                    real_numbers
+                fourier_steps       Fourier transforms as steps along one axis
                 indexed             few elements of a formula, and sums of scattered values
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
@@ -47,6 +50,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
+                fourier_transform   Fourier transforms along an axis, of fourier_butterflies
                 window_loops        what convolution, pooling and sorting share
                 square_matrices     Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
                                     lapack_systems for large ones
@@ -64,7 +68,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 object_layout       what compiled code knows of CPython's and NumPy's objects
 
 `compiler` leads a graph through the rooms, and leaves to the interpreter what has no code; `memory_plan` says beforehand what memory
-the code will take; `standalone` makes an object file of it for C programs, `unit_times` a build that times its units. All rooms ask `node_facts` what a
+the code will take; `unit_names` says what its units are; `standalone` makes an object file of it for C programs, `unit_times` a build that times its units. All rooms ask `node_facts` what a
 node is, `dtypes` what compiled code can hold, and `kernel_registry` which ops have a kernel. Imports go one way: `kernels` write
 with what `emit` has, `emit` reads what `plan` made, `plan` knows the ops that `rewrite` adds, and `runtime` knows none of them.
 A test holds this.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -27,13 +26,12 @@ from adjoint.backends.native.emit.polling import FAILED_STATUS
 from adjoint.backends.native.kernel_registry import register
 from adjoint.backends.native.kernels import table
 from adjoint.backends.native.memory_plan import memory_of
-from adjoint.backends.native.plan.epilogue_fusion import FusedMatMul
 from adjoint.backends.native.plan.given_back import spare_time
-from adjoint.backends.native.plan.independent_branches import SideBySide, side_by_side
+from adjoint.backends.native.plan.independent_branches import side_by_side
 from adjoint.backends.native.plan.left_out import left_out_lines
-from adjoint.backends.native.plan.stages import Stages
-from adjoint.backends.native.plan.units import Kernel, Nest, Register, Unit, nodes_of
+from adjoint.backends.native.plan.stages import Stages, can_compile
 from adjoint.backends.native.rewrite.canonical import canonical
+from adjoint.backends.native.rewrite.complex_pairs import PLAIN, Borders, in_pairs
 from adjoint.backends.native.runtime import (
     bounds_checks,
     checked_build,
@@ -43,6 +41,7 @@ from adjoint.backends.native.runtime import (
     thread_pool,
 )
 from adjoint.backends.native.runtime.module_split import split, uncut
+from adjoint.backends.native.unit_names import units_shown
 from adjoint.core.errors import IndexingError
 from adjoint.core.spec import Spec, int64
 from adjoint.graph.node import Const, Graph, Node
@@ -62,14 +61,15 @@ class Program:
     def __init__(self, graph: Graph) -> None:
         start = time.perf_counter()
         common()
-        self.graph = side_by_side(canonical(graph))
+        better, self.borders = prepared(graph)
+        self.graph = side_by_side(better)
         self.stages = Stages(self.graph)
         self.left_out = self.stages.left_out
         self.steps: list[tuple[Callable[..., Any], list[Node], list[Node]]] = []
+        alone = is_alone(self.stages)
         for native, part, inputs, outputs in self.stages.parts:
-            self.steps.append((kernel(part) if native else Steps(part), inputs, outputs))
-        ends = [list(self.graph.params), list(self.graph.outputs)]
-        alone = len(self.steps) == 1 and not self.left_out and list(self.steps[0][1:]) == ends
+            run = kernel(part, self.borders if alone else PLAIN) if native else Steps(part)
+            self.steps.append((run, inputs, outputs))
         self.only_kernel = self.steps[0][0] if alone else None
         self._overwriting: dict[tuple[int, ...], Callable[[list[Any]], list[Any]]] = {}
         self.seconds = time.perf_counter() - start
@@ -78,7 +78,12 @@ class Program:
         """How it runs: what became machine code, and what did not."""
         compiled = sum(not isinstance(run, Steps) for run, _, _ in self.steps)
         lines = [f"native: {compiled} compiled kernels, {self.seconds * 1e3:.2f} ms"]
-        lines += [f"  {line}" for native, part, _, _ in self.stages.parts if native for line in units_shown(part)]
+        lines += [
+            f"  {line}"
+            for native, part, _, _ in self.stages.parts
+            if native
+            for line in units_shown(part, vector_bits())
+        ]
         if self.left_out:
             lines += left_out_lines(self.left_out)
         return "\n".join(lines)
@@ -86,50 +91,33 @@ class Program:
     def __call__(self, *arrays: Any) -> list[Any]:
         if self.only_kernel is not None:
             return self.only_kernel(*arrays)
-        values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
+        params = self.graph.params
+        given = self.borders.given(arrays, params)
+        values: dict[Node, Any] = dict(zip(params, given, strict=True))
         for run, inputs, outputs in self.steps:
             values.update(zip(outputs, run(*[values[n] for n in inputs]), strict=True))
-        found = (np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs)
-        return [own(y, arrays) for y in found]
+        found = [np.array(n.op.value) if isinstance(n.op, Const) else values[n] for n in self.graph.outputs]
+        return self.borders.taken([own(y, given) for y in found])
 
     def giving_up(self, inputs: list[Any], donated: tuple[int, ...]) -> list[Any]:
         """The results; those that can be are written over donated inputs."""
         if self.only_kernel is None:
             return self(*inputs)
         if donated not in self._overwriting:
-            self._overwriting[donated] = overwriting(self.graph, donated)
+            self._overwriting[donated] = overwriting(self.graph, donated, self.borders)
         return self._overwriting[donated](inputs)
 
 
-def units_shown(graph: Graph) -> list[str]:
-    """The units of work that the code of a graph consists of, in order: what each one is and the ops it computes."""
-    targets = {k: f"%target{k}" for k, o in enumerate(graph.outputs) if o.shape}
-    emitter = planned(
-        FunctionState(Module(), vector_bits()), graph, [f"%x{k}" for k in range(len(graph.params))], targets
-    )
-    order = {node: k for k, node in enumerate(emitter.graph.nodes)}
-    lines = []
-    for scalars, groups in itertools.groupby((g for g, _ in emitter.groups), lambda g: isinstance(g[0], Register)):
-        for group in [list(itertools.chain.from_iterable(groups))] if scalars else groups:
-            nodes = sorted({n for unit in group for n in computed(unit)}, key=lambda n: order[n])
-            what = "row-fused loops" if len(group) > 1 and not scalars else NAMES[type(group[0])]
-            if isinstance(nodes[0].op, SideBySide):
-                what, nodes = "branches side by side", [n for b in nodes[0].op.branches for n in b.calls]
-            spaces = " then ".join(str(unit.space) for unit in group if isinstance(unit, Nest))
-            names = ", ".join(type(n.op).__name__ for n in nodes)
-            lines.append(f"{what} over {spaces}: {names}" if spaces else f"{what}: {names}")
-    return lines
+def prepared(graph: Graph) -> tuple[Graph, Borders]:
+    """The graph in the forms for which there is code, in real numbers, and what of its arguments and results is complex."""
+    real, borders = in_pairs(graph, lambda inner: all(map(can_compile, canonical(inner).nodes)))
+    return canonical(real), borders
 
 
-def computed(unit: Unit) -> list[Node]:
-    """The nodes that a unit computes, stored or not."""
-    if isinstance(unit, (Nest, FusedMatMul)):
-        inside = [*nodes_of(unit.roots.values())[1], *unit.roots]
-        return inside if isinstance(unit, Nest) else [unit.node, *inside]
-    return [unit.node]
-
-
-NAMES = {Nest: "loop nest", Kernel: "kernel", FusedMatMul: "product with epilogue", Register: "scalars"}
+def is_alone(stages: Stages) -> bool:
+    """Whether one kernel is all of a graph."""
+    ends = ([*stages.graph.params], [*stages.graph.outputs])
+    return len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ends
 
 
 def vector_bits() -> int:
@@ -138,19 +126,20 @@ def vector_bits() -> int:
     return 512 if "+avx512f" in features else 256 if "+avx2" in features else 128
 
 
-def kernel(graph: Graph) -> Callable[..., list[Any]]:
+def kernel(graph: Graph, borders: Borders) -> Callable[..., list[Any]]:
     """One compiled function."""
-    return compiled(graph, ())[0]
+    return compiled(graph, (), borders=borders)[0]
 
 
-def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], list[Any]]:
+def overwriting(graph: Graph, donated: Sequence[int], borders: Borders = PLAIN) -> Callable[[list[Any]], list[Any]]:
     """A function that writes what results it can over the inputs at these places, and then returns those."""
-    run, same = compiled(graph, donated)
+    run, same = compiled(graph, donated, borders=borders)
+    specs = borders.specs([p.spec for p in graph.params], borders.inputs)
 
     def call_giving_up(inputs: list[Any]) -> list[Any]:
         arrays = list(inputs)
         for k in donated:
-            fits = kernel_call.fits(arrays[k], graph.params[k].spec) and arrays[k].flags.writeable
+            fits = kernel_call.fits(arrays[k], specs[k]) and arrays[k].flags.writeable
             if graph.params[k].shape and not fits:
                 arrays[k] = np.array(arrays[k], order="C")
         fresh = iter(run(*arrays))
@@ -161,11 +150,9 @@ def overwriting(graph: Graph, donated: Sequence[int]) -> Callable[[list[Any]], l
 
 def memory(graph: Graph, donated: Sequence[int] = ()) -> MemoryReport:
     """What a call will take of memory. Code is written to know it, and neither compiled nor run."""
-    graph = side_by_side(canonical(graph))
+    graph = side_by_side(prepared(graph)[0])
     stages = Stages(graph)
-    alone = (
-        len(stages.parts) == 1 and not stages.left_out and stages.parts[0][2:] == ([*graph.params], [*graph.outputs])
-    )
+    alone = is_alone(stages)
     parts, overwritten = [], 0
     for native, part, _, _ in stages.parts:
         if not native:
@@ -234,7 +221,7 @@ def write_kernel(graph: Graph, donated: Sequence[int], shared: FunctionState | N
 
 
 def compiled(
-    graph: Graph, donated: Sequence[int], state: FunctionState | None = None
+    graph: Graph, donated: Sequence[int], state: FunctionState | None = None, borders: Borders = PLAIN
 ) -> tuple[Callable[..., list[Any]], dict[int, int]]:
     """The compiled function, and which results are not among its own but written over which inputs."""
     written = write_kernel(graph, donated, state)
@@ -248,11 +235,14 @@ def compiled(
         texts, ["kernel"], _externals(module, shared), keep=module.keep, threads=thread_pool.default_threads()
     )
     common().join()
+    own = [k for k in range(len(graph.outputs)) if k not in written.same]
+    specs = borders.specs(specs, borders.inputs)
+    outputs = borders.specs(outputs, [place for place, k in enumerate(own) if k in borders.outputs])
     run = kernel_call.make_callable(library, "kernel", specs, outputs, arena_bytes=shared.arena.size, release_gil=True)
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
     if shared.may_go_wrong:
-        run = _unwatched(run) if written.same else Watched(run, graph)
+        run = _unwatched(run) if written.same else Watched(run, graph, borders)
     return run, written.same
 
 
@@ -304,12 +294,15 @@ def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], i
 class Watched:
     """A kernel whose last result notes an index out of range, or a matrix that it cannot do: the interpreter says which, or does it."""
 
-    def __init__(self, run: Callable[..., list[Any]], graph: Graph) -> None:
-        self.noting, self._reference = run, Steps(graph)
+    def __init__(self, run: Callable[..., list[Any]], graph: Graph, borders: Borders) -> None:
+        self._run, self._reference, self._graph, self._borders = run, Steps(graph), graph, borders
+        self.noting = run if borders == PLAIN else None  # for callers that look at the note themselves
 
     def __call__(self, *arrays: Any) -> list[Any]:
-        *found, status = self.noting(*arrays)
-        return self._reference(*arrays) if status else found
+        *found, status = self._run(*arrays)
+        if not status:
+            return found
+        return self._borders.taken(self._reference(*self._borders.given(arrays, self._graph.params)))
 
 
 def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:

@@ -19,14 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.compiler import module_text, vector_bits, write_kernel
+from adjoint.backends.native.compiler import module_text, prepared, vector_bits, write_kernel
 from adjoint.backends.native.dtypes import MEMORY_TYPES, is_known
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.emit.polling import FAILED_STATUS
 from adjoint.backends.native.kernel_registry import kernel_of, plain
 from adjoint.backends.native.plan.stages import Stages, can_compile
-from adjoint.backends.native.rewrite.canonical import canonical
 from adjoint.backends.native.runtime import llvm_compile, thread_pool
 from adjoint.backends.native.runtime.kernel_call import ALIGNMENT
 from adjoint.core.errors import ArgumentError, DtypeError, NotExportableError, called_at, shown_place
@@ -76,7 +75,7 @@ def _built(graph: Graph, name: str, cpu: str, folder: Path) -> StandaloneObject:
     """The same, with a folder for large constants."""
     check_cpu(cpu)
     check_dtypes(graph)
-    graph = canonical(graph)
+    graph = prepared(graph)[0]
     part = compiled_part(graph)
     bits = vector_bits() if cpu == NATIVE else CPUS[platform.machine()][cpu]
     shared = FunctionState(Module(), bits, standalone=True)

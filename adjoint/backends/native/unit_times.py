@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.native.compiler import NAMES, compiled, computed, vector_bits
+from adjoint.backends.native.compiler import compiled, prepared, vector_bits
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.llvm_ir import Module
 from adjoint.backends.native.plan.stages import Stages
 from adjoint.backends.native.plan.units import Unit
-from adjoint.backends.native.rewrite.canonical import canonical
+from adjoint.backends.native.unit_names import NAMES, computed
 from adjoint.graph.node import Graph, Node
 from adjoint.graph.steps import Steps
 
@@ -72,7 +72,7 @@ class TimedProgram:
     """A graph as machine code that takes the time of each unit; parts without code are steps of the interpreter."""
 
     def __init__(self, graph: Graph) -> None:
-        self.graph = canonical(graph)
+        self.graph, self.borders = prepared(graph)
         self.parts: list[tuple[Any, UnitClock | None, Graph, list[Node], list[Node]]] = []
         for native, part, inputs, outputs in Stages(self.graph).parts:
             clock = UnitClock() if native else None
@@ -81,7 +81,9 @@ class TimedProgram:
 
     def __call__(self, *arrays: Any) -> list[UnitTime]:
         """The times of the units of one call."""
-        values: dict[Node, Any] = dict(zip(self.graph.params, arrays, strict=True))
+        values: dict[Node, Any] = dict(
+            zip(self.graph.params, self.borders.given(arrays, self.graph.params), strict=True)
+        )
         found: list[UnitTime] = []
         for run, clock, part, inputs, outputs in self.parts:
             given = [values[n] for n in inputs]

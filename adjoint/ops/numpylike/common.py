@@ -97,6 +97,11 @@ def is_traced(*data: Any) -> bool:
     return builtins.any(recording or x.tracked for x in values_in(data))
 
 
+def would_cut(*data: Any) -> bool:
+    """Whether to take the numbers alone would cut a derivative: not that of what a network computed of its Parameters, outside transforms."""
+    return is_traced(*data) and not builtins.all(not x.tracked or x._is_plain_result() for x in values_in(data))
+
+
 def is_plain(*data: Any) -> bool:
     """Whether NumPy itself can compute with these: no transform traces them, and none is of half precision."""
     return context.open_tape.get() is None and builtins.all(x._trace is EAGER for x in values_in(data))

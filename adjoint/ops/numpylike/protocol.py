@@ -39,6 +39,7 @@ from adjoint.ops.numpylike.common import (
     stored,
     tensor,
     values_in,
+    would_cut,
 )
 from adjoint.ops.numpylike.ufuncs import meaning
 from adjoint.ops.publish import UFUNCS
@@ -127,7 +128,7 @@ def _function(ufunc: np.ufunc) -> Callable[..., Any]:
 def _call(ufunc: np.ufunc, inputs: tuple, options: dict) -> Any:
     inputs = tuple(map(_operand, inputs))
     if not options:
-        by_numpy = is_plain(inputs) or (meaning(ufunc) is None and not is_traced(inputs))
+        by_numpy = is_plain(inputs) or (meaning(ufunc) is None and not would_cut(inputs))
         return _untracked(ufunc, inputs, {}) if by_numpy else wrap(_function(ufunc)(*inputs))
     outs = options.pop("out", (None,) * ufunc.nout)
     mask = options.pop("where", True)
@@ -322,6 +323,8 @@ def _by_elements(function: Any, args: tuple, kwargs: dict) -> Any:
         computed = getattr(function, "_implementation", function)  # past the dispatch: poly's looks at the elements
         y = computed(*replaced(args, np.asarray), **replaced(kwargs, np.asarray))
     except (AdjointError, TypeError, ValueError, AttributeError) as error:
+        if not would_cut(args, kwargs):
+            return _untracked(function, args, kwargs)
         raise CutGradientError(
             f"{name} has no derivative in adjoint, and an argument is being differentiated, batched or compiled ({error}). "
             f"Use another function of numpy or adjoint.numpy, or pass x.asnumpy() if no gradient is wanted.{called_at()}"

@@ -206,6 +206,9 @@ class LaneEmitter:
             return self._intrinsic("fabs", x)
         return self.select(self.compare("lt", x, 0), self.neg(x), x)
 
+    def copysign(self, x: Any, y: Any) -> Lane:
+        return self._intrinsic("copysign", *self._alike(x, y))
+
     def sqrt(self, x: Lane) -> Lane:
         return self._intrinsic("sqrt", x)
 

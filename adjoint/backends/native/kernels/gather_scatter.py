@@ -19,7 +19,7 @@ from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernel_registry import plain
 from adjoint.backends.native.kernels.in_place import updated_memory
 from adjoint.backends.native.kernels.index_walk import IndexArray, Walk, spread, stored_form, walk_of
-from adjoint.backends.native.kernels.window_loops import chunks_of, region
+from adjoint.backends.native.kernels.window_loops import chunked, region
 from adjoint.backends.native.node_facts import uniform
 from adjoint.backends.native.plan.loop_expressions import contiguous
 from adjoint.core.spec import int64
@@ -160,7 +160,7 @@ def _run(
     axis, items, unit = _chunk_axis(walk, safe)
     work = prod(walk.sizes) / items / (width if walk.at_once() else 1) * (1 + 2 * len(walk.arrays))
     pointers = [first, other[0], *(a.pointer for a in walk.arrays)]
-    if axis < 0 or chunks_of(items, work)[0] == 1:
+    if axis < 0 or chunked(items, work)[1] == 1:
         whole = walk.sizes[axis] if axis >= 0 else 0
         bad = Loops(code, walk, pointers, dtypes, step, width, axis, 0, whole).write()
         _note(emitter, bad)

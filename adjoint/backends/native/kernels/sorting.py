@@ -19,7 +19,7 @@ from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import Code
 from adjoint.backends.native.kernel_registry import KernelRule
 from adjoint.backends.native.kernels.radix_sort import LOW, SHORT, by_upper_half, insertion, ordered_key, selection
-from adjoint.backends.native.kernels.window_loops import CHUNKS, chunks_of, region, unravel
+from adjoint.backends.native.kernels.window_loops import CHUNKS, chunked, region, unravel
 from adjoint.core.spec import int64
 from adjoint.graph.node import Node
 from adjoint.ops.along_axis import MOST_PLACES, ArgPartition, ArgSort, ArgTopK, CumArgMax
@@ -196,7 +196,7 @@ def _writer(
         lines, kept = prod(x.shape) // length, node.shape[axis]
         work, room = length * (8 + length.bit_length()), _room(length)
         most = max(LINES, min(CHUNKS, SPARE // length))
-        spare = emitter.scratch(chunks_of(lines, work, most)[0] * room * BUFFERS)
+        spare = emitter.scratch(chunked(lines, work, most)[1] * room * BUFFERS)
         with region(emitter, lines, work, (emitter.value(x), target, spare), most) as chunk:
             code = chunk.code
             source, result, spare = chunk.pointers

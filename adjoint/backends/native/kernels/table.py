@@ -23,6 +23,7 @@ from adjoint.backends.native.kernels.slice_update import (
     write_set_item,
 )
 from adjoint.backends.native.plan.matmul_operands import operands
+from adjoint.backends.native.rewrite.fourier_steps import FourierStep
 from adjoint.backends.native.rewrite.indexed import InRange
 from adjoint.ops.along_axis import ArgPartition, ArgSort, ArgTopK, CumArgMax, CumSum
 from adjoint.ops.contract import MatMul
@@ -64,5 +65,6 @@ LATE: dict[type, str] = {
     **dict.fromkeys(_SYSTEMS, "adjoint.backends.native.kernels.square_matrices"),
     **dict.fromkeys(_SPECTRAL, "adjoint.backends.native.kernels.orthogonal_factors"),
     **dict.fromkeys(_SORTS, "adjoint.backends.native.kernels.sorting"),
+    FourierStep: "adjoint.backends.native.kernels.fourier_transform",
     **dict.fromkeys(_POOLS, "adjoint.backends.native.kernels.window_pooling"),
 }

@@ -28,11 +28,11 @@ class Chunk:
     high: Any
 
 
-def chunks_of(items: int, work: float, most: int = CHUNKS) -> tuple[int, int]:
-    """Into how many chunks items of so much work fall, and how many items there are in each."""
+def chunked(items: int, work: float, most: int = CHUNKS) -> tuple[int, int]:
+    """How many items of `work` instructions each a chunk has, and how many chunks there are."""
     wanted = max(min(int(items * work / WORK), items, most), 1)
     per = -(-items // wanted)
-    return -(-items // per), per
+    return per, -(-items // per)
 
 
 @contextmanager
@@ -41,7 +41,7 @@ def region(
 ) -> Iterator[Chunk]:
     """Write a function for `items` items of `work` instructions each, and call it for chunks that depend on these alone."""
     shared, outer = emitter.shared, emitter.code
-    chunks, per = chunks_of(items, work, most)
+    per, chunks = chunked(items, work, most)
     code = Code(shared.module)
     inside = []
     for k in range(len(pointers)):
