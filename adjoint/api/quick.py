@@ -154,7 +154,16 @@ def whole_quick(
         container_callable,  # there is machine code, so the package for it is there
     )
 
-    return container_callable(kernel, arguments, numeric, rebuild, guards, release_gil=not is_brief(graph))
+    noting = getattr(kernel, "noting", None)  # the kernel whose last result says whether an index was out of range
+    return container_callable(
+        noting or kernel,
+        arguments,
+        numeric,
+        rebuild,
+        guards,
+        release_gil=not is_brief(graph),
+        notes=noting is not None,
+    )
 
 
 def is_brief(graph: Graph) -> bool:
@@ -163,7 +172,9 @@ def is_brief(graph: Graph) -> bool:
 
 
 def _ends_soon(graph: Graph) -> bool:
-    """Whether there is no loop whose number of iterations is known only when it runs."""
+    """Whether there is no loop whose number of iterations is known only when it runs, and nothing that may ask for Python's lock."""
+    if any(n.op.calls for n in graph.calls):  # SciPy's functions tell of errors, where `scipy.special.seterr` says so
+        return False
     inside = [n.op for n in graph.calls if isinstance(n.op, Control)]
     return not any(isinstance(op, Loop) and op.test is not None for op in inside) and all(
         _ends_soon(g) for op in inside for g in op.graphs().values()

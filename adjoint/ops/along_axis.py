@@ -19,7 +19,6 @@ from adjoint.ops.families import Linear, NotDifferentiable
 from adjoint.ops.index import take_along_axis
 from adjoint.ops.language import bitwise_not, cast, reshape, stop_gradient
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import GetItem
 
 
 @dataclass(frozen=True)
@@ -170,10 +169,6 @@ class ArgTopK(AlongAxis, NotDifferentiable):
         order = ArgSort(self.axis, self.largest).eval(xp, x)
         return order[(slice(None),) * self.axis + (slice(0, self.k),)]
 
-    def expand(self, b, x):
-        order = b(ArgSort(self.axis, self.largest), x)
-        return b(card(GetItem, (*((None, None, None),) * self.axis, (0, self.k, None))), order)
-
     def vmap(self, dims, x):
         return ArgTopK(self.axis + 1, self.k, self.largest)(batch_front(x, dims[0]))
 
@@ -190,6 +185,7 @@ class ArgTopK(AlongAxis, NotDifferentiable):
 
 
 FEW = 64  # elements that are sorted as fast as they are parted
+MOST_PLACES = 8  # at which a line is parted; with more of them it is sorted
 
 
 def _beyond(x, bound, largest):
@@ -209,7 +205,10 @@ def _level(x, bound):
 @register
 @dataclass(frozen=True)
 class ArgPartition(AlongAxis, NotDifferentiable):
-    """A permutation that puts the elements of `kth` along `axis` where sorting would, smaller ones before them."""
+    """A permutation that puts the elements of `kth` along `axis` where sorting would, smaller ones before them.
+
+    NumPy leaves the order within the parts open; here elements keep theirs, or all are sorted if there are few.
+    """
 
     axis: int
     kth: tuple[int, ...] = (0,)
@@ -221,7 +220,27 @@ class ArgPartition(AlongAxis, NotDifferentiable):
         return Spec(x.shape, int64)
 
     def eval(self, xp, x):
-        return xp.argpartition(x, self.kth if len(self.kth) > 1 else self.kth[0], axis=self.axis)
+        size = x.shape[self.axis]
+        if xp is not np or self.sorts(size):
+            return xp.argsort(x, axis=self.axis, stable=True)
+        line = np.moveaxis(np.asarray(x), self.axis, -1)
+        places = self.places(size)
+        bounds = np.partition(line, places, -1)[..., places]
+        part = np.zeros(line.shape, np.uint8)
+        for k in range(len(places)):
+            after = _beyond(line, bounds[..., k : k + 1], True)
+            part += after
+            part += after | _level(line, bounds[..., k : k + 1])
+        order = np.argsort(part, axis=-1, stable=True)
+        return np.moveaxis(order, -1, self.axis).astype(np.int64, copy=False)
+
+    def places(self, size: int) -> list[int]:
+        """The places at which a line of this size is parted, in order."""
+        return sorted({k % size for k in self.kth})
+
+    def sorts(self, size: int) -> bool:
+        """Whether a line of this size is sorted."""
+        return size < FEW or len(self.places(size)) > MOST_PLACES
 
     def vmap(self, dims, x):
         return ArgPartition(self.axis + 1, self.kth)(batch_front(x, dims[0]))

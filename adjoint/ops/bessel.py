@@ -31,6 +31,14 @@ class Bessel(SpecialFunction):
     singular, domain = True, (0.5, 4.0)
     keeps_floats = True
 
+    @property
+    def calls(self) -> str:  # type: ignore[override]
+        """SciPy's name of the kind."""
+        return self.kind
+
+    def emit(self, b, x):
+        return b.special(self.kind, self.order, x)
+
     def eval(self, xp, x):
         y = getattr(special(xp), self.kind)(self.order, x)
         return y.astype(xp.float32) if xp.asarray(x).dtype == xp.float32 else y

@@ -101,3 +101,6 @@ class Emitter(Protocol):
         """An elementary function of floating-point numbers, by name: exp, exp2, expm1, log, log2, log10, log1p, sin, cos, tan,
         asin, acos, atan, atan2, sinh, cosh, tanh, asinh, acosh, atanh, sigmoid, softplus, logaddexp, erf, erfc, pow or cbrt.
         """
+
+    def special(self, name: str, *xs: Any, part: int = 0) -> Any:
+        """A function of scipy.special that SciPy computes, or one of its several results; the card names it in `calls`."""

@@ -51,6 +51,8 @@ class Facts:
     #: What NumPy raises an error about when a call runs: inputs that are "singular", a "singular triangle", "not positive definite",
     #: "not a number" or a "negative power". Empty for other ops; of indices, `indexing` says it.
     fails_where: ClassVar[str] = ""
+    #: The function of scipy.special that `emit` has SciPy compute. Empty for other ops.
+    calls: ClassVar[str] = ""
     #: Whether a result costs more to compute again than to store and read.
     expensive: ClassVar[bool] = False
     #: Whether the result is a product that is 0 where a factor is, even if the other is infinite or NaN.

@@ -29,12 +29,20 @@ class Gammainc(SpecialFunction):
 
     order: int = 0
 
-    arity, singular, domain = 2, True, (0.5, 4.0)
+    arity, singular, domain, calls = 2, True, (0.5, 4.0), "gammainc"
+
+    @property
+    def emits(self) -> str:  # type: ignore[override]
+        """SciPy has no derivatives by a."""
+        return "" if self.order else "f"
 
     def eval(self, xp, a, x):
         if self.order == 0:
             return _like(xp, special(xp).gammainc(a, x), a, x)
         return _like(xp, _derivative(self.order, *(np.asarray(v, np.float64) for v in (a, x))), a, x)
+
+    def emit(self, b, a, x):
+        return b.special("gammainc", a, x)
 
     def partials(self, y, a, x):
         return lambda: card(Gammainc, self.order + 1)(a, x), lambda: _density(self.order, a, x)
@@ -50,10 +58,13 @@ class Gammainc(SpecialFunction):
 class Gammaincc(SpecialFunction):
     """The regularised upper incomplete gamma function of a and x: computed for itself, it keeps its digits where it is small."""
 
-    arity, singular, domain = 2, True, (0.5, 4.0)
+    arity, singular, domain, calls = 2, True, (0.5, 4.0), "gammaincc"
 
     def eval(self, xp, a, x):
         return _like(xp, special(xp).gammaincc(a, x), a, x)
+
+    def emit(self, b, a, x):
+        return b.special("gammaincc", a, x)
 
     def partials(self, y, a, x):
         return lambda: -card(Gammainc, 1)(a, x), lambda: -_density(0, a, x)
@@ -134,12 +145,20 @@ class Betainc(SpecialFunction):
     by_a: int = 0
     by_b: int = 0
 
-    arity, singular, domain = 3, True, (0.5, 4.0)
+    arity, singular, domain, calls = 3, True, (0.5, 4.0), "betainc"
+
+    @property
+    def emits(self) -> str:  # type: ignore[override]
+        """SciPy has no derivatives by the parameters."""
+        return "" if self.by_a or self.by_b else "f"
 
     def eval(self, xp, a, b, x):
         if self.by_a + self.by_b == 0:
             return _like(xp, special(xp).betainc(a, b, x), a, b, x)
         return _like(xp, beta_series(self.by_a, self.by_b, *(np.asarray(v, np.float64) for v in (a, b, x))), a, b, x)
+
+    def emit(self, b, alpha, beta, x):
+        return b.special("betainc", alpha, beta, x)
 
     def partials(self, y, a, b, x):
         return (
@@ -247,10 +266,13 @@ def _running(first: np.ndarray, steps: np.ndarray, accumulate: Any) -> np.ndarra
 class Zeta(SpecialFunction):
     """Hurwitz's zeta function, the sum of (q + n)^-x over all n from 0 on; it has no derivative by x."""
 
-    arity, singular = 2, True
+    arity, singular, calls = 2, True, "_zeta"
 
     def eval(self, xp, x, q):
         return _like(xp, special(xp).zeta(x, q), x, q)
+
+    def emit(self, b, x, q):
+        return b.special("_zeta", x, q)
 
     def partials(self, y, x, q):
         return lambda: _no_rule(self, "its argument x"), lambda: -x * card(Zeta)(x + 1, q)

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.arrays import special
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Elementwise
@@ -61,10 +63,14 @@ class Erfinv(SpecialFunction):
     """The inverse of erf, between -1 and 1."""
 
     singular, domain, edges = True, (-0.8, 0.8), (-1.0, 1.0)
+    calls = "erfinv"
     keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).erfinv(x)
+
+    def emit(self, b, x):
+        return b.special("erfinv", x)
 
     def partials(self, y, x):
         return (lambda: (0.5 * math.sqrt(math.pi)) * exp(y * y),)
@@ -78,10 +84,14 @@ class Lgamma(SpecialFunction):
     """The logarithm of the absolute value of the gamma function."""
 
     singular, domain, edges = True, (0.5, 4.0), (1e-8, 1e8)
+    calls = "gammaln"
     keeps_floats = True
 
     def eval(self, xp, x):
         return special(xp).gammaln(x)
+
+    def emit(self, b, x):
+        return b.special("gammaln", x)
 
     def partials(self, y, x):
         return (lambda: Polygamma(0)(x),)
@@ -100,6 +110,17 @@ class Polygamma(SpecialFunction):
     def eval(self, xp, x):
         y = special(xp).digamma(x) if self.order == 0 else special(xp).polygamma(self.order, x)
         return y.astype(xp.float32) if xp.asarray(x).dtype == xp.float32 else y
+
+    @property
+    def calls(self) -> str:  # type: ignore[override]
+        """Hurwitz's zeta function gives all but digamma."""
+        return "_zeta" if self.order else "psi"
+
+    def emit(self, b, x):
+        if self.order == 0:
+            return b.special("psi", x)
+        sums = b.special("_zeta", b.constant(self.order + 1, np.float64), b.cast(x, np.dtype(np.float64)))
+        return b.cast(b.mul(float((-1) ** (self.order + 1) * math.factorial(self.order)), sums), x.dtype)
 
     def partials(self, y, x):
         return (lambda: Polygamma(self.order + 1)(x),)

@@ -44,6 +44,21 @@ class Special(SpecialFunction):
         """How many inputs it has."""
         return len(TABLE[self.name][1])
 
+    @property
+    def calls(self) -> str:  # type: ignore[override]
+        """The name without the number of the result."""
+        return self.name.partition(":")[0]
+
+    @property
+    def emits(self) -> str:  # type: ignore[override]
+        """Lambert's function is one of complex numbers."""
+        return "" if self.calls == "lambertw" else "f"
+
+    def emit(self, b, *xs):
+        if self.calls in ("yn", "kn", "expn"):  # of whole order: SciPy cuts others off, with a warning
+            xs = (b.trunc(xs[0]), *xs[1:])
+        return b.special(self.calls, *xs, part=int(self.name.partition(":")[2] or 0))
+
     def eval(self, xp, *xs):
         name, _, part = self.name.partition(":")
         if any(getattr(x, "dtype", xp.dtype(type(x))).kind == "c" for x in xs):

@@ -17,7 +17,7 @@ from adjoint.ops.bitwise import BitwiseAnd, BitwiseNot, RightShift
 from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import Op, card
 from adjoint.ops.casting import Cast
-from adjoint.ops.compare import Greater, GreaterEqual, Less, LessEqual, Maximum, Where
+from adjoint.ops.compare import Equal, Greater, GreaterEqual, Less, LessEqual, Maximum, Where
 from adjoint.ops.facts import Rewriter
 from adjoint.ops.laws import STRENGTH, Law, constant, made_by, number
 from adjoint.ops.movement import Reshape, Transpose
@@ -78,23 +78,37 @@ def finite(x: Any, depth: int = DEPTH) -> bool:
 
 
 def _power(b: Rewriter, op: Op, x: Any, y: Any) -> Any:
-    """A small whole power by multiplications; a half power by a square root."""
+    """A small whole power by multiplications; one and a half, and such, by a square root."""
     n = number(y)
     if n in (3, 4) and x.dtype.kind in "fiu":
         square = b(card(Mul), x, x)
         return b(card(Mul), square, x if n == 3 else square)
-    if x.dtype.kind != "f" or n not in (-3, -2, -1, -0.5, 0.5):
+    if x.dtype.kind != "f" or n not in (-3, -2, -1.5, -1, -0.5, 0.5, 1.5, 2.5):
         return None
-    if n in (0.5, -0.5):
-        if not nonnegative(x):
-            return None
-        root = b(card(Sqrt), x)
-        return root if n > 0 else b(card(Div), b.const(1.0), root)
+    if 2 * n % 2:
+        return None if is_half(x.dtype) and abs(n) != 0.5 else _half_power(b, x, n)
     # The reciprocal first: the power of a large x would overflow where the result is still a small number.
     once = twice = b(card(Div), b.const(1.0), x)
     for _ in range(int(-n) - 1):
         twice = b(card(Mul), twice, once)
     return twice
+
+
+def _half_power(b: Rewriter, x: Any, n: float) -> Any:
+    """By a square root, and no product that leaves the range before the result does.
+
+    The powers of -0.0 and -inf are those of 0.0 and inf, but for x ** 0.5, which is NumPy's square root.
+    """
+    if n != 0.5 and not nonnegative(x):
+        extreme = b(card(Equal), b(card(Add), x, x), x)
+        x = b(card(Where), extreme, b(card(Abs), x), x)
+    found = b(card(Sqrt), x)
+    if n < 0:
+        found = b(card(Div), b.const(1.0), found)
+        return found if n == -0.5 else b(card(Div), found, x)
+    for _ in range(int(n)):
+        found = b(card(Mul), found, x)
+    return found
 
 
 def _reciprocal(b: Rewriter, op: Op, x: Any, y: Any) -> Any:

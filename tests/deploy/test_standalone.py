@@ -94,7 +94,7 @@ def test_names_of_arguments_and_results(tmp_path: Path) -> None:
     )
     assert named(lambda: ops.ones((3,))) == ([], ["result"])
     assert named(ad.jit(ad.grad(lambda x: ops.sum(x**3))), x) == (["x"], ["d_x"])
-    assert named(ad.hessian(lambda x, y: ops.sum(x**3 * y)), np.ones(3), 2.0) == (["args_0", "args_1"], ["result"])
+    assert named(ad.hessian(lambda x, y: ops.sum(x**3 * y)), np.ones(3), 2.0) == (["x", "y"], ["result"])
     aux = ad.value_and_grad(lambda p, x: (ops.sum(p["w"] * x), x), has_aux=True)
     assert named(aux, {"w": x}, x) == (["p_w", "x"], ["value_0", "value_1", "d_p_w"])
     both = ad.grad(lambda x, n, y: ops.sum(x * y) * n, (2, 0))

@@ -109,6 +109,8 @@ def not_worth(nest: Nest) -> str:
     size, expensive = sizes(nest)
     if size < LEAST_BYTES:
         return f"{size} bytes are too few"
+    if any(n.op.calls for n in nest.nodes()[1]):
+        return "SciPy computes some of it"
     totals = [root for root in nest.roots if root.op.reduction]
     if not totals or len(totals) == len(nest.roots) or any(prod(root.shape) > 1 for root in totals):
         return "one pass of XLA's"

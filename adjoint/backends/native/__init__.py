@@ -11,6 +11,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 complex_pairs       complex numbers as pairs of real ones: complex_rules for each op, complex_functions in
                                     real_numbers
                 fourier_steps       Fourier transforms as steps along one axis
+                indexed             few elements of a formula, and sums of scattered values
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
                 loop_expressions    what a nest computes at one point of its iteration space
@@ -39,17 +40,19 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 branch_functions    branches that run side by side, a function for each
                 llvm_ir             writing IR: modules, blocks, loops
                 vecmath/            elementary functions as polynomials
+                scipy_calls         functions that SciPy computes, found by runtime's scipy_functions
     kernels/    what needs a page of its own
                 table               the kernels, by card
-                gather_scatter      indexing with indices known at run time
+                gather_scatter      indexing with indices known at run time; index_walk says how it goes through memory
                 slice_update        slices that are set, concatenation, stacking; in_place says whose memory the result has
                 argmax_cumsum       ops that run along one axis
+                sorting             sorting, top-k, partitions; radix_sort has one line of keys
                 matmul              matrix products of a graph; matmul_epilogue writes what follows on their tiles
                 gemm                one product of known size: gemm_blocking, gemm_tiles, gemm_packing, gemm_panels
                 direct_convolution  convolution and its gradients; convolution_lanes says how it lies in vectors
                 window_pooling      pooling and its gradients; pooling_geometry has the windows
                 fourier_transform   Fourier transforms along an axis, of fourier_butterflies
-                window_loops        what convolution and pooling share
+                window_loops        what convolution, pooling and sorting share
                 square_matrices     Cholesky factors, systems of equations, inverses, determinants: matrix_factors for small ones,
                                     lapack_systems for large ones
                 orthogonal_factors  QR, eigenvalues and singular values by LAPACK; lapack_calls writes its calls

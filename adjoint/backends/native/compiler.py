@@ -16,7 +16,7 @@ from adjoint.backends import own
 from adjoint.backends.fitting import check_that_it_fits
 from adjoint.backends.interpreter import Steps
 from adjoint.backends.memory_report import MemoryReport, combined, interpreted
-from adjoint.backends.native.emit import branch_functions, control_flow, vecmath
+from adjoint.backends.native.emit import branch_functions, control_flow, scipy_calls, vecmath
 from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.graph_emitter import GraphEmitter
 from adjoint.backends.native.emit.llvm_ir import Code, Module
@@ -242,7 +242,7 @@ def compiled(
     if checker is not None:
         run = checked_build.watched(run, checker.sites)
     if shared.may_go_wrong:
-        run = _unwatched(run) if written.same else _watched(run, graph, borders)
+        run = _unwatched(run) if written.same else Watched(run, graph, borders)
     return run, written.same
 
 
@@ -291,15 +291,18 @@ def _written_over(emitter: GraphEmitter, graph: Graph, donated: Sequence[int], i
     return same
 
 
-def _watched(run: Callable[..., list[Any]], graph: Graph, borders: Borders) -> Callable[..., list[Any]]:
-    """A kernel that notes an index out of range, or a matrix that it cannot do: then the interpreter says which, or does it."""
-    reference = Steps(graph)
+class Watched:
+    """A kernel whose last result notes an index out of range, or a matrix that it cannot do: the interpreter says which, or does it."""
 
-    def checked(*arrays: Any) -> list[Any]:
-        *found, status = run(*arrays)
-        return found if not status else borders.taken(reference(*borders.given(arrays, graph.params)))
+    def __init__(self, run: Callable[..., list[Any]], graph: Graph, borders: Borders) -> None:
+        self._run, self._reference, self._graph, self._borders = run, Steps(graph), graph, borders
+        self.noting = run if borders == PLAIN else None  # for callers that look at the note themselves
 
-    return checked
+    def __call__(self, *arrays: Any) -> list[Any]:
+        *found, status = self._run(*arrays)
+        if not status:
+            return found
+        return self._borders.taken(self._reference(*self._borders.given(arrays, self._graph.params)))
 
 
 def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
@@ -308,9 +311,7 @@ def _unwatched(run: Callable[..., list[Any]]) -> Callable[..., list[Any]]:
     def checked(*arrays: Any) -> list[Any]:
         *found, status = run(*arrays)
         if status & FAILED_STATUS:
-            raise np.linalg.LinAlgError(
-                "a matrix is singular or not positive definite; run without `donate` to see which"
-            )
+            raise np.linalg.LinAlgError("a matrix is singular or not definite; run without `donate` to see which")
         if status:
             raise IndexingError("an index is out of range; run without `donate` to see which")
         return found
@@ -350,14 +351,14 @@ def module_text(
         [*_kernel_head(shared), *head, *shared.code.lines, *_way_out(shared), *_left_early(module, shared), "}"]
     )
     more, definitions = vecmath.parts(module.maths)
-    declarations = [*module.declarations, *more]
+    linked, calls = scipy_calls.parts(module.scipy)
+    declarations = [*module.declarations, *more, *linked]
     if checker is None:
         functions = in_pieces([*module.functions, main], lambda: module.fresh("piece"))
     else:
         functions = checker.rewritten(module.functions, main)
         declarations += checked_build.DECLARE
-    cut = uncut if shared.standalone else split
-    return cut(declarations, [*definitions, *functions])
+    return (uncut if shared.standalone else split)(declarations, [*definitions, *calls, *functions])
 
 
 def _kernel_head(shared: FunctionState) -> list[str]:
@@ -384,7 +385,8 @@ def _left_early(module: Module, shared: FunctionState) -> list[str]:
 
 
 def _externals(module: Module, shared: FunctionState) -> dict[str, int]:
-    found = {**module.externals, **(thread_pool.externals() if shared.parallel else {})}
+    pool = thread_pool.externals() if shared.parallel else {}
+    found = module.externals | scipy_calls.externals(module.scipy) | pool
     found |= interrupt.externals() if shared.polls.may_leave_early else {}
     found |= {} if module.clock is None else module.clock.externals()
     return found | checked_build.externals() if module.checked else found

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.native.dtypes import is_computed, is_known
+from adjoint.backends.native.runtime.scipy_functions import scipy_function
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Const, Node
 from adjoint.ops.card import has_rule
@@ -22,6 +23,8 @@ def is_elementwise(node: Node) -> bool:
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
     if node.op.copies:
         return all(is_known(s.dtype) for s in specs)
+    if node.op.calls and scipy_function(node.op.calls) is None:
+        return False
     return node.spec.dtype.kind in node.op.emits and all(is_computed(s.dtype) for s in specs)
 
 

@@ -83,6 +83,7 @@ def _built(graph: Graph, name: str, cpu: str, folder: Path) -> StandaloneObject:
     arena, used = 0, None
     if part is not None:
         written = write_kernel(part[0], (), shared)
+        check_without_scipy(shared.module)
         used = (*part[1:], len(written.inputs) + len(written.outputs))
         arena = shared.arena.size
         define_constants(shared.module, folder)
@@ -114,6 +115,13 @@ def check_dtypes(graph: Graph) -> None:
             )
         if min(node.shape, default=0) < 0:
             raise NotExportableError(f"a result has as many elements as a loop has iterations{_where(node)}")
+
+
+def check_without_scipy(module: Module) -> None:
+    """Refuse what SciPy computes, which is not there where Python is not."""
+    if module.scipy:
+        names = ", ".join(sorted({f"scipy.special.{name.lstrip('_')}" for name, *_ in module.scipy}))
+        raise NotExportableError(f"SciPy computes {names}, and a program without Python has no SciPy{called_at()}")
 
 
 def compiled_part(graph: Graph) -> tuple[Graph, list[Node], list[Node]] | None:

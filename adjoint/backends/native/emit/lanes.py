@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.backends.native.emit import floor_division, rounded_lanes, vecmath
+from adjoint.backends.native.emit import floor_division, rounded_lanes, scipy_calls, vecmath
 from adjoint.backends.native.emit.llvm_ir import REGISTER, Code, in_register, literal, splat
 from adjoint.core.errors import DtypeError
 from adjoint.core.spec import bool_, float16, float32, float64, is_half
@@ -87,6 +87,13 @@ class Lanes:
         kind = self.type(dtype)
         args = ", ".join(f"{kind} {x}" for x in xs)
         return self.code.put(f"call {kind} @{vecmath.symbol(name, scalar, self.width)}({args})")
+
+    def scipy(self, name: str, part: int, dtype: np.dtype, *xs: str) -> str:
+        """A call of SciPy's own function."""
+        scalar, kind = REGISTER[dtype.name], self.type(dtype)
+        self.code.module.scipy.add((name, part, scalar, self.width))
+        args = ", ".join(f"{kind} {x}" for x in xs)
+        return self.code.put(f"call {kind} @{scipy_calls.symbol(name, part, scalar, self.width)}({args})")
 
     def select(self, test: str, yes: str, no: str, dtype: np.dtype) -> str:
         kind = self.type(dtype)
@@ -266,6 +273,10 @@ class LaneEmitter:
     def call(self, name: str, *xs: Any) -> Lane:
         given = self._alike(*xs)
         return Lane(self._lanes.maths(name, given[0].dtype, *(x.text for x in given)), given[0].dtype)
+
+    def special(self, name: str, *xs: Any, part: int = 0) -> Lane:
+        given = self._alike(*xs)
+        return Lane(self._lanes.scipy(name, part, given[0].dtype, *(x.text for x in given)), given[0].dtype)
 
     def _alike(self, *xs: Any) -> list[Lane]:
         """Operands of one dtype: numbers take that of the others."""

@@ -58,6 +58,7 @@ class Module:
     functions: list[str] = field(default_factory=list)
     declarations: dict[str, None] = field(default_factory=dict)
     maths: set[tuple[str, str, int]] = field(default_factory=set)
+    scipy: set[tuple[str, int, str, int]] = field(default_factory=set)  # what SciPy computes
     externals: dict[str, int] = field(default_factory=dict)
     keep: list[Any] = field(default_factory=list)  # arrays whose addresses are in the code
     names: int = 0

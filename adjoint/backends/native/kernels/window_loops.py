@@ -1,4 +1,4 @@
-"""What convolution and pooling share: parallel regions, nested loops, how results and sources meet along an axis."""
+"""What convolution, pooling and sorting share: parallel regions, nested loops, how results and sources meet along an axis."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ class Chunk:
     high: Any
 
 
-def chunked(items: int, work: float) -> tuple[int, int]:
+def chunked(items: int, work: float, most: int = CHUNKS) -> tuple[int, int]:
     """How many items of `work` instructions each a chunk has, and how many chunks there are."""
-    wanted = max(min(int(items * work / WORK), items, CHUNKS), 1)
+    wanted = max(min(int(items * work / WORK), items, most), 1)
     per = -(-items // wanted)
     return per, -(-items // per)
 
 
 @contextmanager
-def region(emitter: GraphEmitter, items: int, work: float, pointers: Sequence[str]) -> Iterator[Chunk]:
+def region(
+    emitter: GraphEmitter, items: int, work: float, pointers: Sequence[str], most: int = CHUNKS
+) -> Iterator[Chunk]:
     """Write a function for `items` items of `work` instructions each, and call it for chunks that depend on these alone."""
     shared, outer = emitter.shared, emitter.code
-    per, chunks = chunked(items, work)
+    per, chunks = chunked(items, work, most)
     code = Code(shared.module)
     inside = []
     for k in range(len(pointers)):

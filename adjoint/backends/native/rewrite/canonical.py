@@ -9,13 +9,13 @@ import numpy as np
 from adjoint.backends.native.node_facts import IN_NESTS
 from adjoint.backends.native.rewrite.computing_dtypes import in_computing_dtypes
 from adjoint.backends.native.rewrite.einsum_to_matmul import as_products
+from adjoint.backends.native.rewrite.indexed import of_few, sum_of_scattered
 from adjoint.backends.native.rewrite.merge_matmuls import flattened, multiplied_at_once, summed, together
 from adjoint.backends.native.rewrite.to_insert_slice import ToInsertSlice
 from adjoint.graph.inplace import InPlace
 from adjoint.graph.node import Builder, Graph, Node, Pick
 from adjoint.graph.rewrite import Make, rebuild
 from adjoint.graph.ruled import uses
-from adjoint.ops.broadcasting import BroadcastTo
 from adjoint.ops.card import card
 from adjoint.ops.contract import MatMul
 from adjoint.ops.einstein_sum import Einsum
@@ -46,30 +46,23 @@ def _canonical(builder: Builder, node: Node, inputs: tuple[Node, ...]) -> Node |
         return as_products(builder, node, inputs) or (
             flattened(builder, node, inputs) if isinstance(op, MatMul) else None
         )
-    if isinstance(op, Sum) and (product := summed(builder, node, inputs)):
-        return product
+    if op.indexing == "get":
+        return of_few(builder, op, inputs)
+    if isinstance(op, Sum) and (simpler := _sum(builder, op, node, inputs)):
+        return simpler
     if isinstance(op, Reduction) and not op.axes and inputs[0].spec.dtype == node.spec.dtype:
         return inputs[0]
     if op.reduction in IN_NESTS and op.keepdims and op.axes:
         return without_axes(builder, op, inputs[0])
-    plain: Any = op.op if isinstance(op, InPlace) else op
-    return _indexed(builder, op, plain.first_index, inputs) if plain.indexing else op.expand(Make(builder), *inputs)
+    return op.expand(Make(builder), *inputs)
 
 
-def _indexed(builder: Builder, op: Any, first: int, inputs: tuple[Node, ...]) -> Node | None:
-    """An op with index arrays, all of one shape, and with values of the shape of their places."""
-    base, rest = inputs[0], list(inputs[1:])
-    values, indices = rest[: first - 1], rest[first - 1 :]
-    shapes = [i.shape for i in indices if i.shape]
-    if any(n < 0 for x in inputs for n in x.shape) or not shapes:
-        return None
-    places = np.broadcast_shapes(*shapes)
-    wanted = [(*places, *base.shape[len(indices) :])] * len(values) + [places] * len(indices)
-    spread = [
-        builder.build(card(BroadcastTo, shape), (x,)) if x.shape and x.shape != shape else x
-        for x, shape in zip(rest, wanted, strict=True)
-    ]
-    return None if spread == rest else builder.build(op, (base, *spread))
+def _sum(builder: Builder, op: Sum, node: Node, inputs: tuple[Node, ...]) -> Node | None:
+    """A sum of a product, or of values scattered into zeros, as what is smaller."""
+    if product := summed(builder, node, inputs):
+        return product
+    found = sum_of_scattered(builder, op, inputs[0])
+    return found and (builder.build(card(Reshape, node.shape), (found,)) if op.keepdims else found)
 
 
 def without_axes(builder: Builder, op: Any, x: Node) -> Node:

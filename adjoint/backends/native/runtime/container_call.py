@@ -3,12 +3,13 @@
 It is the same code for every function, compiled once a process. What differs is in the kernel's table (see `array_entry.py`) and
 in a second one of 64-bit integers:
 
-    release the GIL, guards, takes, makes,
+    1 to release the GIL and 2 if the last result notes an index out of range, guards, takes, makes,
     for each guard four words (see `call_guards.py`),
     for each take and make a step of four: kind, number, detail, and one more
 
 The takes say what the arguments must be: what is inside a container comes after all that stands beside it. The makes say in
-the same order what to return. A call that is not as expected gets NotImplemented before anything has happened.
+the same order what to return. A call that is not as expected gets NotImplemented before anything has happened, and one with an index
+out of range after it, so that the slow way says which.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ entry:
   %holder = load ptr, ptr %second
   %head.at = getelementptr i8, ptr %holder, i64 {data}
   %head = load ptr, ptr %head.at
-  %release64 = load i64, ptr %head
+  %flags = load i64, ptr %head
+  %release64 = and i64 %flags, 1
   %release = icmp ne i64 %release64, 0
+  %notes64 = and i64 %flags, 2
+  %notes = icmp ne i64 %notes64, 0
+  %status = alloca i64
+  store i64 0, ptr %status
   %guards.at = getelementptr i64, ptr %head, i64 1
   %guards = load i64, ptr %guards.at
   %takes.at = getelementptr i64, ptr %head, i64 2
@@ -108,14 +114,25 @@ build:
   call void @llvm.memset.p0.i64(ptr %fresh, i8 0, i64 %fresh.bytes, i1 false)
   %results = getelementptr ptr, ptr %buffers, i64 %inputs
   %made = call i1 @adj_make(ptr %table, ptr %first.make, i64 %makes, ptr %fresh, ptr %results)
-  br i1 %made, label %run, label %undo
+  br i1 %made, label %made.all, label %undo
+made.all:
+  br i1 %notes, label %watch, label %run
+watch:
+  %before.last = getelementptr ptr, ptr %buffers, i64 %arrays
+  %last = getelementptr ptr, ptr %before.last, i64 -1
+  store ptr %status, ptr %last
+  br label %run
 run:
   %ran = call i1 @adj_execute(ptr %table, ptr %buffers, i64 %arrays, i1 %release)
   %result = load ptr, ptr %fresh
-  br i1 %ran, label %let.go, label %undo
+  br i1 %ran, label %look, label %undo
+look:
+  %noted = load i64, ptr %status
+  %fine = icmp eq i64 %noted, 0
+  br i1 %fine, label %let.go, label %undo
 
 undo:
-  %u = phi i64 [ 0, %build ], [ 0, %run ], [ %u.next, %undo.one ]
+  %u = phi i64 [ 0, %build ], [ 0, %run ], [ 0, %look ], [ %u.next, %undo.one ]
   %u.more = icmp slt i64 %u, %makes
   br i1 %u.more, label %undo.one, label %let.go
 undo.one:
@@ -126,8 +143,8 @@ undo.one:
   br label %undo
 
 let.go:
-  %answer = phi ptr [ %result, %run ], [ null, %undo ], [ %answer, %let.go.one ]
-  %l = phi i64 [ 0, %run ], [ 0, %undo ], [ %l.next, %let.go.one ]
+  %answer = phi ptr [ %result, %look ], [ null, %undo ], [ %answer, %let.go.one ]
+  %l = phi i64 [ 0, %look ], [ 0, %undo ], [ %l.next, %let.go.one ]
   %l.more = icmp slt i64 %l, %inputs
   br i1 %l.more, label %let.go.one, label %done
 let.go.one:
@@ -137,6 +154,10 @@ let.go.one:
   %l.next = add i64 %l, 1
   br label %let.go
 done:
+  %status.end = load i64, ptr %status
+  %wrong = icmp ne i64 %status.end, 0
+  br i1 %wrong, label %other, label %return
+return:
   ret ptr %answer
 }}
 """
@@ -164,12 +185,13 @@ def container_callable(
     rebuild: Callable[[list[Any]], Any],
     guards: Sequence[Guard],
     release_gil: bool,
+    notes: bool = False,
 ) -> Callable[[tuple[Any, ...], dict[str, Any]], Any] | None:
     """A function of `(args, kwargs)` for calls like this one; None where there can be none.
 
     `run` is what `make_callable` gave for the kernel, whose inputs are the leaves of the arguments that are `numeric`; other
-    leaves must be the very same objects. `rebuild` puts the results together. The call is as expected only where each of the
-    guards holds.
+    leaves must be the very same objects. `rebuild` puts the results together; with `notes` the last of them is not one of these, but
+    says whether an index was out of range. The call is as expected only where each of the guards holds.
     """
     state = state_of(run)
     if state is None:
@@ -179,11 +201,11 @@ def container_callable(
     outputs = [
         Step(ARRAY, k, at, id(_trace(spec))) for k, (at, spec) in enumerate(_records(state)[len(state.inputs) :])
     ]
-    makes = _in_order([rebuild(outputs)], keep)
+    makes = _in_order([rebuild(outputs[:-1] if notes else outputs)], keep)
     if takes is None or makes is None or len(takes) + len(makes) > MOST:
         return None
     watched = words(guards, keep)
-    numbers = [int(release_gil), len(watched) // 4, len(takes), len(makes), *watched]
+    numbers = [int(release_gil) + 2 * notes, len(watched) // 4, len(takes), len(makes), *watched]
     for step in (*takes, *makes):
         numbers += step
     return builtin("call", entry(), "adj_container_call", (state.table, np.array(numbers, np.int64)), (keep, run))
