@@ -245,14 +245,15 @@ def _own_parts(loop: Loop, flags: tuple[bool, ...]) -> tuple[tuple[bool, ...], t
     masked = loop.guarded and flags[a]
     if loop.test is not None:
         masked = masked or depends(loop.test, (*flags[:a], *flags[a + s :]))[0]
-    return (every, (True,) * len(own), True) if masked else (flags, tuple(own), False)
+    return (every, (True,) * len(own), True) if masked else (flags, (*flags[:a], *own[a:]), False)
 
 
 @derived
 def _common_loop(loop: Loop, flags: tuple[bool, ...], size: int) -> Loop:
     """The loop of a batch whose examples go through the same iterations."""
     a, s = loop.carried, loop.stacked
-    common = frozenset(k for k, yes in enumerate(depends(loop.body, flags)) if not yes)
+    own = (*flags[:a], *depends(loop.body, flags)[a:])  # a state may begin with a batch, and go on without
+    common = frozenset(k for k, yes in enumerate(own) if not yes)
     body = vmap_graph(loop.body, flags, size, common)
     if loop.test is None:
         return loop.with_body(body)

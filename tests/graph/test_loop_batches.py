@@ -132,3 +132,17 @@ def test_a_result_that_no_example_changes_is_repeated() -> None:
     assert k.shape == (3, 2)
     np.testing.assert_array_equal(k, np.full((3, 2), N * (N - 1) / 2))
     np.testing.assert_allclose(y, [f(ad.Tensor(np.array(x)))[0] for x in (1.0, 2.0, 3.0)])
+
+
+def test_a_state_that_begins_with_a_batch_and_goes_on_without() -> None:
+    def f(x: Any, n: Any) -> Any:
+        y, total = x, x * 0.0
+        for t in range(3):
+            total = total + y
+            y = ops.ones(2) * t
+        return y, total
+
+    xs = np.random.default_rng(3).normal(size=(3, 2))
+    y, total = ad.jit(ad.vmap(f, (0, None)))(xs, 1.0)
+    np.testing.assert_array_equal(y, np.full((3, 2), 2.0))
+    np.testing.assert_allclose(total, xs + 1.0)
