@@ -30,6 +30,7 @@ from adjoint.graph.node import Graph
 from adjoint.graph.ruled import without_rules
 from adjoint.graph.trace import Tracer, identity
 from adjoint.passes import Report, optimise
+from adjoint.passes.dead import dead
 from adjoint.transforms.tape import AMBIENT
 
 FEW_CALLS = 1  # calls of a graph that do not make up for compiling it
@@ -61,7 +62,7 @@ def _ready(graph: Graph, backend: str) -> Graph:
     flat = without_rules(
         graph, parts=not backends.has_kernels(backend)
     )  # they have done their work: what is left is to compute
-    return flat if flat in optimised else optimise(flat)[0]
+    return dead(flat if flat in optimised else optimise(flat)[0], final=True)
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,14 @@ from adjoint.deploy.c_header import header_text
 from adjoint.deploy.traced_program import TracedProgram
 from adjoint.graph.ruled import without_rules
 from adjoint.passes import optimise
+from adjoint.passes.dead import dead
 
 LARGEST = 1 << 30  # bytes of constants that code reaches
 
 
 def write(program: TracedProgram, path: Path, name: str, cpu: str, shared: bool, origin: str) -> tuple[Path, int]:
     """Write the function to a file and its header beside it: where that is, and the bytes of the workspace."""
-    graph = optimise(without_rules(program.graph))[0]
+    graph = dead(optimise(without_rules(program.graph))[0], final=True)
     check_constants(program)
     made = standalone.build(graph, name, cpu)
     header = path.with_suffix(".h")

@@ -17,6 +17,7 @@ from adjoint.deploy.traced_program import EMBEDDED, INPUTS, TracedProgram, check
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import without_rules
 from adjoint.passes import PASSES, optimise
+from adjoint.passes.dead import dead
 
 OPSET, NEWEST, IR = 18, 21, 9  # versions of the operators that are written, and of the file's format
 LARGEST = 1 << 31  # bytes of a model in one file
@@ -72,7 +73,8 @@ def check_model(model: Any) -> None:
 
 def prepared(graph: Graph) -> Graph:
     """The graph with the ops of the program, without what is useless or known."""
-    return optimise(without_rules(graph), [name for name, _ in PASSES if name not in PASSED])[0]
+    better = optimise(without_rules(graph), [name for name, _ in PASSES if name not in PASSED])[0]
+    return dead(better, final=True)
 
 
 def written(program: TracedProgram, inside: bool = False, one_size: bool = True) -> tuple[Writer, list[Any], list[Any]]:

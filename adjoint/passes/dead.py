@@ -14,9 +14,12 @@ from adjoint.graph.control import UNKNOWN, Cond, Loop
 from adjoint.graph.node import Builder, Const, Graph, Node, Pick
 
 
-def dead(graph: Graph) -> Graph:
-    """Leave out the nodes that no result needs."""
-    return _pruned(graph, range(len(graph.outputs)))[0]
+def dead(graph: Graph, final: bool = False) -> Graph:
+    """Leave out the nodes that no result needs; of a `final` graph, of which no batch is made any more, guards that always say yes too.
+
+    The examples of a batch may differ in their number of iterations: their loops need a guard where one alone does not.
+    """
+    return _pruned(graph, range(len(graph.outputs)), final)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,10 +35,10 @@ class _Narrow:
     inputs: dict[int, int]
 
 
-def _pruned(graph: Graph, wanted: Iterable[int]) -> tuple[Graph, set[Node]]:
+def _pruned(graph: Graph, wanted: Iterable[int], final: bool) -> tuple[Graph, set[Node]]:
     """The graph with the wanted results alone, and the nodes of the old graph that it needs."""
     wanted = tuple(wanted)
-    needed, narrow = _needs(graph, [graph.outputs[i] for i in wanted])
+    needed, narrow = _needs(graph, [graph.outputs[i] for i in wanted], final)
     builder = Builder()
     found: dict[Node, Node] = {p: p for p in graph.params}
     for node in graph.nodes:
@@ -63,7 +66,7 @@ def _pruned(graph: Graph, wanted: Iterable[int]) -> tuple[Graph, set[Node]]:
     return replace(graph, outputs=outputs, effects=effects), needed
 
 
-def _needs(graph: Graph, roots: Sequence[Node]) -> tuple[set[Node], dict[Node, _Narrow]]:
+def _needs(graph: Graph, roots: Sequence[Node], final: bool) -> tuple[set[Node], dict[Node, _Narrow]]:
     """The nodes that the roots and the effects need, and how much of each branch and loop."""
     needed = {*roots, *graph.effects}
     wanted: dict[Node, set[int]] = {}
@@ -75,7 +78,7 @@ def _needs(graph: Graph, roots: Sequence[Node]) -> tuple[set[Node], dict[Node, _
             wanted.setdefault(node.inputs[0], set()).add(node.op.index)
         if isinstance(node.op, (Cond, Loop)):
             shrink: Any = _narrow_loop if isinstance(node.op, Loop) else _narrow_cond
-            plan = narrow[node] = shrink(node, sorted(wanted.get(node, ())))
+            plan = narrow[node] = shrink(node, sorted(wanted.get(node, ())), final)
             takes = {*plan.takes, *plan.inputs.values()}
             needed.update(node.inputs[i] for i in takes)
         else:
@@ -83,15 +86,15 @@ def _needs(graph: Graph, roots: Sequence[Node]) -> tuple[set[Node], dict[Node, _
     return needed, narrow
 
 
-def _narrow_cond(node: Node, wanted: list[int]) -> _Narrow:
+def _narrow_cond(node: Node, wanted: list[int], final: bool) -> _Narrow:
     constant = {i: n for i, n in enumerate(node.inputs[1:]) if isinstance(n.op, Const)}
-    pruned = [_pruned(_with_constants(side, constant), wanted) for side in (node.op.true, node.op.false)]
+    pruned = [_pruned(_with_constants(side, constant), wanted, final) for side in (node.op.true, node.op.false)]
     used = [i for i in range(len(node.inputs) - 1) if any(side.params[i] in needs for side, needs in pruned)]
     sides = [_with_params(side, used) for side, _ in pruned]
     return _Narrow(Cond(*sides), (0, *(i + 1 for i in used)), {w: k for k, w in enumerate(wanted)}, {})
 
 
-def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
+def _narrow_loop(node: Node, wanted: list[int], final: bool) -> _Narrow:
     loop: Loop = node.op
     a, s = loop.carried, loop.stacked
     total = len(node.inputs)
@@ -99,7 +102,7 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
     constant = {i: node.inputs[i] for i in (*still, *range(a + s, total)) if isinstance(node.inputs[i].op, Const)}
     body = _with_constants(loop.body, constant)
     test = loop.test and _with_constants(loop.test, {i if i < a else i - s: n for i, n in constant.items()})
-    in_test = _pruned(test, [0])[1] if test else set()
+    in_test = _pruned(test, [0], final)[1] if test else set()
 
     carry = [i for i in wanted if i < a and i not in still]
     results = [i for i in wanted if i >= a]
@@ -107,13 +110,13 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
         carry += [i for i in range(a) if test.params[i] in in_test and i not in carry and i not in still]
     while True:  # the state that the needed state needs
         outs = [*sorted(carry), *results]
-        smaller, needs = _pruned(body, outs)
+        smaller, needs = _pruned(body, outs, final)
         more = [i for i in range(a) if smaller.params[i] in needs and i not in carry and i not in still]
         if not more:
             break
         carry += more
     carry = sorted(carry)
-    guarded = loop.guarded and not _always(node.inputs[a])
+    guarded = loop.guarded and not _always(node.inputs[a], final)
     slices = [i for i in range(a, a + s) if smaller.params[i] in needs or (guarded and i == a)]
     length = loop.length
     if not slices and s and test is None and length is None:
@@ -135,12 +138,9 @@ def _narrow_loop(node: Node, wanted: list[int]) -> _Narrow:
     return _Narrow(op, (*carry, *slices, *constants), places, {i: i for i in still if i in wanted})
 
 
-def _always(guard: Node) -> bool:
-    """Whether every iteration takes place: the loop that says so puts out the constant True.
-
-    Where the number of iterations is not known the examples of a batch may differ in it: then the guard stays.
-    """
-    if guard.spec.shape[0] == UNKNOWN:
+def _always(guard: Node, final: bool) -> bool:
+    """Whether every iteration takes place: the loop that says so puts out the constant True."""
+    if guard.spec.shape[0] == UNKNOWN and not final:
         return False
     if not (isinstance(guard.op, Pick) and isinstance(guard.inputs[0].op, Loop)):
         return False

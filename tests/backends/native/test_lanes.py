@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from adjoint.ops import transcendental as t
 from adjoint.ops.card import REGISTRY, Op
 from adjoint.ops.casting import Cast
 from adjoint.ops.trigonometric import Tanh
+from lowering import samples_of
 
 DTYPES = ("float64", "float32", "int64", "int32", "bool")
 MIXTURES = [
@@ -57,12 +59,13 @@ def calls(builder: Builder, params: list[Node]) -> list[Node]:
         if op is Cast:
             found += [builder.build(Cast(np.dtype(name)), params[:1]) for name in DTYPES]
             continue
-        arity = getattr(op, "arity", 1)
+        made = op() if all(f.default is not MISSING for f in fields(op)) else next(samples_of(op)).op
+        arity = getattr(made, "arity", 1)
         if op is a.Pow and all(p.dtype.kind in "ib" for p in params):
             continue  # negative powers of whole numbers are refused at run time
         inputs = params[:arity] if arity < 3 else [builder.build(c.Greater(), params), *params]
         try:
-            found.append(builder.build(op(), inputs))
+            found.append(builder.build(made, inputs))
         except AdjointError:
             continue
     return found

@@ -15,10 +15,11 @@ from adjoint.backends.native.compiler import Program, canonical
 from adjoint.backends.native.plan.linear_steps import linear
 from adjoint.graph.control import Loop
 from adjoint.graph.node import Graph
+from adjoint.passes.dead import dead
 
 
 def gradient(fn: Callable[..., Any], *inputs: Any) -> Graph:
-    return ad.jit(ad.grad(fn, tuple(range(len(inputs))))).graph(*map(np.asarray, inputs))
+    return dead(ad.jit(ad.grad(fn, tuple(range(len(inputs))))).graph(*map(np.asarray, inputs)), final=True)
 
 
 def loops(graph: Graph) -> list[Loop]:

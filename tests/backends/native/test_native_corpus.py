@@ -131,7 +131,7 @@ def test_explain_names_an_op_without_code(name: str) -> None:
     empty = name in WITH_ELEMENTS
     case = next(c for c in samples_of(REGISTRY[name]) if not empty or any(not x.size for x in c.xs))
     text = ad.jit(lambda *xs: case.op(*xs)).explain(*case.xs)
-    assert (f"for want of machine code:\n  {name}" in text) == (name in without_code())
+    assert (f"for want of machine code:\n  {name}" in text) == (empty or name in without_code())
 
 
 # ---------------------------------------------------------------- values
