@@ -23,9 +23,14 @@ def is_elementwise(node: Node) -> bool:
     specs: list[Spec] = [node.spec, *(i.spec for i in node.inputs)]
     if node.op.copies:
         return all(is_known(s.dtype) for s in specs)
-    if node.op.calls and scipy_function(node.op.calls) is None:
+    if node.op.calls and (scipy_function(node.op.calls) is None or _rounds_integers(specs)):
         return False
     return node.spec.dtype.kind in node.op.emits and all(is_computed(s.dtype) for s in specs)
+
+
+def _rounds_integers(specs: list[Spec]) -> bool:
+    """Whether integers that a function of SciPy's takes as they are would be rounded to the precision of its result."""
+    return specs[0].dtype.itemsize < 8 and any(s.dtype.kind in "iu" for s in specs)
 
 
 def is_view(node: Node) -> bool:
