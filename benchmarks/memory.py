@@ -53,7 +53,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def main(arguments: Sequence[str] | None = None) -> MemoryTables:
     options = parse(arguments)
-    settings = Settings(options.rounds, 0.0, options.limit, options.threads, options.tiny, options.verbose)
+    settings = Settings(options.rounds, 0.0, 0.0, options.limit, options.threads, options.tiny, options.verbose)
     packages = {e.package for e in MEMORY_ENTRIES.values()}
     missing = sorted(p for p in packages if importlib.util.find_spec(p) is None)
     tables = MemoryTables(settings, [f"Left out, as it is not installed: {p}." for p in missing])

@@ -32,6 +32,7 @@ class Settings:
 
     rounds: int = 21
     turn: float = 0.05  # seconds of calls in a turn
+    warm: float = 0.2  # seconds of calls before the first turn
     limit: float = 180.0  # seconds for the first call and the rest of the preparation
     threads: int = 2
     tiny: bool = False
@@ -167,7 +168,8 @@ def start(
     for name in names:
         say(f"{workload.name}: {name}")
         python = settings.pythons.get(ENTRIES[name].package, sys.executable)
-        runner = Runner(name, python, "contend", settings, {"name": name, "workload": workload.name})
+        arguments = {"name": name, "workload": workload.name, "warm": settings.warm}
+        runner = Runner(name, python, "contend", settings, arguments)
         known[name] = said = runner.ready(settings.limit)
         outcome.results.append(Result(name, first=said.first or None, error=said.error, note=said.note))
         if said.error:

@@ -34,6 +34,7 @@ class Report:
             machine=machine(self.settings),
             day=date.today().isoformat(),
             rounds=self.settings.rounds,
+            warm=self.settings.warm,
             times=self._table(milliseconds, ["static vs best peer", "dynamic vs best peer"], versus_peers),
             firsts=self._table(first_call),
             costs=self._table(cost),
@@ -198,7 +199,8 @@ def installed(package: str, python: str) -> str:
 PAGE = """# Benchmark
 
 Written by `make bench` on {day}. Every contender runs in a process of its own; one runs at a time, the others are stopped; {rounds} rounds, in
-each of which all have a turn in a new order; medians. Values and derivatives were compared before anything was timed.
+each of which all have a turn in a new order; medians. Before its first turn each runs its step for {warm:g} seconds: what compiles while it runs,
+as our dynamic mode does, has done so by then. Values and derivatives were compared before anything was timed.
 
 Machine: {machine}.
 

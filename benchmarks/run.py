@@ -30,6 +30,7 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="few short rounds")
     parser.add_argument("--tiny", action="store_true", help="tiny sizes, to test the harness")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--warm", type=float, default=5.0, help="seconds of calls before the first turn")
     parser.add_argument("--limit", type=float, default=180.0, help="seconds a contender may take to get ready")
     parser.add_argument(
         "--python", nargs="+", default=[], metavar="PACKAGE=PYTHON", help="interpreters for packages kept elsewhere"
@@ -43,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> Report:
     options = parse(arguments)
     rounds = options.rounds or (3 if options.quick else Settings.rounds)
     turn = 0.02 if options.quick else Settings.turn
+    warm = 4 * turn if options.quick or options.tiny else options.warm
     pythons = dict(option.split("=", 1) for option in options.python)
-    settings = Settings(rounds, turn, options.limit, options.threads, options.tiny, options.verbose, pythons)
+    settings = Settings(rounds, turn, warm, options.limit, options.threads, options.tiny, options.verbose, pythons)
     names = [n for n in options.contenders if ENTRIES[n].installed(pythons)]
     missing = [n for n in options.contenders if n not in names]
     report = Report(

@@ -38,7 +38,7 @@ class Ready:
     error: str = ""
 
 
-def contend(pipe: Connection, name: str, workload: str, tiny: bool, turn: float) -> None:
+def contend(pipe: Connection, name: str, workload: str, tiny: bool, turn: float, warm: float) -> None:
     """The process of a contender: the first call, then turns for the derivative and for the function alone."""
     ready, steps = Ready(), {}
     try:
@@ -58,21 +58,21 @@ def contend(pipe: Connection, name: str, workload: str, tiny: bool, turn: float)
             ready.note = f"function alone: {short(error)}"
     except Exception as error:
         ready.error = short(error)
-    serve(pipe, ready, steps, turn)
+    serve(pipe, ready, steps, turn, warm)
 
 
 def measure_machine(pipe: Connection, kind: str, threads: int, tiny: bool, turn: float) -> None:
     """The process that measures the roofline; its first value is the amount of work of a step."""
     top = ceiling(kind, threads, tiny)
     top.step()
-    serve(pipe, Ready(values=[np.array(top.amount)]), {"derivative": top.step}, turn)
+    serve(pipe, Ready(values=[np.array(top.amount)]), {"derivative": top.step}, turn, 4 * turn)
 
 
-def serve(pipe: Connection, ready: Ready, steps: Steps, turn: float) -> None:
+def serve(pipe: Connection, ready: Ready, steps: Steps, turn: float, warm: float) -> None:
     """Say how it went, then give a turn for every message that is true."""
     groups: dict[str, int] = {}
     try:
-        groups = {name: group_of(step, turn) for name, step in steps.items()}
+        groups = {name: group_of(step, warm) for name, step in steps.items()}
     except Exception as error:
         ready.error = short(error)
     pipe.send(vars(ready))  # plain, as this module has another name here
@@ -80,9 +80,10 @@ def serve(pipe: Connection, ready: Ready, steps: Steps, turn: float) -> None:
         pipe.send({name: seconds(step, groups[name], turn) for name, step in steps.items()})
 
 
-def group_of(step: Callable[[], Any], turn: float) -> int:
-    """How many calls to time together, so that reading the clock costs nothing; from the fastest call, once warm."""
-    end, fastest = time.perf_counter() + 4 * turn, float("inf")
+def group_of(step: Callable[[], Any], warm: float) -> int:
+    """How many calls to time together, so that reading the clock costs nothing; from the fastest call in the seconds that it is
+    warmed: what compiles while it runs has done so by then."""
+    end, fastest = time.perf_counter() + warm, float("inf")
     while True:
         start = time.perf_counter()
         step()

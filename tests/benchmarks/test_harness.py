@@ -136,7 +136,7 @@ def test_slow_calls_now_and_then_do_not_count() -> None:
         count += 1
         time.sleep(0.02 if count < 3 or count % 10 == 0 else 0.0002)
 
-    group = group_of(step, 0.05)
+    group = group_of(step, 0.2)
     assert group == 1
     assert seconds(step, group, 0.1) < 0.005
 
