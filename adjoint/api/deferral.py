@@ -80,7 +80,7 @@ class KnownFunction:
 
     def due(self, trace: Deferral, outputs: tuple[int, ...]) -> KnownProgram | None:
         """The program that a call has gone through, if it is time for machine code."""
-        if trace.values is not None or trace.state is None:
+        if not trace.pending or trace.state is None:
             return None
         found = trace.state.programs.get(outputs)
         return None if found is None or self.calls < found.due else found  # type: ignore[no-any-return]
@@ -95,11 +95,11 @@ class KnownFunction:
                 self.give_up()
         self.following = min(self.following, program.due) if self.calls < self.following else program.due
 
-    def needs_numbers(self) -> None:
+    def needs_numbers(self, hopeless: bool = False) -> None:
         """A call could not be deferred to its end."""
         self.tries += 1
         self.following = 2 * self.calls
-        if self.tries >= TRIES:
+        if self.tries >= TRIES or hopeless:
             self.give_up()
 
     def give_up(self) -> None:
@@ -189,7 +189,7 @@ class DeferredCall:
         """The output of the function as it is without deferral, and a note of how it was come by."""
         state, function = self.trace.state, self.function
         if state is None:
-            function.needs_numbers()
+            function.needs_numbers(self.trace.hopeless)
         else:
             function.learn(state, _slots(self._pending(out)))
         return tree.map(lambda x: x.settled() if type(x) is Pending else x, out)

@@ -113,7 +113,7 @@ class _Call:
                 raise _Finished(self)
             return self._settled(ys, slots_of)
         finally:
-            self.trace.end(tracked[0]._trace, [x.detach() for x in tracked] if self.trace.values is None else [])
+            self.trace.end(tracked[0]._trace, [x.detach() for x in tracked] if self.trace.pending else [])
 
     def _is_due(self, outputs: tuple[Any, ...]) -> bool:
         self.program = self.function.due(self.trace, outputs)
@@ -121,7 +121,7 @@ class _Call:
 
     def _settled(self, ys: list[Any], outputs: tuple[Any, ...]) -> Any:
         if self.trace.state is None or None in outputs:
-            self.function.needs_numbers()
+            self.function.needs_numbers(self.trace.hopeless)
         else:
             self.function.learn(self.trace.state, outputs)
         return self.regroup([y.settled() if type(y) is Pending else y for y in ys])

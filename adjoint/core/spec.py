@@ -82,7 +82,7 @@ def spec_of(x: Any) -> Spec:
 
 def number_of(x: Any) -> Number | None:
     """The mark of a value that stands for a Python number, whatever transforms hold it; None for arrays."""
-    while hasattr(x, "_trace"):
+    while hasattr(x, "_extra"):
         if x._trace.deferred:
             return None
         if type(x._extra) is Number:

@@ -23,6 +23,7 @@ from adjoint.graph.nested import silent
 from adjoint.graph.node import Builder, Const, Graph, Node
 from adjoint.graph.ruled import without_rules
 from adjoint.passes import optimise
+from adjoint.passes.dead import dead
 from adjoint.transforms.records import Record
 from adjoint.transforms.tape import Tape
 
@@ -125,7 +126,7 @@ def strengthened(graph: Graph) -> Graph:
             found[node] = builder.keep(node, node.op, tuple([found[i] for i in node.inputs]))
             if _dtypes(found[node].spec) != _dtypes(node.spec):
                 return graph
-    return optimise(Graph(params, tuple([found[n] for n in graph.outputs]), graph.name), OFF)[0]
+    return dead(optimise(Graph(params, tuple([found[n] for n in graph.outputs]), graph.name), OFF)[0], final=True)
 
 
 def _dtypes(spec: Any) -> Any:

@@ -237,6 +237,8 @@ def cond_in_graph(what: str, pred: Any, yes: Callable[[], Any], no: Callable[[],
 def is_batched(x: Any, kind: type) -> bool:
     """Whether a value differs between the examples of a batch, whose class is given."""
     while isinstance(x, Value):
+        if x._trace.deferred:
+            x.settled()
         if isinstance(x._trace, kind):
             return True
         x = x._value

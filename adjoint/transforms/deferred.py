@@ -19,7 +19,7 @@ import numpy as np
 from adjoint.core import context
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Trace, Value, make
-from adjoint.core.errors import EndedTransformError, called_at, user_place
+from adjoint.core.errors import user_place
 from adjoint.core.layout import layout_of
 from adjoint.core.spec import Shape, is_half
 from adjoint.core.tensor import Tensor
@@ -29,6 +29,11 @@ MOST = 2_000  # values of a program that is learned: compiling longer ones takes
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get
+_replays = context.replays.get
+_held, _hold = (
+    vars(Value)["_value"].__get__,
+    vars(Value)["_value"].__set__,
+)  # the slot: the value if it is known, or None
 
 
 class ValueSlot:
@@ -102,7 +107,7 @@ class Pending(Tensor):
 
     def settled(self) -> Tensor:
         """The same Tensor, no longer pending."""
-        found = self._trace.value(self._extra)  # type: ignore[attr-defined]
+        found = self._trace.asked(self)  # type: ignore[attr-defined]
         self.__class__ = Tensor  # type: ignore[assignment]
         self._value, self._trace, self._extra = found._value, found._trace, found._extra
         return self
@@ -147,25 +152,26 @@ class Deferral(Trace):
         self.level = context.new_level()
         self.state: ProgramState | None = start  # None: nothing is noted any more
         self.inputs = dict(enumerate(inputs))  # by slot: those, and the values from outside as they come in
-        self.values: list[Any] | None = (
-            None if start.following else list(inputs)
-        )  # of all slots, once they are computed
+        self.pending = bool(start.following)  # whether nothing is computed yet
+        self.hopeless = False  # whether it is of a kind that can never be deferred
         self.over: Any = None  # the transform below, when it has ended
+        self._values: list[Any] = []  # of what was pending, once it is computed
         self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
 
     def leaves(self, slots: Sequence[ValueSlot]) -> list[Any]:
         """The inputs of the program as its Tensors."""
-        return [self._pending(s) for s in slots]
+        return [self._made(s, None if self.pending else self.inputs[s.index]) for s in slots]
 
     def end(self, over: Any, inputs: Sequence[Any]) -> None:
         """The transform below has ended: what is asked for later is computed from plain inputs, and belongs to it no less."""
         self.over = over
-        if self.values is None:
+        if self.pending:
             self.inputs.update(enumerate(inputs))
 
-    def _pending(self, slot: ValueSlot) -> Any:
+    def _made(self, slot: ValueSlot, value: Any = None) -> Any:
         x = Pending.__new__(Pending)
         x._extra, x._trace, x._kin = slot, self, None
+        _hold(x, value)
         return x
 
     # ------------------------------------------------------------ what others ask of a trace
@@ -187,7 +193,7 @@ class Deferral(Trace):
         return x._extra
 
     def twin(self, x: Any) -> Any:
-        return self._pending(x._extra)
+        return self._made(x._extra, _held(x))
 
     def rebind(self, x: Any, y: Any) -> None:
         if type(x) not in (Tensor, Pending):
@@ -195,20 +201,21 @@ class Deferral(Trace):
             return
         x.__class__ = Pending
         x._extra, x._trace = y._extra, self
+        _hold(x, _held(y))
 
     # ------------------------------------------------------------ calls of ops
 
     def apply(self, op: Any, xs: tuple[Any, ...]) -> Any:
         if self.over is not None:
-            raise EndedTransformError(
-                "a Tensor made inside a transform was kept and used after it had ended. Return it from the function "
-                f"(has_aux=True returns extra values), or keep x.detach() instead.{called_at()}"
-            )
+            return op(*[x.settled() if type(x) is Pending else x for x in xs])  # the transform below says what is wrong
         inner = _open_tape()
         if inner is not None and inner.level > self.level:
             return inner.record(op, xs)
         state = self.state
         if state is None or inner is not None or op.opaque or op.effect:
+            return self._alone(op, xs)
+        if _replays():  # a checkpoint, which must see what it forgets
+            self.hopeless = True
             return self._alone(op, xs)
         inputs: list[Any] = [op, _muted_below() > self.level]  # what the step is known by
         taken: list[Any] = []
@@ -238,46 +245,43 @@ class Deferral(Trace):
             return self._alone(op, xs)
         if after is not None and after.op is not op and not alike(after.op, op):
             return self._alone(op, xs)
-        if self.values is None:
-            if after is None:
-                self.compute()
-            else:
-                return self._went_on(after, taken)
+        if self.pending:
+            if after is not None:
+                return self._went_on(after, taken, None)
+            self.compute()
         return self._learned(state, after, key, taken, xs)
 
-    def _went_on(self, after: ProgramState, taken: list[Any]) -> Any:
+    def _went_on(self, after: ProgramState, taken: list[Any], results: Sequence[Any] | None) -> Any:
         for slot, x in zip(after.taken, taken, strict=True):
             self._outside[id(x)] = slot.index
             self.inputs[slot.index] = x
         self.state = after
-        if after.several:
-            return tuple([self._pending(s) for s in after.made])
-        return self._pending(after.made[0])
+        made = [self._made(s, y) for s, y in zip(after.made, results or [None] * len(after.made), strict=True)]
+        return tuple(made) if after.several else made[0]
 
     def _learned(
         self, state: ProgramState, after: ProgramState | None, key: tuple[Any, ...], taken: list[Any], xs: Any
     ) -> Any:
         """Compute a call, and note it as a step if it is new."""
-        assert self.values is not None
-        op = key[0]
-        result = op.show(*self._computed(xs))
+        result = key[0].show(*self._computed(xs))
         several = type(result) is tuple
         results = result if several else (result,)
-        fits = all(_fits(y) for y in (*results, *taken)) and state.count + len(taken) + len(results) <= MOST
-        if self.state is not state or not fits:  # the op has asked for numbers
-            self.state = None
+        long = state.count + len(taken) + len(results) > MOST
+        if self.state is not state or long or not all(_fits(y) for y in (*results, *taken)):
+            self.state, self.hopeless = None, self.hopeless or long
             return result
         if after is None:
             after = _step(state, key, xs, taken, results)
             after.several = several
             after = state.following.setdefault(key, after)
-        self.values += [*taken, *results]
-        return self._went_on(after, taken)
+        return self._went_on(after, taken, results)
 
     def _computed(self, xs: Sequence[Any]) -> list[Any]:
-        values = self.values
-        assert values is not None
-        return [values[x._extra.index] if type(x) is Pending and x._trace is self else x for x in xs]
+        return [self._known(x) if type(x) is Pending and x._trace is self else x for x in xs]
+
+    def _known(self, x: Pending) -> Any:
+        value = _held(x)
+        return self._values[x._extra.index] if value is None else value
 
     # ------------------------------------------------------------ from noted to computed
 
@@ -288,29 +292,28 @@ class Deferral(Trace):
 
     def stop(self) -> None:
         """Note nothing from here on: what comes is computed by the transform below."""
-        if self.values is None:
+        if self.pending:
             self.compute()
         self.state = None
 
-    def value(self, slot: ValueSlot) -> Any:
-        """What a slot holds, for whoever cannot go on without."""
+    def asked(self, x: Pending) -> Any:
+        """What a Tensor holds, for whoever cannot go on without."""
         if self.over is None:
             self.stop()
-        elif self.values is None:
+        elif self.pending:
             self.compute()
-        assert self.values is not None
-        found = self.values[slot.index]
+        found = self._known(x)
         found = found if isinstance(found, Value) else make(found, EAGER)
-        return make(found._value, self.over) if slot.tracked and found._trace is EAGER else found
+        return make(found._value, self.over) if x._extra.tracked and found._trace is EAGER else found
 
     def compute(self) -> None:
         """Do, op by op, what was noted."""
         assert self.state is not None
-        values: list[Any] = [None] * self.state.count
+        self.pending = False
+        self._values = [None] * self.state.count
         for index, x in self.inputs.items():
-            values[index] = x
-        run(self.state.steps(), values)
-        self.values = values
+            self._values[index] = x
+        run(self.state.steps(), self._values)
 
 
 def run(steps: Sequence[ProgramState], values: list[Any]) -> None:

@@ -16,6 +16,10 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import ops, optim
+from adjoint.api import deferral
+from adjoint.core import context
+
+deferral.COMPILE = deferral.COMPILE_STEP = 0.0  # what is deferred is compiled while steps are warmed
 
 libc = ctypes.CDLL(None)
 libc.mallopt(-3, 1 << 15)
@@ -164,11 +168,22 @@ def without_memory():
     return step
 
 
+def op_by_op(step):
+    """A step of which nothing is learned."""
+
+    def run():
+        with context.setting(context.deferred, False):
+            step()
+
+    return run
+
+
 def steps():
     """A name, how many steps, and a step."""
     compiled, interpreted = ad.jit(ad.value_and_grad(loss)), ad.jit(ad.grad(loss), backend="interpreter")
     block, squares = ad.jit(ad.grad(checkpointed)), ad.jit(ad.grad(loss, checkpoint="sqrt"))
-    yield "dynamic gradient", 300, lambda: ad.value_and_grad(loss)(WS, X)
+    yield "dynamic gradient", 300, op_by_op(lambda: ad.value_and_grad(loss)(WS, X))
+    yield "deferred gradient", 300, lambda: ad.value_and_grad(loss)(WS, X)
     yield "dynamic checkpoint", 300, lambda: ad.grad(checkpointed)(WS, X)
     yield "dynamic, sqrt", 300, lambda: ad.grad(loss, checkpoint="sqrt")(WS, X)
     yield "second derivative", 150, lambda: ad.grad(lambda w: ops.sum(ad.grad(loss)([w], X)[0] ** 2))(WS[0])

@@ -30,7 +30,7 @@ def left_behind(kind: str) -> dict[str, tuple[int, int]]:
     return {name: tuple(found) for name, found in json.loads(done.stdout).items()}
 
 
-@pytest.mark.parametrize(("kind", "count"), [("steps", 13), ("errors", 7)])
+@pytest.mark.parametrize(("kind", "count"), [("steps", 14), ("errors", 7)])
 def test_memory_is_flat(kind: str, count: int) -> None:
     found = left_behind(kind)
     assert len(found) == count

@@ -236,7 +236,9 @@ def test_attributes_that_no_number_has() -> None:
         ad.jit(lambda x: x if x.is_integer() else -x)(1.5)
 
 
-@pytest.mark.parametrize("given", [None, "a", {1}, object(), range(3), np.datetime64("2020"), slice(1)], ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize(
+    "given", [None, "a", {1}, object(), range(3), np.datetime64("2020"), slice(1)], ids=lambda x: type(x).__name__
+)
 def test_what_is_no_operand_is_named(given):
     for f in (lambda x: x * given, lambda x: given + x, lambda x: ad.ops.add(x, given)):
         with pytest.raises(ad.DtypeError, match=r"input \d is (None|the str 'a'|of type \w+); pass a number"):

@@ -96,8 +96,8 @@ def _joined(y: np.ndarray) -> np.ndarray:
 
 def in_pairs(graph: Graph, compiles: Callable[[Graph], bool]) -> tuple[Graph, Borders]:
     """The graph in real numbers. Loops and branches are rewritten whole, if they can be compiled then, or not at all."""
-    if not mentions_complex(graph):
-        return graph, Borders()
+    if not mentions_complex(graph) or any(is_complex(n.spec) and not n.spec.dtype.isnative for n in graph.nodes):
+        return graph, Borders()  # no code knows another order of bytes
     builder = Builder()
     rewriting = _Rewriting(builder, compiles)
     params = []
