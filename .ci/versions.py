@@ -29,6 +29,7 @@ PART = [
     "tests/api/test_jit_calls.py",
     "tests/api/test_jit_edges.py",
     "tests/api/test_grad.py",
+    "tests/api/test_deferral.py",
     "tests/core",
     "tests/backends/native/test_kernel_call.py",
     "tests/backends/native/test_object_cache.py",

@@ -9,6 +9,7 @@ a program gives the same numbers.
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from math import inf
 from types import CodeType, FunctionType, MethodType
@@ -22,10 +23,12 @@ from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, elements
 from adjoint.graph.trace import trace
-from adjoint.transforms.deferred import Deferral, Pending, ProgramState, ValueSlot, run
+from adjoint.transforms.deferred import Deferral, Pending
+from adjoint.transforms.deferred_programs import ProgramState, ValueSlot, run
 from adjoint.transforms.tape import Tape
 
 FUNCTIONS = 256  # that are known at one time
+COMPILED = 32  # programs that are held as machine code, with the memory that it works in
 PROGRAMS = 32  # that one function may have before it is given up
 TRIES = 3  # to go through a function that asks for numbers on the way
 #: Estimates in microseconds: of a recorded call with its derivative, of compiling, of compiling a step.
@@ -43,11 +46,25 @@ class KnownProgram:
 
     def __init__(self, state: ProgramState, inputs: Sequence[ValueSlot], outputs: tuple[int, ...], calls: int) -> None:
         self.state, self.outputs = state, outputs
-        self.code: dict[Any, Run] = {}
+        self.code: dict[Any, Any] = {}
         steps = state.steps()
         slots = {s.index: s for s in inputs} | {s.index: s for step in steps for s in (*step.taken, *step.made)}
         time = sum(_time(step, slots) for step in steps)
         self.due = calls + max(1.0, (COMPILE + COMPILE_STEP * len(steps)) / max(time, 1.0))
+
+    def made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The code of this kind, made once; that of programs which were compiled long ago goes."""
+        with lock:
+            code = self.code.get(key)
+            if code is None:
+                code = self.code[key] = make()
+                _recent.append(self)
+                if len(_recent) > COMPILED:
+                    _recent.popleft().code.clear()
+        return code
+
+
+_recent: deque[KnownProgram] = deque()
 
 
 def _time(step: ProgramState, slots: dict[int, ValueSlot]) -> float:
@@ -74,8 +91,8 @@ class KnownFunction:
     def begin(self, tracked: Sequence[Any]) -> Deferral:
         """A call, with these inputs in the hands of a transform."""
         if not self.slots:
-            self.slots = [ValueSlot(k, x, True) for k, x in enumerate(tracked)]
             self.start = ProgramState(None, len(tracked))
+            self.slots = [ValueSlot(k, x, True) for k, x in enumerate(tracked)]  # last: other threads ask for them
         return Deferral(self.start, tracked)
 
     def due(self, trace: Deferral, outputs: tuple[int, ...]) -> KnownProgram | None:
@@ -215,12 +232,10 @@ class DeferredCall:
         seeds = _slots([ys[i] for i in active])
         cotangents = [] if gs is None else [gs[i] for i in active]
         key = seeds, gs is None, rules.version
-        with lock:
-            code = program.code.get(key)
-            if code is None:
-                code = program.code[key] = _compiled(program, trace.inputs, self.leaves, seeds, cotangents)
+        code = program.made(key, lambda: _compiled(program, trace.inputs, self.leaves, seeds, cotangents))
         values = {**trace.inputs, **dict(enumerate(self.leaves))}
         results = code([values[k] for k in sorted(values)] + cotangents)
+        trace.settle_kept(2 + len({id(x) for x in found}))
         known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
         return tree.map(lambda x: known.get(id(x), x), out), results[len(found) :]
 

@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.deferral import Run, compiled, function_of, lock
+from adjoint.api.deferral import Run, compiled, function_of
 from adjoint.core import context, rules, tree
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.tensor import Tensor
-from adjoint.transforms.deferred import Pending, run
+from adjoint.transforms.deferred import Pending
+from adjoint.transforms.deferred_programs import run
 
 _STATIC = (bool, int, str, type(None))
 
@@ -130,12 +131,11 @@ class _Call:
         """What the transform would have returned."""
         self.function.following = 0
         taken = sorted(k for k in self.trace.inputs if k >= len(self.places))
-        with lock:
-            found = self.program.code.get(rules.version)
-            if found is None:
-                found = self.program.code[rules.version] = self._compiled(taken)
+        found = self.program.made(rules.version, lambda: self._compiled(taken))
         code, rebuild = found
-        return rebuild([wrap(y) for y in code([*self.arrays, *(self.trace.inputs[k] for k in taken)])])
+        results = code([*self.arrays, *(self.trace.inputs[k] for k in taken)])
+        self.trace.settle_kept(1)
+        return rebuild([wrap(y) for y in results])
 
     def _compiled(self, taken: list[int]) -> tuple[Run, Callable[[list[Any]], Any]]:
         steps, count = self.program.state.steps(), len(self.arrays)

@@ -17,13 +17,20 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.arrays import kept
+from adjoint.core.arrays import holders, kept
 from adjoint.core.dispatch import EAGER, Trace, Value, make
-from adjoint.core.errors import user_place
-from adjoint.core.layout import layout_of
-from adjoint.core.spec import Shape, is_half
+from adjoint.core.spec import Shape
 from adjoint.core.tensor import Tensor
-from adjoint.ops.card import Op
+from adjoint.transforms.deferred_programs import (
+    ProgramState,
+    ValueSlot,
+    alike,
+    fits,
+    is_caught,
+    may_fail,
+    run,
+    step_from,
+)
 
 MOST = 2_000  # values of a program that is learned: compiling longer ones takes too long, and so does their memory
 
@@ -34,65 +41,6 @@ _held, _hold = (
     vars(Value)["_value"].__get__,
     vars(Value)["_value"].__set__,
 )  # the slot: the value if it is known, or None
-
-
-class ValueSlot:
-    """A value of a program: an input, or the result of a step. What is known of it without its numbers."""
-
-    __slots__ = ("dtype", "index", "layout", "shape", "tracked")
-
-    def __init__(self, index: int, x: Any, tracked: bool) -> None:
-        self.index, self.shape, self.dtype, self.layout, self.tracked = index, x.shape, x.dtype, layout_of(x), tracked
-
-
-class PythonNumber:
-    """A Python number that is an input of a step: part of the program."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class ProgramState:
-    """How far a program has come: the step that led here, and those that lead on."""
-
-    __slots__ = (
-        "count",
-        "following",
-        "inputs",
-        "made",
-        "muted",
-        "op",
-        "parent",
-        "place",
-        "programs",
-        "several",
-        "taken",
-    )
-
-    op: Any
-    inputs: list[int | PythonNumber]  # of the step: slots and numbers
-    muted: bool  # whether it was made under `no_grad`
-    several: bool  # whether it gives a tuple
-    place: tuple[str, int] | None  # the user's line
-
-    def __init__(self, parent: ProgramState | None, count: int) -> None:
-        self.parent = parent
-        self.count = count  # how many slots there are
-        self.following: dict[Any, ProgramState] = {}
-        self.programs: dict[Any, Any] = {}  # what is known of the programs that end here, by their results
-        self.taken: list[ValueSlot] = []  # the values from outside that came in with the step
-        self.made: list[ValueSlot] = []  # its results
-
-    def steps(self) -> list[ProgramState]:
-        """The way here from the beginning."""
-        found: list[ProgramState] = []
-        state = self
-        while state.parent is not None:
-            found.append(state)
-            state = state.parent
-        return found[::-1]
 
 
 class Pending(Tensor):
@@ -111,6 +59,9 @@ class Pending(Tensor):
         self.__class__ = Tensor  # type: ignore[assignment]
         self._value, self._trace, self._extra = found._value, found._trace, found._extra
         return self
+
+    def __reduce__(self) -> Any:
+        return self.settled().__reduce__()
 
     @property
     def _value(self) -> Any:  # type: ignore[override]
@@ -267,11 +218,14 @@ class Deferral(Trace):
         several = type(result) is tuple
         results = result if several else (result,)
         long = state.count + len(taken) + len(results) > MOST
-        if self.state is not state or long or not all(_fits(y) for y in (*results, *taken)):
+        if self.state is not state or long or not all(fits(y) for y in (*results, *taken)):
             self.state, self.hopeless = None, self.hopeless or long
             return result
         if after is None:
-            after = _step(state, key, xs, taken, results)
+            if may_fail(key[0], xs, result) and is_caught():
+                self.state, self.hopeless = None, True
+                return result
+            after = step_from(state, key, xs, taken, results)
             after.several = several
             after = state.following.setdefault(key, after)
         return self._went_on(after, taken, results)
@@ -306,6 +260,11 @@ class Deferral(Trace):
         found = found if isinstance(found, Value) else make(found, EAGER)
         return make(found._value, self.over) if x._extra.tracked and found._trace is EAGER else found
 
+    def settle_kept(self, known: int) -> None:
+        """Compute what others than `known` holders of this trace have kept of it: its inputs may be written to later."""
+        if self.pending and holders(self) > known + 1:  # `self` is one
+            self.compute()
+
     def compute(self) -> None:
         """Do, op by op, what was noted."""
         assert self.state is not None
@@ -314,59 +273,3 @@ class Deferral(Trace):
         for index, x in self.inputs.items():
             self._values[index] = x
         run(self.state.steps(), self._values)
-
-
-def run(steps: Sequence[ProgramState], values: list[Any]) -> None:
-    """Do the steps of a program on the values of its inputs, which stand at their slots; the results come to stand at theirs."""
-    loud = _muted_below()
-    with context.setting(context.place, context.place.get()), context.setting(context.muted_below, loud):
-        for state in steps:
-            context.place.set(state.place)
-            context.muted_below.set(float("inf") if state.muted else loud)
-            result = state.op.show(*[values[x] if type(x) is int else x.value for x in state.inputs])  # type: ignore[union-attr]
-            for slot, y in zip(state.made, result if state.several else (result,), strict=True):
-                values[slot.index] = y
-
-
-def _step(
-    state: ProgramState, key: tuple[Any, ...], xs: Sequence[Any], taken: list[Any], results: Sequence[Any]
-) -> ProgramState:
-    """A new step from a state."""
-    first = state.count
-    after = ProgramState(state, first + len(taken) + len(results))
-    after.op, after.muted, *inputs = key
-    after.place = user_place()
-    after.taken = [ValueSlot(first + k, x, False) for k, x in enumerate(taken)]
-    after.made = [ValueSlot(first + len(taken) + k, y, y._trace is not EAGER) for k, y in enumerate(results)]
-    new = iter(after.taken)
-    after.inputs = []
-    for x, at in zip(xs, inputs, strict=True):
-        if type(at) is int:
-            after.inputs.append(at)
-        else:
-            after.inputs.append(PythonNumber(x) if isinstance(at[0], type) else next(new).index)
-    return after
-
-
-def alike(a: Any, b: Any) -> bool:
-    """Whether values that are equal are also of the same types: 1 is not 1.0, 0.0 is not -0.0.
-
-    >>> alike((1, "a"), (1, "a")), alike((1,), (1.0,)), alike(0.0, -0.0)
-    (True, False, False)
-    """
-    if type(a) is not type(b):
-        return False
-    if isinstance(a, (tuple, list)):
-        return len(a) == len(b) and all(map(alike, a, b))
-    if isinstance(a, (float, complex)):
-        return repr(a) == repr(b)
-    if isinstance(a, Op):
-        return all(map(alike, vars(a).values(), vars(b).values()))
-    return True
-
-
-def _fits(x: Any) -> bool:
-    """Whether a value is one that a slot can describe: an array on the host, with a shape, not in half precision."""
-    if isinstance(x, Value):
-        return x._trace is EAGER or (x._trace.level > 1 and not x._trace.shapeless and not is_half(x.dtype))
-    return isinstance(x, (np.ndarray, np.generic)) and not x.dtype.hasobject and not is_half(x.dtype)

@@ -248,6 +248,58 @@ def test_an_intermediate_value_that_is_kept() -> None:
             y * 2.0
 
 
+def test_a_kept_value_does_not_change_with_its_inputs() -> None:
+    held: list[Any] = []
+    w = ad.Parameter(ad.Tensor([2.0, 3.0]), name="w")
+
+    def f(x: Any) -> Any:
+        held.append(w * x)
+        return (held[-1] ** 2).sum()
+
+    gradient = ad.grad(f, None, w)
+    for _ in range(4):
+        gradient(ad.Tensor([1.0, 1.0]))
+        w._value[...] += 1.0  # as a compiled step does
+    assert is_compiled()
+    for k, y in enumerate(held):
+        np.testing.assert_allclose(y.asnumpy(), [2.0 + k, 3.0 + k])
+
+
+def test_what_nobody_keeps_is_not_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    call = lambda: ad.value_and_grad(lambda x: ops.sin(ops.cos(x)).sum())(ad.Tensor(X))
+    call(), call()
+    monkeypatch.setattr("adjoint.transforms.deferred.Deferral.compute", None)
+    alike(call, 2)
+    other = lambda: ad.hvp(lambda x: ops.sin(ops.cos(x)).sum())(ad.Tensor(X), ad.Tensor(X))
+    monkeypatch.undo()
+    other(), other()
+    monkeypatch.setattr("adjoint.transforms.deferred.Deferral.compute", None)
+    other()
+
+
+def test_an_error_that_the_function_catches() -> None:
+    def f(a: Any) -> Any:
+        b = a * 1.0
+        try:
+            return ops.inverse(b).sum()
+        except np.linalg.LinAlgError:
+            return (b * 3.0).sum()
+
+    gradient = ad.grad(f)
+    for k in range(8):
+        a = np.zeros((2, 2)) if k in (5, 7) else np.eye(2)
+        np.testing.assert_allclose(gradient(ad.Tensor(a)).asnumpy(), 3.0 if k in (5, 7) else -1.0)
+
+
+def test_code_that_is_not_used_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deferral, "COMPILED", 2)
+    functions = [lambda x, k=k: (x * float(k)).sum() + (x**k).sum() for k in range(1, 5)]
+    for _ in range(6):
+        for k, f in enumerate(functions, 1):
+            want = k + k * X ** (k - 1)
+            np.testing.assert_allclose(ad.grad(f)(ad.Tensor(X)).asnumpy(), want)
+
+
 def test_stores_in_parameters() -> None:
     net = nn.SequentialCell(nn.Dense(3, 4), nn.BatchNorm1d(4))
     net.set_train()
