@@ -14,20 +14,13 @@ if (
 ):  # each core has a process of its own: linear algebra on several would wait for itself
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# JAX takes the CPU for eight devices. XLA's own optimiser is not what is tested: without it, what is fused in two places is even rounded in two
-# ways. Its older emitters, one module for each program, compile in half the time. `make xla-corpus` runs as users do.
-os.environ.setdefault(
-    "XLA_FLAGS",
-    "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0"
-    " --xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1",
-)
-
 import gc
 import importlib.util
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +31,17 @@ from hypothesis.internal.conjecture import providers
 from adjoint.core import context
 
 gc.disable()  # until the tests are collected: what is made meanwhile stays
+
+# JAX takes the CPU for eight devices. XLA's own optimiser is not what is tested: without it, what is fused in two places is even rounded in two
+# ways. `make xla-corpus` runs as users do. They are read when JAX makes its first array.
+XLA_FLAGS = "--xla_force_host_platform_device_count=8 --xla_backend_optimization_level=0 --xla_cpu_parallel_codegen_split_count=1"
+
+try:
+    if tuple(map(int, version("jaxlib").split(".")[:2])) <= (0, 10):  # its older emitters compile in half the time
+        XLA_FLAGS += " --xla_cpu_use_fusion_emitters=false"
+except PackageNotFoundError:
+    pass
+os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)
 
 # The same examples in every run: what lands does not depend on luck. HYPOTHESIS_PROFILE=default draws new ones, as the fuzzers do.
 settings.register_profile("fixed", derandomize=True, deadline=None)

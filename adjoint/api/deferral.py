@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.api.inputs import lowered
 from adjoint.core import context, rules, tree, watching
 from adjoint.core.absent import ZERO, instantiate
+from adjoint.core.arrays import holders
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, elements
 from adjoint.graph.trace import trace
@@ -235,7 +236,8 @@ class DeferredCall:
         code = program.made(key, lambda: _compiled(program, trace.inputs, self.leaves, seeds, cotangents))
         values = {**trace.inputs, **dict(enumerate(self.leaves))}
         results = code([values[k] for k in sorted(values)] + cotangents)
-        trace.settle_kept(2 + len({id(x) for x in found}))
+        others = holders(trace) - 2 - len({id(x) for x in found})
+        trace.settle_kept(others)
         known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
         return tree.map(lambda x: known.get(id(x), x), out), results[len(found) :]
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.api.deferral import Run, compiled, function_of
 from adjoint.core import context, rules, tree
+from adjoint.core.arrays import holders
 from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.tensor import Tensor
@@ -134,7 +135,8 @@ class _Call:
         found = self.program.made(rules.version, lambda: self._compiled(taken))
         code, rebuild = found
         results = code([*self.arrays, *(self.trace.inputs[k] for k in taken)])
-        self.trace.settle_kept(1)
+        others = holders(self.trace) - 1
+        self.trace.settle_kept(others)
         return rebuild([wrap(y) for y in results])
 
     def _compiled(self, taken: list[int]) -> tuple[Run, Callable[[list[Any]], Any]]:

@@ -82,7 +82,8 @@ def _source(iterator: Any) -> Any:
     if type(iterator) not in _ITERATORS:
         return iterator
     made: Any = iterator.__reduce__()
-    return made[1][0] if len(made) == 3 and made[2] == 0 else iterator
+    begun = made[2] if len(made) == 3 else True  # None from Python 3.12 on, for a range of what is left
+    return iterator if begun else made[1][0]
 
 
 def counting(iterable: Any) -> LoopItems | None:

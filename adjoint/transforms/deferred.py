@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.arrays import holders, kept
+from adjoint.core.arrays import kept
 from adjoint.core.dispatch import EAGER, Trace, Value, make
 from adjoint.core.spec import Shape
 from adjoint.core.tensor import Tensor
@@ -260,9 +260,9 @@ class Deferral(Trace):
         found = found if isinstance(found, Value) else make(found, EAGER)
         return make(found._value, self.over) if x._extra.tracked and found._trace is EAGER else found
 
-    def settle_kept(self, known: int) -> None:
-        """Compute what others than `known` holders of this trace have kept of it: its inputs may be written to later."""
-        if self.pending and holders(self) > known + 1:  # `self` is one
+    def settle_kept(self, others: int) -> None:
+        """The call is over: compute what so many others than the caller have kept of it, as its inputs may be written to later."""
+        if self.pending and others > 0:
             self.compute()
 
     def compute(self) -> None:
