@@ -61,7 +61,7 @@ bench: $(STAMP)  ## every workload against the other frameworks, each in an envi
 	for p in torch==2.13.0 jax autograd casadi; do .venv-bench/bin/python -m pip install --quiet --disable-pip-version-check $$p || echo "left out: $$p"; done
 	$(BIN)/python -m venv .venv-bench-mindspore
 	.venv-bench-mindspore/bin/python -m pip install --quiet --disable-pip-version-check mindspore "numpy<2" || echo "left out: mindspore"
-	.venv-bench/bin/python -m benchmarks.run --python mindspore=.venv-bench-mindspore/bin/python --write docs/benchmark
+	.venv-bench/bin/python -m benchmarks.run --threads 1 2 --python mindspore=.venv-bench-mindspore/bin/python --write docs/benchmark
 	.venv-bench/bin/python -m benchmarks.memory --write docs/memory_benchmark
 
 clean:

@@ -11,7 +11,7 @@ from typing import Any
 from benchmarks.memory_contenders import MEMORY_ENTRIES
 from benchmarks.memory_workloads import memory_workloads
 from benchmarks.race import Settings
-from benchmarks.report import machine, rounded, row
+from benchmarks.report import counted, machine, rounded, row
 
 MIB = 2**20
 COLOURS = {
@@ -77,7 +77,7 @@ class MemoryTables:
     def markdown(self) -> str:
         names = dict.fromkeys(m.workload for m in self.found)
         return PAGE.format(
-            machine=machine(self.settings),
+            machine=f"{machine(self.settings)}, {counted(self.settings.threads)} each",
             day=date.today().isoformat(),
             clock=self._clock(),
             tables="\n\n".join(map(self._table, names)),

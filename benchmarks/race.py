@@ -60,6 +60,7 @@ class Outcome:
     workload: Workload
     results: list[Result]
     rate: float | None = None
+    threads: int = 2  # of each contender
 
 
 class Runner:
@@ -131,7 +132,7 @@ class Runner:
 
 def race(workload: Workload, names: Sequence[str], settings: Settings, say: Callable[[str], None]) -> Outcome:
     """First calls one after another, values compared, then the rounds."""
-    outcome = Outcome(workload, [])
+    outcome = Outcome(workload, [], threads=settings.threads)
     runners: list[Runner] = []
     try:
         known = start(workload, names, settings, say, runners, outcome)
@@ -234,4 +235,9 @@ def record(result: Result, runner: Runner) -> None:
 
 def able(workload: Workload, names: Sequence[str]) -> list[str]:
     """Those among the contenders that this workload is for."""
-    return [name for name in names if workload.scalar or not ENTRIES[name].scalar_only]
+    return [
+        name
+        for name in names
+        if (workload.scalar or not ENTRIES[name].scalar_only)
+        and (workload.families is None or ENTRIES[name].package in workload.families)
+    ]

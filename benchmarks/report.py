@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import platform
+import statistics
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from pathlib import Path
 
-from benchmarks.contenders import DYNAMIC, OURS, STATIC
+from benchmarks.contenders import DYNAMIC, ENTRIES, OURS, STATIC
 from benchmarks.race import Outcome, Result, Settings
 
 PACKAGES = ("numpy", "scipy", "llvmlite", "torch", "jax", "autograd", "casadi", "mindspore")
@@ -29,17 +30,34 @@ class Report:
     notes: list[str] = field(default_factory=list)
 
     def markdown(self) -> str:
-        """Four tables, and what went wrong."""
+        """A table of times for each number of threads, three more for the largest, and what went wrong."""
         return PAGE.format(
             machine=machine(self.settings),
             day=date.today().isoformat(),
             rounds=self.settings.rounds,
             warm=self.settings.warm,
-            times=self._table(milliseconds, ["static vs best peer", "dynamic vs best peer"], versus_peers),
+            hows="\n".join(row([name, ENTRIES[name].how]) for name in self.names),
+            times="\n\n".join(self._times(threads) for threads in self._threads()),
             firsts=self._table(first_call),
             costs=self._table(cost),
             rooflines=self._table(share_of_roofline, ["measured"], measured_rate),
             notes="\n".join(f"- {note}" for note in [*self.notes, *self._failures()]) or "None.",
+        )
+
+    def _threads(self) -> list[int]:
+        """The numbers of threads that there are results for; the largest first."""
+        return sorted({o.threads for o in self.outcomes}, reverse=True)
+
+    def _times(self, threads: int) -> str:
+        ours = ["static vs best peer", "dynamic vs torch eager"]
+        table = self._table(milliseconds, ours, versus_peers, threads)
+        means = [
+            f"{title} {statistics.geometric_mean(ratios):.2f}x"
+            for title, ratio in zip(ours, (static_ratio, dynamic_ratio), strict=True)
+            if (ratios := [r for o in self.outcomes if o.threads == threads and (r := ratio(o))])
+        ]
+        return (
+            f"### {counted(threads).capitalize()}\n\n{table}\n\nGeometric means: {', '.join(means) or 'no peer ran'}."
         )
 
     def _table(
@@ -47,17 +65,19 @@ class Report:
         cell: Callable[[Outcome, Result], str],
         more: Sequence[str] = (),
         extra: Callable[[Outcome], list[str]] = lambda outcome: [],
+        threads: int | None = None,
     ) -> str:
-        """A row for each workload, a cell for each contender and further columns."""
+        """A row for each workload, a cell for each contender and further columns; of the largest number of threads if not given."""
+        threads = threads or max(self._threads(), default=0)
         lines = [row(["workload", *self.names, *more]), "|---" * (1 + len(self.names) + len(more)) + "|"]
-        for outcome in self.outcomes:
+        for outcome in (o for o in self.outcomes if o.threads == threads):
             cells = {r.contender: cell(outcome, r) for r in outcome.results}
             lines.append(row([outcome.workload.title, *(cells.get(n, "") for n in self.names), *extra(outcome)]))
         return "\n".join(lines)
 
     def _failures(self) -> list[str]:
         return [
-            f"{outcome.workload.name}, {r.contender}: {r.error or r.note}"
+            f"{outcome.workload.name}, {r.contender}, {counted(outcome.threads)}: {r.error or r.note}"
             for outcome in self.outcomes
             for r in outcome.results
             if r.error or r.note
@@ -74,6 +94,7 @@ class Report:
                 {
                     "name": o.workload.name,
                     "title": o.workload.title,
+                    "threads": o.threads,
                     "work": asdict(o.workload.work) if o.workload.work else None,
                     "machine_rate": o.rate,
                     "results": [asdict(r) for r in o.results],
@@ -101,7 +122,8 @@ class Report:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        shown = [(o, best) for o in reversed(self.outcomes) if (best := best_peer(o))]
+        most = max(self._threads(), default=0)
+        shown = [(o, best) for o in reversed(self.outcomes) if o.threads == most and (best := best_peer(o))]
         figure, axes = pyplot.subplots(figsize=(10, 1.5 + 0.4 * len(shown)), layout="constrained")
         for name in self.names:
             points = [
@@ -148,10 +170,26 @@ def milliseconds(outcome: Outcome, result: Result) -> str:
 
 
 def versus_peers(outcome: Outcome) -> list[str]:
-    """How many times faster than the best peer each of our modes is."""
-    best, mine = best_peer(outcome), {r.contender: r.seconds for r in outcome.results}
-    times = [mine.get(name) for name in (STATIC, DYNAMIC)]
-    return [f"{best / t:.2g}x" if best and t else "" for t in times]
+    """How many times faster than the best peer static mode is, and dynamic mode than the same of PyTorch."""
+    return [f"{ratio:.2g}x" if ratio else "" for ratio in (static_ratio(outcome), dynamic_ratio(outcome))]
+
+
+def static_ratio(outcome: Outcome) -> float | None:
+    best, mine = best_peer(outcome), seconds_of(outcome, STATIC)
+    return best / mine if best and mine else None
+
+
+def dynamic_ratio(outcome: Outcome) -> float | None:
+    theirs, mine = seconds_of(outcome, "torch eager"), seconds_of(outcome, DYNAMIC)
+    return theirs / mine if theirs and mine else None
+
+
+def seconds_of(outcome: Outcome, contender: str) -> float | None:
+    return next((r.seconds for r in outcome.results if r.contender == contender), None)
+
+
+def counted(threads: int) -> str:
+    return "one thread" if threads == 1 else f"{threads} threads"
 
 
 def first_call(outcome: Outcome, result: Result) -> str:
@@ -186,7 +224,7 @@ def machine(settings: Settings) -> str:
     cpu = names[0].split(":")[1].strip() if names else platform.machine()
     found = {p: installed(p, settings.pythons.get(p, sys.executable)) for p in PACKAGES}
     versions = [f"Python {platform.python_version()}", *(f"{p} {v}" for p, v in found.items() if v)]
-    return f"{cpu}, {os.cpu_count()} cores, {settings.threads} threads each, {platform.system()}, {', '.join(versions)}"
+    return f"{cpu}, {os.cpu_count()} cores, {platform.system()}, {', '.join(versions)}"
 
 
 @functools.cache
@@ -208,14 +246,21 @@ Machine: {machine}.
 
 ## Milliseconds a call
 
-The last columns say how many times faster than the best peer we are: above 1x we are faster. A peer that did not run (see the notes) is
-not among those compared.
+The last columns say how many times faster static mode is than the best peer, and dynamic mode than PyTorch's: above 1x we are faster. A peer
+that did not run (see the notes) is not among those compared; a workload that has no cell for a peer was not written for it.
 
 {times}
 
+## How each was run
+
+| contender | how |
+|---|---|
+{hows}
+
 ## Seconds of the first call
 
-In a fresh process, after the imports: reading, differentiating, compiling and running once. What a framework itself imports late counts.
+In a fresh process, after `import` of the framework: reading, differentiating, loading what it loads late (LLVM among it), compiling and running
+once.
 
 {firsts}
 

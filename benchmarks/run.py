@@ -14,11 +14,12 @@ import compileall
 import os
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.contenders import ENTRIES
 from benchmarks.race import ROOT, Settings, able, race
-from benchmarks.report import Report
+from benchmarks.report import Report, counted
 from benchmarks.workloads import workloads
 
 
@@ -29,7 +30,9 @@ def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rounds", type=int)
     parser.add_argument("--quick", action="store_true", help="few short rounds")
     parser.add_argument("--tiny", action="store_true", help="tiny sizes, to test the harness")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument(
+        "--threads", type=int, nargs="+", default=[2], help="of each contender; several are run in turn"
+    )
     parser.add_argument("--warm", type=float, default=5.0, help="seconds of calls before the first turn")
     parser.add_argument("--limit", type=float, default=180.0, help="seconds a contender may take to get ready")
     parser.add_argument(
@@ -46,24 +49,25 @@ def main(arguments: Sequence[str] | None = None) -> Report:
     turn = 0.02 if options.quick else Settings.turn
     warm = 4 * turn if options.quick or options.tiny else options.warm
     pythons = dict(option.split("=", 1) for option in options.python)
-    settings = Settings(rounds, turn, warm, options.limit, options.threads, options.tiny, options.verbose, pythons)
+    settings = Settings(rounds, turn, warm, options.limit, max(options.threads), options.tiny, options.verbose, pythons)
     names = [n for n in options.contenders if ENTRIES[n].installed(pythons)]
     missing = [n for n in options.contenders if n not in names]
     report = Report(
         settings, names, notes=[f"{n} was left out: {ENTRIES[n].package} is not installed." for n in missing]
     )
-    if (load := os.getloadavg()[0]) > 0.5:
-        report.notes.append(f"The machine was busy (load {load:.1f}): threads that spin while they wait suffer most.")
-        say(report.notes[-1])
+    report.notes.append(f"The load of the machine was {os.getloadavg()[0]:.1f} at the start.")
+    say(report.notes[-1])
     # pip does this for the peers; ours runs from its source folder, and its first calls would pay for it
     for folder in ("adjoint", "benchmarks"):
         compileall.compile_dir(ROOT / folder, quiet=1)
     for name, workload in workloads(options.tiny).items():
         if options.only and not any(text in name for text in options.only):
             continue
-        report.outcomes.append(race(workload, able(workload, names), settings, say))
-        if options.write:
-            report.write(options.write)
+        for threads in options.threads:
+            say(f"{name}, {counted(threads)}")
+            report.outcomes.append(race(workload, able(workload, names), replace(settings, threads=threads), say))
+            if options.write:
+                report.write(options.write)
     print(report.markdown())
     return report
 

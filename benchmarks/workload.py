@@ -38,6 +38,7 @@ class Workload:
     others: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # families that need another formulation
     work: Work | None = None
     scalar: bool = False  # small enough to be an expression of scalars
+    families: tuple[str, ...] | None = None  # those it is written for, if not for all
 
     def bound(self, family: str, ops: ModuleType) -> Callable[..., Any]:
         """The program in a framework's ops."""

@@ -19,6 +19,7 @@ class Entry:
     package: str
     module: str
     maker: str
+    how: str  # it is run
     options: dict[str, Any] = field(default_factory=dict)
     scalar_only: bool = False
 
@@ -38,13 +39,44 @@ DYNAMIC, STATIC = "adjoint dynamic", "adjoint static"
 OURS = (DYNAMIC, STATIC)
 
 ENTRIES = {
-    DYNAMIC: Entry("adjoint", "with_adjoint", "Adjoint", {"static": False}),
-    STATIC: Entry("adjoint", "with_adjoint", "Adjoint", {"static": True}),
-    "torch eager": Entry("torch", "with_torch", "Torch", {"compiled": False}),
-    "torch.compile": Entry("torch", "with_torch", "Torch", {"compiled": True}),
-    "JAX jit": Entry("jax", "with_jax", "Jax"),
-    "autograd": Entry("autograd", "with_autograd", "Autograd"),
-    "CasADi": Entry("casadi", "with_casadi", "Casadi", scalar_only=True),
-    "MindSpore pynative": Entry("mindspore", "with_mindspore", "MindSpore", {"static": False}),
-    "MindSpore jit": Entry("mindspore", "with_mindspore", "MindSpore", {"static": True}),
+    DYNAMIC: Entry(
+        "adjoint",
+        "with_adjoint",
+        "Adjoint",
+        "plain calls of `value_and_grad` and its kin, no decorator",
+        {"static": False},
+    ),
+    STATIC: Entry(
+        "adjoint", "with_adjoint", "Adjoint", "the same functions under `jit`, native backend", {"static": True}
+    ),
+    "torch eager": Entry(
+        "torch",
+        "with_torch",
+        "Torch",
+        "`torch.autograd.grad`; Parameters updated in place by one fused call",
+        {"compiled": False},
+    ),
+    "torch.compile": Entry(
+        "torch", "with_torch", "Torch", "the loss under `torch.compile`, Inductor's defaults", {"compiled": True}
+    ),
+    "JAX jit": Entry(
+        "jax",
+        "with_jax",
+        "Jax",
+        "one `jit` for the whole step, `lax` loops, Parameters donated; Newton by `custom_root`",
+    ),
+    "autograd": Entry("autograd", "with_autograd", "Autograd", "plain calls"),
+    "CasADi": Entry(
+        "casadi",
+        "with_casadi",
+        "Casadi",
+        "its virtual machine, through preallocated buffers, no C code; loops unrolled, Newton by `rootfinder` (implicit)",
+        scalar_only=True,
+    ),
+    "MindSpore pynative": Entry(
+        "mindspore", "with_mindspore", "MindSpore", "`set_device('CPU')`, plain calls", {"static": False}
+    ),
+    "MindSpore jit": Entry(
+        "mindspore", "with_mindspore", "MindSpore", "the step under `mindspore.jit`", {"static": True}
+    ),
 }

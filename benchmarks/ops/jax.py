@@ -9,15 +9,19 @@ from jax.nn import logsumexp, relu, sigmoid  # noqa: F401
 from jax.numpy import (  # noqa: F401
     abs,
     arange,
+    conj,
     cos,
     einsum,
     exp,
     inf,
+    log,
     log1p,
     logaddexp,
     matmul,
     mean,
+    minimum,
     ones_like,
+    real,
     reshape,
     sin,
     sqrt,
@@ -27,8 +31,12 @@ from jax.numpy import (  # noqa: F401
     tanh,
     transpose,
     var,
+    zeros_like,
 )
 from jax.numpy import concatenate as concat  # noqa: F401
+from jax.numpy.fft import fft, ifft, irfft2, rfft2  # noqa: F401
+from jax.numpy.linalg import cholesky, det, inv, solve  # noqa: F401
+from jax.scipy.linalg import solve_triangular  # noqa: F401
 
 
 def binary_cross_entropy_with_logits(z: Any, label: Any, weight: Any, pos_weight: Any) -> Any:
@@ -58,3 +66,20 @@ def scaled_dot_product_attention(q: Any, k: Any, v: Any) -> Any:
     """JAX's own wants the heads after the time."""
     q, k, v = (swapaxes(t, 1, 2) for t in (q, k, v))
     return swapaxes(jax.nn.dot_product_attention(q, k, v), 1, 2)
+
+
+def sort(x: Any) -> tuple[Any, None]:
+    return jax.numpy.sort(x), None
+
+
+def topk(x: Any, k: int) -> Any:
+    return jax.lax.top_k(x, k)
+
+
+def segment_sum(rows: Any, ids: Any, count: int) -> Any:
+    return jax.ops.segment_sum(rows, ids, count)
+
+
+def normalised_batch(x: Any, gain: Any, shift: Any) -> Any:
+    centre, spread = mean(x, (0, 2, 3), keepdims=True), var(x, (0, 2, 3), keepdims=True)
+    return (x - centre) * jax.lax.rsqrt(spread + 1e-5) * gain[:, None, None] + shift[:, None, None]

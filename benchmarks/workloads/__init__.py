@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 from benchmarks.workload import Workload
-from benchmarks.workloads import elementwise, loops, networks, objectives, rosenbrock, sequence
+from benchmarks.workloads import (
+    deep,
+    elementwise,
+    estimation,
+    fields,
+    indexed,
+    loops,
+    networks,
+    objectives,
+    rosenbrock,
+    sequence,
+)
 
-FAMILIES = (elementwise, networks, sequence, objectives, loops, rosenbrock)
+FAMILIES = (elementwise, networks, deep, sequence, objectives, loops, estimation, fields, indexed, rosenbrock)
 
 
 def workloads(tiny: bool = False) -> dict[str, Workload]:

@@ -26,10 +26,10 @@ RATE = 0.01
 
 
 def doubled(x: Any) -> Any:
-    """Inputs in float64, where finite differences are good."""
+    """Inputs in double precision, where finite differences are good."""
     if isinstance(x, list):
         return [doubled(part) for part in x]
-    return x.astype(np.float64) if x.dtype == np.float32 else x
+    return x.astype(np.float64) if x.dtype in (np.float32, np.float16) else x
 
 
 def value(workload: Workload, inputs: tuple[Any, ...]) -> np.ndarray:
@@ -154,8 +154,13 @@ def test_figures_of_the_report() -> None:
     assert versus_peers(outcome) == ["3x", ""]
     assert cost(outcome, results[0]) == "2"
     assert share_of_roofline(outcome, results[0]) == "25%"
-    page = Report(Settings(), [STATIC, "JAX jit", "autograd"], [outcome]).markdown()
-    assert "mlp, autograd: broken" in page and "see notes" in page
+    assert versus_peers(Outcome(TINY["mlp"], [Result(DYNAMIC, 1.0), Result("torch eager", 0.5)])) == ["", "0.5x"]
+    alone = Outcome(TINY["mlp"], [Result(STATIC, 1.0), Result("JAX jit", 12.0)], threads=1)
+    page = Report(Settings(), [STATIC, "JAX jit", "autograd"], [outcome, alone]).markdown()
+    assert "mlp, autograd, 2 threads: broken" in page and "see notes" in page
+    assert "Geometric means: static vs best peer 3.00x." in page
+    assert "### One thread" in page and "static vs best peer 12.00x" in page
+    assert f"| JAX jit | {ENTRIES['JAX jit'].how} |" in page
 
 
 @pytest.mark.parametrize("kind", ["sgemm", "dgemm", "copy"])
