@@ -66,7 +66,7 @@ def has_plan(op: Any) -> bool:
 def step_bytes(loop: Loop) -> tuple[int, int]:
     """The bytes of a state, and of all that an iteration leaves for the backward pass."""
     state = _bytes(p.spec for p in loop.body.params[: loop.carried])
-    return state, state + _bytes(n.spec for n in worth_keeping(silent(loop.body)))
+    return state, state + _bytes(n.spec for n in worth_keeping(silent(loop.body), loop.carried))
 
 
 def _bytes(specs: Iterable[Spec]) -> int:

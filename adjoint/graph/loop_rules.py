@@ -173,7 +173,7 @@ def _keeping(loop: Loop) -> Graph:
     """The body that also puts out that this iteration took place, the state it began with, and what is expensive to compute again."""
     body = silent(loop.body)
     took_place = Builder().const(np.bool_(True))
-    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body)))
+    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body, loop.carried)))
 
 
 @derived
@@ -181,7 +181,7 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
     body, a, s = silent(loop.body), loop.carried, loop.stacked
     wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
     active = (*cf, *(a + i for i in yf))
-    kept = worth_keeping(body)
+    kept = worth_keeping(body, a)
     pull = vjp_graph(body, wanted, active, kept)
     specs = _specs(body)
     c, x, k = specs[:a], specs[a : a + s], specs[a + s :]

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
+from adjoint.core.spec import elements
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
 
 
-def worth_keeping(body: Graph) -> tuple[Node, ...]:
+def worth_keeping(body: Graph, carried: int) -> tuple[Node, ...]:
     """Results that are expensive to compute again, or small ones of large inputs. What the backward pass does not need is
-    dropped later."""
-    return tuple(n for n in body.nodes if _is_kept(n))
+    dropped later. Parts of an input that together are no smaller than it are not kept: it is there itself."""
+    kept = [n for n in body.nodes if _is_kept(n)]
+    parts: Counter[Node] = Counter()
+    for n in kept:
+        if n.op.view:
+            parts[n.inputs[0]] += elements(n.spec)
+    there = set(body.params[carried:]) | {p for p in body.params[:carried] if parts[p] >= elements(p.spec)}
+    return tuple(n for n in kept if not (n.op.view and n.inputs[0] in there))
 
 
 def _is_kept(node: Node) -> bool:

@@ -23,7 +23,7 @@ from adjoint.ops.index import ScatterAdd
 from adjoint.ops.laws import ALGEBRA, Law, made_by, number, truth
 from adjoint.ops.movement import Reshape, Transpose
 from adjoint.ops.reduce import Mean, Sum
-from adjoint.ops.slicing import Flip, PutItem
+from adjoint.ops.slicing import Flip, GetItem, PutItem, SetItem
 from adjoint.ops.stacking import Stack, Unstack
 
 #: (name, op, law).
@@ -62,10 +62,23 @@ _LAWS: list[tuple[str, type[Op], Law]] = [
     ("transpose of transpose", Transpose, lambda b, op, x: transpose_again(b, op, x)),
     ("flip of flip", Flip, lambda b, op, x: n.inputs[0] if (n := made_by(x, Flip)) and set(n.op.axes) == set(op.axes) else None),
     ("zeros put into zeros", PutItem, lambda b, op, x: _filled(b, 0, op.shape, x.dtype) if number(x) == 0 else None),
+    ("x[i] = u; x[i] = v", SetItem, lambda b, op, x, v: b(op, n.inputs[0], v) if (n := made_by(x, SetItem)) and n.op == op else None),
+    ("x[i] = v; x[i]", GetItem, lambda b, op, x: _what_was_set(b, op, n) if (n := made_by(x, SetItem)) else None),
     ("stack of the parts of an array", Stack, lambda b, op, *xs: _put_together(op, xs)),
     ("sum over no axis", Sum, lambda b, op, x: x if not op.axes else None),
     ("mean over no axis", Mean, lambda b, op, x: x if not op.axes else None),
 ]  # fmt: skip
+
+
+def _what_was_set(b: Rewriter, op: Any, stored: Any) -> Any:
+    """The part of an array in which something has just been set, if it is just that part."""
+    x, v = stored.inputs
+    if stored.op.index != op.index:
+        return None
+    part, value = op.infer(x.spec), number(v)
+    if v.dtype == x.dtype:
+        return v if v.shape == part.shape else b(card(BroadcastTo, part.shape), v)
+    return _filled(b, value, part.shape, x.dtype) if value is not None and abs(value) < 2**24 else None
 
 
 def _put_together(op: Any, xs: tuple[Any, ...]) -> Any:

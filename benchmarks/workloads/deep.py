@@ -20,30 +20,28 @@ def stack_of_layers(F: Any, params: Any, x: Any) -> Any:
     return F.mean(x * x)
 
 
-def residual_block(F: Any, params: Any, x: Any) -> Any:
-    """Two convolutions with batch normalisation, and their input added."""
-    w1, b1, gain1, shift1, w2, b2, gain2, shift2 = params
-    h = F.relu(F.normalised_batch(F.conv2d(x, w1, b1, 1, "pad", 1), gain1, shift1))
-    h = F.normalised_batch(F.conv2d(h, w2, b2, 1, "pad", 1), gain2, shift2)
+def residual_block(F: Any, params: Any, x: Any, zero: Any) -> Any:
+    """Two convolutions with batch normalisation, and their input added; biases before it would have no effect."""
+    w1, gain1, shift1, w2, gain2, shift2 = params
+    h = F.relu(F.normalised_batch(F.conv2d(x, w1, zero, 1, "pad", 1), gain1, shift1))
+    h = F.normalised_batch(F.conv2d(h, w2, zero, 1, "pad", 1), gain2, shift2)
     h = F.relu(x + h)
     return F.mean(h * h)
 
 
-def block_of_ours(F: Any, params: Any, x: Any) -> Any:
+def block_of_ours(F: Any, params: Any, x: Any, zero: Any) -> Any:
     """The same; batch normalisation has more arguments here."""
-    w1, b1, gain1, shift1, w2, b2, gain2, shift2 = params
-    h = F.relu(F.batch_norm(F.conv2d(x, w1, b1, 1, "pad", 1), weight=gain1, bias=shift1, training=True))
-    h = F.batch_norm(F.conv2d(h, w2, b2, 1, "pad", 1), weight=gain2, bias=shift2, training=True)
+    w1, gain1, shift1, w2, gain2, shift2 = params
+    h = F.relu(F.batch_norm(F.conv2d(x, w1, zero, 1, "pad", 1), weight=gain1, bias=shift1, training=True))
+    h = F.batch_norm(F.conv2d(h, w2, zero, 1, "pad", 1), weight=gain2, bias=shift2, training=True)
     h = F.relu(x + h)
     return F.mean(h * h)
 
 
 def block_inputs(rng: np.random.Generator, images: int, channels: int, size: int) -> Inputs:
     zero, one = np.zeros(channels, np.float32), np.ones(channels, np.float32)
-    params = [
-        p for _ in range(2) for p in (weight(rng, channels, channels, 3, 3), zero.copy(), one.copy(), zero.copy())
-    ]
-    return params, normal(rng, images, channels, size, size)
+    params = [p for _ in range(2) for p in (weight(rng, channels, channels, 3, 3), one.copy(), zero.copy())]
+    return params, normal(rng, images, channels, size, size), zero
 
 
 def vision(heads: int, patch: int) -> Any:

@@ -101,9 +101,9 @@ def workloads(tiny: bool) -> list[Workload]:
             name="transport",
             title=f"transport between two samples of {count:,} (sort)",
             what="gradient",
-            inputs=lambda rng: (normal(rng, count), normal(rng, count)),
+            inputs=lambda rng: (rng.normal(size=count), rng.normal(size=count)),  # float32 has ties at this size
             program=transport,
-            tolerance=1e-4,
+            tolerance=1e-9,
             families=FAMILIES,
         ),
         Workload(

@@ -29,6 +29,12 @@ def names(graph):
     return [type(n.op).__name__ for n in graph.calls]
 
 
+def _set(x, place, value):
+    y = x.copy()
+    y[place] = value
+    return y
+
+
 #: name: (function, inputs, ops after the pass)
 LAWFUL = {
     "widened and narrowed": (lambda x: x.astype("float64").astype("float32"), [np.float32(X[:8])], []),
@@ -45,6 +51,12 @@ LAWFUL = {
     "or false": (lambda c: np.zeros(9, bool) | c, [C], []),
     "flip of flip": (lambda x: ops.flip(ops.flip(x, 0), 0), [X], []),
     "broadcast of broadcast": (lambda x: ops.broadcast_to(ops.broadcast_to(x, (2, 9)), (3, 2, 9)), [X], ["BroadcastTo"]),
+    "set twice": (lambda x: _set(_set(x, slice(1, 3), x[4:6]), slice(1, 3), x[:2]), [X], ["GetItem", "SetItem"]),
+    "set in two places": (lambda x: _set(_set(x, slice(1, 3), x[4:6]), slice(2, 4), x[:2]), [X], ["GetItem", "SetItem", "GetItem", "SetItem"]),
+    "set and looked at": (lambda x: _set(x, slice(1, 3), x[4:6])[1:3], [X], ["GetItem"]),
+    "a number set and looked at": (lambda x: _set(x, slice(1, 3), -0.0)[1:3], [np.float32(X[:8])], ["BroadcastTo"]),
+    "one element set and looked at": (lambda x: _set(x, slice(1, 3), x[0])[1:3], [X], ["GetItem", "BroadcastTo"]),
+    "a large integer set and looked at": (lambda i: _set(i, 1, np.int64(2**53 + 1))[1], [np.arange(3)], []),
     "masked by a number": (lambda x: masked_mul(x, 2.0), [X], ["Mul"]),
     "masked by zero": (lambda x: masked_mul(x, 0.0), [X], ["BroadcastTo"]),
     "masked by zeros": (lambda x: masked_mul(np.zeros(9), x), [X], ["BroadcastTo"]),
