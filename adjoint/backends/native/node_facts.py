@@ -55,14 +55,22 @@ def uniform(node: Node) -> Any:
     if not isinstance(node.op, Const):
         return None
     value = np.asarray(node.op.value)
-    if value.size and (value.size == 1 or (value.size <= 1 << 20 and _all_equal(value))):
+    if value.size and (value.size == 1 or not any(value.strides) or _all_equal(value)):
         return value.flat[0]
     return None
 
 
 def _all_equal(value: np.ndarray) -> bool:
+    """Whether all elements are the same bits. Most arrays that are not show it at once."""
     flat = value.reshape(-1)
-    return flat.tobytes() == flat[:1].tobytes() * flat.size
+    return _repeats(flat[:64]) and _repeats(flat)
+
+
+def _repeats(flat: np.ndarray) -> bool:
+    bits = flat.view(np.uint8).reshape(flat.size, -1)
+    if bits.shape[1] in (2, 4, 8):
+        bits = flat.view(f"u{bits.shape[1]}")
+    return bool((bits == bits[0]).all())
 
 
 def same_memory(node: Node) -> Node:
