@@ -173,7 +173,9 @@ def _keeping(loop: Loop) -> Graph:
     """The body that also puts out that this iteration took place, the state it began with, and what is expensive to compute again."""
     body = silent(loop.body)
     took_place = Builder().const(np.bool_(True))
-    return replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body, loop.carried)))
+    return replace(
+        body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body, loop.carried))
+    )
 
 
 @derived
