@@ -47,6 +47,7 @@ from adjoint.api.modes import PYNATIVE_MODE as PYNATIVE_MODE
 from adjoint.api.modes import get_context as get_context
 from adjoint.api.modes import set_context as set_context
 from adjoint.api.replaced_rules import bprop_getters as bprop_getters
+from adjoint.backends.held_memory import release_memory as release_memory
 from adjoint.core.context import no_grad as no_grad
 from adjoint.core.errors import AdjointError as AdjointError
 from adjoint.core.errors import AmbiguousTruthError as AmbiguousTruthError

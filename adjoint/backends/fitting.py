@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import ceil, sqrt
 
+from adjoint.backends import held_memory
 from adjoint.backends.memory_report import MemoryReport, shown
 from adjoint.backends.native.runtime import available_memory
 
@@ -18,6 +19,10 @@ def check_that_it_fits(needed: int, report: Callable[[], MemoryReport]) -> None:
     available = available_memory.available_bytes() if needed > CHECKED_BYTES else None
     if available is None or needed <= available:
         return
+    if held_memory.release_memory():
+        available = available_memory.available_bytes() or available
+        if needed <= available:
+            return
     found = report()
     raise MemoryError(
         f"this function needs {shown(needed)} beyond its arguments, and {shown(available)} can be had. "

@@ -62,7 +62,8 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 thread_pool         the parallel loop of compiled code
                 lapack              where SciPy's LAPACK is
                 interrupt           Ctrl-C in compiled code
-                available_memory    how much memory can still be had; pages, in what pieces it goes back
+                available_memory    how much memory can still be had; pages, in what pieces it goes back; result_memory, what large results
+                                    lie in from one call to the next
                 checked_build       builds whose loads and stores are compared with bounds (bounds_checks)
                 kernel_call         from arrays into a kernel: array_entry is the compiled way
                 container_call      from containers of Tensors into a kernel: container_unpack, container_build, call_guards

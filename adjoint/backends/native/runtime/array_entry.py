@@ -3,7 +3,8 @@
 It is the same code for every kernel. What differs (specs, kernel, arena) is in a table of 64-bit integers:
 
     kernel, inputs, outputs, flags, arena, bytes of arena, arena in use, portable callable,
-    then for each input and output a record: dtype, number of axes, numbers allowed, code of the dtype, length of each axis
+    then for each input and output a record: dtype, number of axes, the numbers that may stand for an input or the allocator of an
+    output (0: NumPy's own), code of the dtype, length of each axis
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ PARTS = """
 @adj_float64 = external global i8
 @adj_float32 = external global i8
 declare ptr @adj_new_array(ptr, ptr, i32, ptr, ptr, ptr, i32, ptr)
+declare ptr @adj_set_allocator(ptr)
 declare void @Py_IncRef(ptr)
 declare void @Py_DecRef(ptr)
 declare ptr @PyList_New(i64)
@@ -124,18 +126,36 @@ define internal ptr @adj_new(ptr %record, ptr %place) {{
   %ndim.at = getelementptr i64, ptr %record, i64 1
   %ndim = load i64, ptr %ndim.at
   %ndim32 = trunc i64 %ndim to i32
+  %allocator.at = getelementptr i64, ptr %record, i64 2
+  %allocator = load ptr, ptr %allocator.at
   %shape = getelementptr i64, ptr %record, i64 4
+  %plain = icmp eq ptr %allocator, null
+  br i1 %plain, label %make, label %change
+change:
+  ; NumPy allocates by it until it is told otherwise.
+  %usual = call ptr @adj_set_allocator(ptr %allocator)
+  %not.set = icmp eq ptr %usual, null
+  br i1 %not.set, label %failed, label %make
+make:
+  %before = phi ptr [ null, %0 ], [ %usual, %change ]
   call void @Py_IncRef(ptr %dtype)
   %fresh = call ptr @adj_new_array(ptr @adj_ndarray, ptr %dtype, i32 %ndim32, ptr %shape, ptr null, ptr null, i32 0, ptr null)
-  %failed = icmp eq ptr %fresh, null
-  br i1 %failed, label %done, label %fill
+  br i1 %plain, label %look, label %change.back
+change.back:
+  %own = call ptr @adj_set_allocator(ptr %before)
+  call void @Py_DecRef(ptr %own)
+  call void @Py_DecRef(ptr %before)
+  br label %look
+look:
+  %no.array = icmp eq ptr %fresh, null
+  br i1 %no.array, label %failed, label %fill
 fill:
   %data.at = getelementptr i8, ptr %fresh, i64 {data}
   %data = load ptr, ptr %data.at
   store ptr %data, ptr %place
-  br label %done
-done:
   ret ptr %fresh
+failed:
+  ret ptr null
 }}
 
 ; Run the kernel; false, with an exception, if there is no memory for its arena or it was interrupted.
@@ -349,7 +369,12 @@ def compiled(text: str, symbol: str) -> Library:
     kinds = {"ndarray": np.ndarray, "float": float, "float64": np.float64, "float32": np.float32}
     kinds |= {"tensor": Tensor, "tuple": tuple, "list": list, "dict": dict}
     externals |= {f"adj_{name}": id(kind) for name, kind in kinds.items()}
-    externals |= {"adj_new_array": object_layout.numpy_api()[object_layout.NEW_FROM_DESCR], "adj_none": id(None)}
+    api = object_layout.numpy_api()
+    externals |= {
+        "adj_new_array": api[object_layout.NEW_FROM_DESCR],
+        "adj_set_allocator": api[object_layout.SET_HANDLER],
+    }
+    externals["adj_none"] = id(None)
     externals["adj_not_implemented"] = id(NotImplemented)
     externals["memcmp"] = object_layout.address_of(ctypes.CDLL(None).memcmp)
     return compile_ir(filled, [symbol], externals)

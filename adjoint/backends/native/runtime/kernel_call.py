@@ -19,8 +19,9 @@ from adjoint.backends.native.runtime.array_entry import builtin, entry
 from adjoint.backends.native.runtime.llvm_compile import Library
 from adjoint.backends.native.runtime.object_layout import dtype_code, problem
 from adjoint.backends.native.runtime.pages import page_size
+from adjoint.backends.native.runtime.result_memory import LARGE, result_memory
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from adjoint.core.spec import Spec
+from adjoint.core.spec import Spec, elements
 
 ALIGNMENT = 64  # of the arena; arrays of users are aligned to their elements only
 LARGE_ARENA = 1 << 20  # bytes of an arena that begins with a page, of which a kernel may give back parts
@@ -147,8 +148,9 @@ def builtin_callable(
         id(portable),
     ]
     head = len(table)
-    for spec in (*inputs, *outputs):
-        table += [id(spec.dtype), spec.ndim, number_kind(spec), dtype_code(spec.dtype), *spec.shape]
+    details = [*map(number_kind, inputs), *map(allocator, outputs)]
+    for spec, detail in zip((*inputs, *outputs), details, strict=True):
+        table += [id(spec.dtype), spec.ndim, detail, dtype_code(spec.dtype), *spec.shape]
     state = State(np.array(table, np.int64), head, tuple(inputs), tuple(outputs), (library, arena, portable))
     return builtin(symbol, entry(), "adj_enter", (state.table,), state)
 
@@ -174,3 +176,8 @@ def number_kind(spec: Spec) -> int:
     if spec.shape == () and spec.dtype in (np.float64, np.float32):
         return ANY_FLOAT if spec.dtype == np.float64 else ONLY_FLOAT32
     return 0
+
+
+def allocator(spec: Spec) -> int:
+    """What the memory of such a result comes from, as a record says it: a NumPy allocator's address, or 0 for the usual one."""
+    return id(result_memory().capsule) if elements(spec) * spec.dtype.itemsize >= LARGE else 0

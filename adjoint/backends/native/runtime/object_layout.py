@@ -21,7 +21,11 @@ DATA, NDIM, DIMENSIONS, DESCR, FLAGS = 16, 24, 32, 56, 64
 CODE = 24  # in a dtype: kind, character, byte order, an unused byte, and the type's number in the last four
 NUMPY_ABI = 0x02000000
 FIRST_OF_OTHERS = 256  # the numbers of dtypes that are not NumPy's own, such as bfloat16, begin here
-ARRAY_TYPE, NEW_FROM_DESCR = 2, 94  # places in NumPy's table of C functions; they never change within one ABI
+ARRAY_TYPE, NEW_FROM_DESCR, SET_HANDLER = (
+    2,
+    94,
+    304,
+)  # places in NumPy's table of C functions; they never change within one ABI
 
 PYTHON = (
     "Py_IncRef", "Py_DecRef", "PyList_New", "PyList_SetItem", "PyTuple_New", "PyDict_New", "PyDict_Size", "PyDict_Next",
@@ -41,7 +45,7 @@ def numpy_api() -> Any:
     """NumPy's table of C functions."""
     from numpy._core._multiarray_umath import _ARRAY_API
 
-    return (ctypes.c_void_p * (NEW_FROM_DESCR + 1)).from_address(capsule_pointer(_ARRAY_API, None))
+    return (ctypes.c_void_p * (SET_HANDLER + 1)).from_address(capsule_pointer(_ARRAY_API, None))
 
 
 def capsule_pointer(capsule: Any, name: bytes | None) -> int:
