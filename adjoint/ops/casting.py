@@ -115,6 +115,9 @@ class StopGradient(Discrete):
     def emit(self, b, x):
         return x
 
+    def expand(self, b, x):
+        return x
+
 
 stop = StopGradient()
 
