@@ -32,9 +32,11 @@ FUNCTIONS = 256  # that are known at one time
 COMPILED = 32  # programs that are held as machine code, with the memory that it works in
 PROGRAMS = 32  # that one function may have before it is given up
 TRIES = 3  # to go through a function that asks for numbers on the way
-#: Estimates in microseconds: of a recorded call with its derivative, of compiling, of compiling a step.
-CALL, COMPILE, COMPILE_STEP = 8.0, 60_000.0, 5_000.0
-#: What is done in a microsecond, derivatives included: bytes made, operations on numbers.
+#: Estimates in microseconds: of a recorded call with its derivative, of compiling, of compiling one of the first steps, which make
+#: units of their own, and one of the others.
+CALL, COMPILE, COMPILE_FIRST, COMPILE_STEP = 8.0, 60_000.0, 5_000.0, 1_000.0
+FIRST = 40
+#: What is done in a microsecond, derivatives included: bytes made or read, operations on numbers.
 BYTES, FLOPS = 700.0, 10_000.0
 lock = threading.RLock()  # while a program is compiled
 Run = Callable[[list[Any]], list[Any]]
@@ -51,7 +53,9 @@ class KnownProgram:
         steps = state.steps()
         slots = {s.index: s for s in inputs} | {s.index: s for step in steps for s in (*step.taken, *step.made)}
         time = sum(_time(step, slots) for step in steps)
-        self.due = calls + max(1.0, (COMPILE + COMPILE_STEP * len(steps)) / max(time, 1.0))
+        first = min(len(steps), FIRST)
+        compiling = COMPILE + COMPILE_FIRST * first + COMPILE_STEP * (len(steps) - first)
+        self.due = calls + max(1.0, compiling / max(time, 1.0))
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """The code of this kind, made once; that of programs which were compiled long ago goes."""
@@ -75,7 +79,11 @@ def _time(step: ProgramState, slots: dict[int, ValueSlot]) -> float:
     made = [Spec(s.shape, s.dtype) for s in step.made]
     given = [Spec(slots[x].shape, slots[x].dtype) if type(x) is int else Spec(()) for x in step.inputs]
     work = step.op.flops(tuple(made) if step.several else made[0], *given)
-    return CALL + sum(elements(s) * s.dtype.itemsize for s in made) / BYTES + work / FLOPS
+    return CALL + max(_bytes(made), _bytes(given)) / BYTES + work / FLOPS
+
+
+def _bytes(specs: Sequence[Spec]) -> int:
+    return sum(elements(s) * s.dtype.itemsize for s in specs)
 
 
 class KnownFunction:

@@ -32,7 +32,7 @@ from adjoint.transforms.deferred_programs import (
     step_from,
 )
 
-MOST = 2_000  # values of a program that is learned: compiling longer ones takes too long, and so does their memory
+MOST = 8_000  # values of a program that is learned: compiling longer ones takes too long, and so does their memory
 
 _muted_below = context.muted_below.get
 _open_tape = context.open_tape.get

@@ -19,6 +19,7 @@ X = np.random.default_rng(0).normal(size=(5, 3))
 def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The second call of a function is learned, the third is compiled."""
     monkeypatch.setattr(deferral, "COMPILE", 0.0)
+    monkeypatch.setattr(deferral, "COMPILE_FIRST", 0.0)
     monkeypatch.setattr(deferral, "COMPILE_STEP", 0.0)
     deferral._functions.clear()
     yield
