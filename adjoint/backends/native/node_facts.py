@@ -62,11 +62,11 @@ def uniform(node: Node) -> Any:
 
 def _all_equal(value: np.ndarray) -> bool:
     """Whether all elements are the same bits. Most arrays that are not show it at once."""
-    flat = value.reshape(-1)
-    return _repeats(flat[:64]) and _repeats(flat)
+    return _repeats(value.ravel()[:64]) and _repeats(value.ravel())
 
 
 def _repeats(flat: np.ndarray) -> bool:
+    flat = np.ascontiguousarray(flat)
     bits = flat.view(np.uint8).reshape(flat.size, -1)
     if bits.shape[1] in (2, 4, 8):
         bits = flat.view(f"u{bits.shape[1]}")
