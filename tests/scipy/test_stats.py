@@ -58,6 +58,23 @@ def slopes(f, *xs, h=1e-5):
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_far_away_and_at_simple_places(name: str, compiled: bool) -> None:
+    """Infinite, undefined and whole values; the slope of the mass is the density wherever there is one."""
+    theirs, (shapes, _) = getattr(st, name), CONTINUOUS[name]
+    mode = ad.jit if compiled else lambda f: f
+    for method in OF_X:
+        f = getattr(theirs, method)
+        own = mode(ad.value_and_grad(lambda x, f=f: f(x, *shapes)))
+        for x in (-INF, INF, np.nan, 0.0, 0.5, 1.0, 2.0):
+            with np.errstate(all="ignore"):
+                value, slope = own(x)
+                close(value, f(x, *shapes), what=f"{method}({x})")
+            if method in ("cdf", "sf") and np.isfinite(x) and x not in theirs.support(*shapes):
+                close(slope, theirs.pdf(x, *shapes) * (1 if method == "cdf" else -1), what=f"{method}({x})")
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
 def test_continuous(name: str) -> None:
     theirs, (shapes, xs) = getattr(st, name), CONTINUOUS[name]
     loc, scale = 0.25, 1.5

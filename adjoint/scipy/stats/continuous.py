@@ -95,8 +95,9 @@ expon = ContinuousDistribution(
 
 
 def _laplace_cdf(z: Any) -> Any:
-    e = 0.5 * exp(-F.abs(z))
-    return where(F.greater(z, 0), 1.0 - e, e)
+    above = F.greater(z, 0)
+    e = 0.5 * exp(where(above, -z, z))
+    return where(above, 1.0 - e, e)
 
 
 def _laplace_logcdf(z: Any) -> Any:
@@ -216,9 +217,14 @@ halfnorm = ContinuousDistribution(
     mean=lambda: math.sqrt(2 / math.pi), var=lambda: 1 - 2 / math.pi, entropy=lambda: 0.5 * math.log(math.pi / 2) + 0.5,
 )  # fmt: skip
 
+def _rayleigh_logpdf(z: Any) -> Any:
+    far = F.equal(z, np.inf)  # where infinity would be taken from infinity
+    z = where(far, 1.0, z)
+    return where(far, -np.inf, xlogy(1.0, z) - 0.5 * z * z)
+
+
 rayleigh = ContinuousDistribution(
-    "rayleigh", support=_positive,
-    logpdf=lambda z: xlogy(1.0, z) - 0.5 * z * z,
+    "rayleigh", support=_positive, logpdf=_rayleigh_logpdf,
     cdf=lambda z: -expm1(-0.5 * z * z), sf=lambda z: exp(-0.5 * z * z), logsf=lambda z: -0.5 * z * z,
     ppf=lambda q: sqrt(-2.0 * log1p(-q)), isf=lambda q: sqrt(-2.0 * log(q)),
     mean=lambda: math.sqrt(math.pi / 2), var=lambda: (4 - math.pi) / 2, entropy=lambda: EULER / 2 + 1 - 0.5 * math.log(2),
