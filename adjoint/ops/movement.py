@@ -122,8 +122,8 @@ class Reshape(View):
 
 
 @public(method=("reshape", "view"))
-def reshape(input: Any, *shape: Any) -> Any:
-    """The same elements in the same order under another shape; one size may be -1.
+def reshape(input: Any, *shape: Any, order: str = "C") -> Any:
+    """The same elements in the same order under another shape; one size may be -1. With order "F" the first axis runs fastest, in both.
 
     >>> from adjoint import ops, Tensor
     >>> print(ops.reshape(Tensor([1.0, 2.0, 3.0, 4.0]), (2, -1)))
@@ -131,6 +131,10 @@ def reshape(input: Any, *shape: Any) -> Any:
      [3. 4.]]
     """
     want = ints(shape)
+    if order == "F":
+        return transpose(reshape(transpose(input), want[::-1]))
+    if order != "C":
+        raise ArgumentError(f"reshape: order must be 'C' or 'F', not {order!r}{called_at()}")
     if -1 in want:
         known = -prod(want)
         total = prod(shape_of(input))

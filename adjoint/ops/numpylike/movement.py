@@ -31,12 +31,8 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: Any = None) -> Any
     """As numpy.reshape; the result never shares memory that can be written to."""
     x = tensor(a)
     shape = tuple(shape) if isinstance(shape, (tuple, list, np.ndarray)) else (shape,)
-    if order == "F":
-        return _f.transpose(_f.reshape(_f.transpose(x), shape[::-1]))
     _refuse_memory_order("reshape", x, order)
-    if order not in ("C", "A"):
-        raise ArgumentError(f"reshape: order must be 'C' or 'F', not {order!r}{called_at()}")
-    return _f.reshape(x, shape)
+    return _f.reshape(x, shape, order="C" if order == "A" else order)
 
 
 def ravel(a: Any, order: str = "C") -> Any:
