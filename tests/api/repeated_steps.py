@@ -19,7 +19,9 @@ from adjoint import ops, optim
 from adjoint.api import deferral
 from adjoint.core import context
 
-deferral.COMPILE = deferral.COMPILE_FIRST = deferral.COMPILE_STEP = 0.0  # what is deferred is compiled while steps are warmed
+deferral.COMPILE = deferral.COMPILE_FIRST = deferral.COMPILE_STEP = (
+    0.0  # what is deferred is compiled while steps are warmed
+)
 
 libc = ctypes.CDLL(None)
 libc.mallopt(-3, 1 << 15)

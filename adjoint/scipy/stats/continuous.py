@@ -217,6 +217,7 @@ halfnorm = ContinuousDistribution(
     mean=lambda: math.sqrt(2 / math.pi), var=lambda: 1 - 2 / math.pi, entropy=lambda: 0.5 * math.log(math.pi / 2) + 0.5,
 )  # fmt: skip
 
+
 def _rayleigh_logpdf(z: Any) -> Any:
     far = F.equal(z, np.inf)  # where infinity would be taken from infinity
     z = where(far, 1.0, z)

@@ -13,34 +13,33 @@ from adjoint.backends.native.emit.llvm_ir import Code, Module
 from adjoint.core.spec import int32, int64
 
 SHORT = 48  # elements that are sorted by insertion
+BLOCK = 16  # keys that are passed by at once if none of them is among the smallest
 DIGITS = 256  # values of a digit of 8 bits
 LOW = 0xFFFFFFFF
 
 
-def ordered_key(code: Code, value: str, dtype: np.dtype, descending: bool) -> str:
-    """A number as 64 bits whose order without sign is that of the numbers; those of narrow dtypes are below 2**32."""
-    wide = dtype.itemsize == 8
-    kind, bits = ("i64", 64) if wide else ("i32", 32)
-    sign = -(1 << (bits - 1))
+def ordered_key(code: Code, value: str, dtype: np.dtype, descending: bool, width: int = 1) -> str:
+    """Numbers as 64 bits whose order without sign is that of the numbers; those of narrow dtypes are below 2**32."""
+    lanes, bits = Lanes(code, width), int64 if dtype.itemsize == 8 else int32
+    kind, sign = lanes.type(bits), lanes.number(np.iinfo(bits).min, bits)
     if dtype.kind == "f":
-        key = _float_key(code, value, dtype, kind, bits, sign)
+        key = _float_key(lanes, value, dtype, bits, sign)
     elif dtype.kind == "b":
-        key = code.put(f"zext i1 {value} to i32")
+        key = code.put(f"zext {lanes.type(dtype)} {value} to {kind}")
     else:
         key = code.put(f"xor {kind} {value}, {sign}")
     if descending:
-        key = code.put(f"xor {kind} {key}, -1")
-    return key if wide else code.put(f"zext i32 {key} to i64")
+        key = code.put(f"xor {kind} {key}, {lanes.number(-1, bits)}")
+    return key if bits == int64 else code.put(f"zext {kind} {key} to {lanes.type(int64)}")
 
 
-def _float_key(code: Code, value: str, dtype: np.dtype, kind: str, bits: int, sign: int) -> str:
-    lanes = Lanes(code, 1)
-    zero = lanes.number(0, dtype)
+def _float_key(lanes: Lanes, value: str, dtype: np.dtype, bits: np.dtype, sign: str) -> str:
+    code, kind, zero = lanes.code, lanes.type(bits), lanes.number(0, dtype)
     value = lanes.select(lanes.compare("eq", value, zero, dtype), zero, value, dtype)
     raw = code.put(f"bitcast {lanes.type(dtype)} {value} to {kind}")
-    flipped = code.put(f"or {kind} {code.put(f'ashr {kind} {raw}, {bits - 1}')}, {sign}")
-    key = code.put(f"xor {kind} {raw}, {flipped}")
-    return code.put(f"select i1 {lanes.compare('ne', value, value, dtype)}, {kind} -1, {kind} {key}")
+    negative = code.put(f"ashr {kind} {raw}, {lanes.number(8 * bits.itemsize - 1, bits)}")
+    key = code.put(f"xor {kind} {raw}, {code.put(f'or {kind} {negative}, {sign}')}")
+    return lanes.select(lanes.compare("ne", value, value, dtype), lanes.number(-1, bits), key, bits)
 
 
 def insertion(module: Module) -> str:
@@ -53,35 +52,59 @@ def insertion(module: Module) -> str:
 
 def _write_insertion(code: Code) -> None:
     last = code.put("sub i64 %kept, 1")
-    with code.loop(0, "%n") as each:
-        key = code.load(code.element("%keys", each.i, int64), int64)
-        full = code.put(f"icmp sge i64 {each.i}, %kept")
+    with code.loop(0, "%kept") as each:
+        _insert(code, each.i, each.i)
+
+    def insert_if_smaller(i: str) -> None:
         largest = code.load(code.element("%keys", last, int64), int64)
-        late = code.put(f"and i1 {full}, {code.put(f'icmp uge i64 {key}, {largest}')}")
-        room = code.put(f"select i1 {full}, i64 {last}, i64 {each.i}")
-        begin, step, move, stop, after = (code.new_label(word) for word in ("insert", "step", "move", "stop", "after"))
-        code.branch(late, after, begin)
-        code.begin(begin)
-        code.jump(step)
-        code.begin(step)
-        at, ways = code.phi("i64", (room, begin))
-        before = code.put(f"sub i64 {at}, 1")
-        look = code.new_label("look")
-        code.branch(code.put(f"icmp sgt i64 {at}, 0"), look, stop)
-        code.begin(look)
-        other = code.load(code.element("%keys", before, int64), int64)
-        code.branch(code.put(f"icmp ugt i64 {other}, {key}"), move, stop)
-        code.begin(move)
-        code.store(other, code.element("%keys", at, int64), int64)
-        place = code.load(code.element("%places", before, int64), int64)
-        code.store(place, code.element("%places", at, int64), int64)
-        code.arrive(ways, before, move)
-        code.jump(step)
-        code.begin(stop)
-        code.store(key, code.element("%keys", at, int64), int64)
-        code.store(each.i, code.element("%places", at, int64), int64)
+        insert, after = code.new_label("insert"), code.new_label("after")
+        code.branch(
+            code.put(f"icmp ult i64 {code.load(code.element('%keys', i, int64), int64)}, {largest}"), insert, after
+        )
+        code.begin(insert)
+        _insert(code, i, last)
         code.jump(after)
         code.begin(after)
+
+    lanes, left = Lanes(code, BLOCK), code.put("sub i64 %n, %kept")
+    whole = code.add("%kept", code.put(f"and i64 {left}, {-BLOCK}"))
+    with code.loop("%kept", whole, BLOCK) as block:
+        keys = code.load(code.element("%keys", block.i, int64), int64, BLOCK)
+        largest = lanes.spread(code.load(code.element("%keys", last, int64), int64), int64)
+        smaller = code.put(f"icmp ult {lanes.type(int64)} {keys}, {largest}")
+        some = code.put(f"icmp ne i{BLOCK} {code.put(f'bitcast <{BLOCK} x i1> {smaller} to i{BLOCK}')}, 0")
+        look, after = code.new_label("look"), code.new_label("after")
+        code.branch(some, look, after)
+        code.begin(look)
+        with code.loop(0, BLOCK) as each:
+            insert_if_smaller(code.add(block.i, each.i))
+        code.jump(after)
+        code.begin(after)
+    with code.loop(whole, "%n") as each:
+        insert_if_smaller(each.i)
+
+
+def _insert(code: Code, i: str, room: str) -> None:
+    """Put the key of an element in its place among those before `room`, which move on."""
+    key = code.load(code.element("%keys", i, int64), int64)
+    before, step, look, move, stop = code.label, *(code.new_label(word) for word in ("step", "look", "move", "stop"))
+    code.jump(step)
+    code.begin(step)
+    at, ways = code.phi("i64", (room, before))
+    above = code.put(f"sub i64 {at}, 1")
+    code.branch(code.put(f"icmp sgt i64 {at}, 0"), look, stop)
+    code.begin(look)
+    other = code.load(code.element("%keys", above, int64), int64)
+    code.branch(code.put(f"icmp ugt i64 {other}, {key}"), move, stop)
+    code.begin(move)
+    code.store(other, code.element("%keys", at, int64), int64)
+    place = code.load(code.element("%places", above, int64), int64)
+    code.store(place, code.element("%places", at, int64), int64)
+    code.arrive(ways, above, move)
+    code.jump(step)
+    code.begin(stop)
+    code.store(key, code.element("%keys", at, int64), int64)
+    code.store(i, code.element("%places", at, int64), int64)
 
 
 def by_upper_half(module: Module) -> str:

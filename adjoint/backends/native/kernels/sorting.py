@@ -25,6 +25,7 @@ from adjoint.graph.node import Node
 from adjoint.ops.along_axis import MOST_PLACES, ArgPartition, ArgSort, ArgTopK, CumArgMax
 
 BUFFERS = 3  # of a chunk: two to sort a line in, one for the places that have been chosen
+VECTOR = 8  # keys that are made at once
 KEPT = 32  # elements that are kept in order while a line goes by
 LONGEST = 1 << 31  # elements of a line: a place takes half a word
 SPARE = 1 << 20  # elements of the lines that may be sorted at the same time …
@@ -62,9 +63,16 @@ class Line:
 
     def write_keys(self) -> str:
         """The keys of the line in memory; gives their address."""
-        keys = self.buffers[0]
-        with self.code.loop(0, self.length) as each:
-            self.code.store(self.key(each.i), self.code.element(keys, each.i, int64), int64)
+        keys, code = self.buffers[0], self.code
+        whole = self.length - self.length % VECTOR if self.step == 1 else 0
+        if whole:
+            with code.loop(0, whole, VECTOR) as each:
+                some = code.load(code.element(self.source, each.i, self.dtype), self.dtype, VECTOR)
+                some = ordered_key(code, some, self.dtype, self.descending, VECTOR)
+                code.store(some, code.element(keys, each.i, int64), int64, VECTOR)
+        if whole < self.length:
+            with code.loop(whole, self.length) as each:
+                code.store(self.key(each.i), code.element(keys, each.i, int64), int64)
         return keys
 
     def put_smallest(self, kept: int) -> None:
