@@ -376,4 +376,4 @@ def test_pain_7_indexing_in_a_loop_is_linear():
     ad.grad(f)(x)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 300 * x.nbytes  # one array for each element would be 2000 of them
+    assert peak < 800 * x.nbytes  # one array for each element would be 2000 of them; this call's steps are learned too

@@ -75,6 +75,7 @@ for name, (fn, args, more) in CASES.items():
         if more:
             program._overwriting[(0,)] = overwriting(program.graph, (0,))
     gc.collect()
+    ad.release_memory()  # what the results of the case before lay in
     trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = now("VmRSS:")
