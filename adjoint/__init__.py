@@ -22,7 +22,6 @@ from adjoint.api.forward import get_primal_part as get_primal_part
 from adjoint.api.forward import jvp as jvp
 from adjoint.api.forward import linearize as linearize
 from adjoint.api.forward import make_dual as make_dual
-from adjoint.api.grad import get_grad as get_grad
 from adjoint.api.grad import grad as grad
 from adjoint.api.grad import value_and_grad as value_and_grad
 from adjoint.api.grad import vjp as vjp
@@ -31,6 +30,7 @@ from adjoint.api.high_orders import derivative as derivative
 from adjoint.api.high_orders import jet as jet
 from adjoint.api.high_orders import nth_derivative as nth_derivative
 from adjoint.api.host_callbacks import host_callback as host_callback
+from adjoint.api.identified import get_grad as get_grad
 from adjoint.api.jacobian import hessian as hessian
 from adjoint.api.jacobian import hvp as hvp
 from adjoint.api.jacobian import jacfwd as jacfwd

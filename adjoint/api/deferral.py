@@ -158,13 +158,15 @@ _false = (context.integers, context.replays, context.replaying, context.static_m
 
 def _is_outermost() -> bool:
     """Whether nothing is around the transform that looks on, records, or wants its calls for itself."""
-    return (
-        context.deferred.get()
-        and not watching.active
-        and all(v.get() is None for v in _unset)
-        and not any(v.get() for v in _false)
-        and context.backend.get() in (None, "native")
-    )
+    if watching.active or not context.deferred.get():
+        return False
+    for v in _unset:
+        if v.get() is not None:
+            return False
+    for v in _false:
+        if v.get():
+            return False
+    return context.backend.get() in (None, "native")
 
 
 def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) -> KnownFunction | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from adjoint.api.deferral import deferral
@@ -24,6 +24,7 @@ from adjoint.api.inputs import (
     output_leaves,
     whole,
 )
+from adjoint.api.long_tapes import seldom_collecting
 from adjoint.api.memory_errors import out_of_memory
 from adjoint.api.modes import by_mode
 from adjoint.api.planned_forward import under_policy
@@ -35,7 +36,7 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, call
 from adjoint.core.parameter import Parameter
 from adjoint.core.tensor import Tensor
 from adjoint.core.tree_matching import beside
-from adjoint.transforms.backward import waiting_hooks
+from adjoint.transforms.backward import hooks_wait, waiting_hooks
 from adjoint.transforms.checkpoint_tapes import tape_for
 from adjoint.transforms.tape import Record
 
@@ -80,8 +81,10 @@ class Recording:
             if self.deferred is not None:
                 self.deferred.end(tape)
 
-    def _hook(self, chosen: Sequence[Any], weights: Iterable[Parameter]) -> bool:
+    def _hook(self, chosen: Sequence[Any], weights: dict[Parameter, None]) -> bool:
         """Give the nodes the hooks that were registered on inputs and weights; whether there are any."""
+        if not weights and not hooks_wait():
+            return False
         first = 0
         for value, i in zip(chosen, self.inputs, strict=True):
             if isinstance(value, Tensor) and (hooks := waiting_hooks(value)):
@@ -129,6 +132,8 @@ class Recording:
         for i in self.inputs:
             by_input.append(i.derivative(grads[: len(i.leaves)]))
             grads = grads[len(i.leaves) :]
+        if not self.weights:
+            return by_input, []
         by_weight = dict(zip(dict.fromkeys(self.weights), grads, strict=True))
         return by_input, [by_weight[w] for w in self.weights]
 
@@ -193,8 +198,10 @@ def by_mode_unfollowed(function: Callable[..., Any]) -> Callable[..., Any]:
     chosen = by_mode(function)
 
     def unfollowed(*args: Any, **kwargs: Any) -> Any:
+        if not context.static_mode.get():
+            return function(*args, **kwargs)
         given = (x for x in tree.leaves((args, kwargs)) if isinstance(x, Value))
-        if not context.static_mode.get() or any(x._trace.level >= BACKWARD for x in given):
+        if any(x._trace.level >= BACKWARD for x in given):
             return chosen(*args, **kwargs)
         with context.setting(context.muted_below, max(context.muted_below.get(), BACKWARD + 0.5)):
             return chosen(*args, **kwargs)
@@ -221,6 +228,7 @@ def _gradients(
         raise ArgumentError(f"{what}: grad_position and weights are both None: nothing to differentiate{called_at()}")
     positions = () if grad_position is None else check_positions(what, grad_position)
 
+    @seldom_collecting
     def run(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any]:
         sens = None
         if sens_param:
@@ -320,38 +328,6 @@ def grad(
 
     wrapper = _dressed(boundary(by_mode_unfollowed(gradient)), fn, "grad")
     return wrapper if has_aux or return_ids else _differentiating(wrapper, False, grad_position, weights)
-
-
-def get_grad(gradients: Any, identifier: int | Parameter) -> Any:
-    """Pick one gradient out of a result made with `return_ids=True`, by position or Parameter.
-
-    >>> import adjoint as ad
-    >>> gradients = ad.grad(lambda x, y: x * y, (0, 1), return_ids=True)(2.0, 3.0)
-    >>> print(ad.get_grad(gradients, 1))
-    2.0
-    """
-    key = identifier.name if isinstance(identifier, Parameter) else identifier
-    if isinstance(key, bool) or not isinstance(key, (int, str)):
-        raise ArgumentTypeError(
-            f"get_grad: the identifier must be a position or a Parameter, not {identifier!r}{called_at()}"
-        )
-    found = _find_pair(gradients, key)
-    if found is None:
-        raise ArgumentError(
-            f"get_grad: no gradient for {key!r} here; was it asked for, with return_ids=True?{called_at()}"
-        )
-    return found[0]
-
-
-def _find_pair(gradients: Any, key: int | str) -> tuple[Any] | None:
-    if not isinstance(gradients, (tuple, list)):
-        return None
-    if len(gradients) == 2 and isinstance(gradients[0], (int, str)):
-        return (gradients[1],) if gradients[0] == key and type(gradients[0]) is type(key) else None
-    for part in gradients:
-        if (found := _find_pair(part, key)) is not None:
-            return found
-    return None
 
 
 @boundary

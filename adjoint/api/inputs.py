@@ -164,6 +164,9 @@ class Input:
         self.places: list[int] | None = None
         if type(value) is Tensor and has_derivative(value.dtype):
             self.leaves, self.rebuild = [held(value)], _only
+        elif type(value) in (list, tuple, dict) and (plain := _plain_tree(value)) is not None:
+            self.leaves, self.rebuild = plain
+            self.places = list(range(len(self.leaves)))
         elif hasattr(type(value), "with_values"):  # a sparse matrix: its values have derivatives
             self.leaves = [check_input(what, f"argument {place!r}.values", value.values)]
             self.rebuild = lambda xs: value.with_values(xs[0])
@@ -191,6 +194,17 @@ class Input:
                 if i not in self.places:
                     _check_none(path, x, found[i])
         return [found[i] for i in self.places]
+
+
+def _is_plain(x: Any) -> bool:
+    """Whether a leaf is a Tensor, and no Parameter, or an array with a derivative: nothing more has to be checked."""
+    return type(x) in (Tensor, np.ndarray) and has_derivative(x.dtype)
+
+
+def _plain_tree(value: Any) -> tuple[list[Any], Callable[[list[Any]], Any]] | None:
+    """The leaves of a container as values one level below, and how to build its like, if all of them are plain."""
+    leaves, rebuild = tree.flatten(value)
+    return ([held(x) for x in leaves], rebuild) if leaves and all(map(_is_plain, leaves)) else None
 
 
 def _is_active(x: Any) -> bool:

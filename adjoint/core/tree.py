@@ -273,6 +273,19 @@ def _only(xs: list[Any]) -> Any:
     return xs[0]
 
 
+def _unnamed_children(container: Any) -> tuple[Sequence[Any], Callable[[list[Any]], Any]]:
+    """The children of a container without their names, and how to make another one of new children."""
+    kind = type(container)
+    if kind is tuple or kind is list:
+        return container, kind
+    if kind is dict:
+        keys = list(container)
+        return list(container.values()), lambda xs: dict(zip(keys, xs, strict=True))
+    found = _children(container)
+    assert found is not None
+    return [x for _, x in found[0]], found[1]
+
+
 def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     """The leaves in order, and the function that puts new leaves in their places.
 
@@ -280,13 +293,14 @@ def flatten(tree: Any) -> tuple[list[Any], Callable[[list[Any]], Any]]:
     >>> leaves, rebuild([x * 10 for x in leaves])
     ([1, 2], {'a': 10, 'b': (20, None)})
     """
-    found = None if is_leaf(tree) else _children(tree)
-    if found is None:
+    if is_leaf(tree):
         return [tree], _only
-    children, rebuild = found
+    children, rebuild = _unnamed_children(tree)
+    if all(isinstance(x, _NUMBERS) for x in children):
+        return list(children), rebuild
     leaves: list[Any] = []
     parts = []
-    for _, child in children:
+    for child in children:
         inner, inner_rebuild = flatten(child)
         parts.append((len(leaves), len(leaves) + len(inner), inner_rebuild))
         leaves += inner

@@ -144,7 +144,8 @@ class MaskedMul(Elementwise):
     def eval(self, xp, x, y):
         z = x * y
         if xp is np:  # a finite norm means that nothing is infinite or NaN, and nothing needs a mask
-            size: Any = np.vdot(z, z) if isinstance(z, np.ndarray) else z
+            flat: Any = z.ravel() if isinstance(z, np.ndarray) else None
+            size = z if flat is None else flat.dot(flat)
             if size - size == 0:
                 return z
         masked = xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)

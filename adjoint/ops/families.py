@@ -19,6 +19,7 @@ from adjoint.core.spec import (
     Shape,
     Spec,
     broadcast,
+    dtype_of,
     elements,
     float32,
     float64,
@@ -90,16 +91,24 @@ class Elementwise(Op):
             raise DtypeError(f"{self}: not defined for {dtypes}; cast the input first, with ops.cast") from None
 
     def vjp(self, g: Any, y: Any, /, *xs: Any) -> tuple[Any, ...]:
-        ps = self.partials(y, *xs)
+        ps, pull = self.partials(y, *xs), self._pull
         if len(xs) == 1:
-            return (self._pull(g, ps[0], xs[0]),)
-        return tuple([partial(self._pull, g, p, x) for p, x in zip(ps, xs, strict=True)])
+            return (pull(g, ps[0], xs[0]),)
+        if len(xs) == 2:
+            return lambda: pull(g, ps[0], xs[0]), lambda: pull(g, ps[1], xs[1])
+        return tuple([partial(pull, g, p, x) for p, x in zip(ps, xs, strict=True)])
 
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
-        p = conj(p() if callable(p) else p)
-        number = type(p) in (int, float) and math.isfinite(p)  # a constant, or the value of a float that is an input
-        constant = number and (p != 0 or type(x) not in (int, float))
-        masked = self.singular and not constant
+        if callable(p):
+            p = p()
+        masked = self.singular
+        if type(p) is float or type(p) is int:
+            constant = math.isfinite(p) and (
+                p != 0 or type(x) not in (int, float)
+            )  # else the value of a float that is an input
+            masked = masked and not constant
+        elif dtype_of(p).kind == "c":
+            p = conj(p)
         return match(F.masked_mul(g, p) if masked else g * p, x)
 
     def jvp(self, ts: Sequence[Any], y: Any, /, *xs: Any) -> Any:

@@ -117,6 +117,11 @@ def backward(y: Tensor, gradient: Any, retain_graph: bool) -> None:
 _waiting: dict[int, list[Any]] = {}
 
 
+def hooks_wait() -> bool:
+    """Whether any Tensor has hooks that no transform has seen."""
+    return bool(_waiting)
+
+
 def waiting_hooks(x: Any) -> list[Any] | None:
     """The hooks that were registered on a Tensor before a transform tracked it."""
     return _waiting.get(id(x)) if _waiting else None

@@ -203,11 +203,16 @@ class Deferral(Trace):
         return self._learned(state, after, key, taken, xs)
 
     def _went_on(self, after: ProgramState, taken: list[Any], results: Sequence[Any] | None) -> Any:
-        for slot, x in zip(after.taken, taken, strict=True):
-            self._outside[id(x)] = slot.index
-            self.inputs[slot.index] = x
+        if taken:
+            for slot, x in zip(after.taken, taken, strict=True):
+                self._outside[id(x)] = slot.index
+                self.inputs[slot.index] = x
         self.state = after
-        made = [self._made(s, y) for s, y in zip(after.made, results or [None] * len(after.made), strict=True)]
+        if results is None:
+            if not after.several:
+                return self._made(after.made[0])
+            results = [None] * len(after.made)
+        made = [self._made(s, y) for s, y in zip(after.made, results, strict=True)]
         return tuple(made) if after.several else made[0]
 
     def _learned(

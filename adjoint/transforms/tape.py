@@ -211,8 +211,16 @@ def sweep(
                         if parent is not None:  # only the cotangents that are wanted
                             if callable(c):
                                 c = c()
-                            if c is not ZERO:
-                                add(parent, c)
+                            if c is ZERO:
+                                continue
+                            key = parent.order  # as in `add`, without a call: most of the time goes by here
+                            held = grads.get(key)
+                            if held is None:
+                                grads[key], records[key] = c, parent
+                                heappush(heap, -key)
+                            else:
+                                grads[key] = c + held if type(c) is Scattered else held + c
+                                held = None
                 elif isinstance(record, ResultRecord):
                     call, i = record.call, record.index
                     if call.order not in grads:

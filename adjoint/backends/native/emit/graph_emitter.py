@@ -13,7 +13,7 @@ from adjoint.backends.native.emit.function_state import FunctionState
 from adjoint.backends.native.emit.lanes import Lanes
 from adjoint.backends.native.emit.llvm_ir import literal
 from adjoint.backends.native.emit.loop_nest import NestFunction, NestReduction, combine, neutral
-from adjoint.backends.native.emit.over_inputs import place_stores
+from adjoint.backends.native.emit.over_inputs import place_stores, update_within_results
 from adjoint.backends.native.emit.polling import LARGE
 from adjoint.backends.native.emit.vector_access import fill
 from adjoint.backends.native.kernel_registry import kernel_of, plain, reads
@@ -157,6 +157,8 @@ class GraphEmitter:
 
     def run(self) -> list[str]:
         """Write everything; gives the values of the results, arrays at their targets if they have one."""
+        if self.outermost:
+            update_within_results(self)
         self.now, clock = -1, self.shared.module.clock if self.outermost else None
         if clock is not None:
             clock.begin(self.code)

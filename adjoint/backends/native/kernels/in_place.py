@@ -17,6 +17,8 @@ def updated_memory(emitter: GraphEmitter, node: Node) -> str:
         value = emitter.value(base)
         _hand_over(emitter, base, node)
         return value
+    if node in emitter.targets and emitter.targets.get(same_memory(base)) == emitter.targets[node]:
+        return emitter.value(base)  # computed there for this
     target = emitter.memory_for(node)
     emitter.code.copy(target, emitter.value(base), prod(node.shape) * node.spec.dtype.itemsize)
     return target

@@ -15,6 +15,7 @@ from adjoint.backends.native.dtypes import is_known
 from adjoint.backends.native.kernel_registry import has_kernel, reads
 from adjoint.backends.native.node_facts import is_elementwise, is_reduction, is_view, same_memory, uniform
 from adjoint.backends.native.plan.loop_expressions import Apply, Choice, Expr, ExpressionWriter, Load, Scalar, within
+from adjoint.backends.native.plan.node_order import rows_together
 from adjoint.backends.native.rewrite.insert_slice import MAX_PIECES, is_insertion, pieces
 from adjoint.core.spec import Spec
 from adjoint.graph.control import Control
@@ -107,7 +108,7 @@ class Plan:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.stored: set[Node] = set()
-        self.nodes = updates_last(graph)
+        self.nodes = updates_last(graph) if graph.effects else rows_together(updates_last(graph))
         self._demand()
         self._across_stages()
         for _ in range(4):
