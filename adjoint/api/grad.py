@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from adjoint.api.deferral import deferral
 from adjoint.api.gradient_checkpoint import checked_policy
@@ -275,11 +277,22 @@ def _dressed(wrapper: Callable[..., Any], fn: Any, what: str) -> Callable[..., A
     return wrapper
 
 
+#: What the results of the functions that `grad` and `value_and_grad` have made are. No attribute: `functools.wraps` would copy it.
+_results: WeakKeyDictionary[Callable[..., Any], tuple[bool, tuple[int, ...], tuple[Parameter, ...]]] = (
+    WeakKeyDictionary()
+)
+
+
 def _differentiating(wrapper: Any, with_value: bool, grad_position: Any, weights: Any) -> Callable[..., Any]:
-    """The wrapper with a note of what its results are: whether the value comes first, then gradients by which positions and Parameters."""
+    """The wrapper, with a note of what its results are."""
     positions = () if grad_position is None else check_positions("grad", grad_position)
-    wrapper.differentiates = (with_value, positions, tuple(check_weights("grad", weights)))
+    _results[wrapper] = with_value, positions, tuple(check_weights("grad", weights))
     return wrapper  # type: ignore[no-any-return]
+
+
+def results_of(fn: Any) -> tuple[bool, tuple[int, ...], tuple[Parameter, ...]] | None:
+    """Of a function that `grad` or `value_and_grad` made: whether the value comes first, then gradients by which positions and Parameters."""
+    return _results.get(fn) if type(fn) is FunctionType else None
 
 
 def grad(

@@ -10,7 +10,9 @@ import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from adjoint.core.errors import ArgumentTypeError, called_at
 
@@ -21,6 +23,8 @@ NEAR = {"dims": "axis", "dim": "axis", "axes": "axis", "keepdim": "keepdims", "l
         "n": "num_samples", "p": "ord", "unbiased": "ddof", "correction": "ddof", "alpha": "decay", "rho": "decay"}  # fmt: skip
 #: What becomes of the arguments, if a word needs more than another name.
 Change = Callable[[dict[str, Any]], dict[str, Any]]
+#: The words of the functions that `understanding` has made. No attribute: `functools.wraps` gives those to other functions too.
+_known: WeakKeyDictionary[Callable[..., Any], frozenset[str]] = WeakKeyDictionary()
 
 
 def understanding(
@@ -64,13 +68,13 @@ def understanding(
             options = _put(what, args, change(options) if change else options, names, meant, refused or {})
         return function(*args, **options)
 
-    understood._known_words = known  # type: ignore[attr-defined]
+    _known[understood] = known
     return understood
 
 
 def behind(function: Any, options: Mapping[str, Any]) -> Any:
     """What a function does with these keywords, without the look at them that it does not need."""
-    known = getattr(function, "_known_words", None)
+    known = _known.get(function) if type(function) is FunctionType else None
     return function if known is None or not options.keys() <= known else function.__wrapped__
 
 

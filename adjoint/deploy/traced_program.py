@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.compiled import Entry
+from adjoint.api.grad import results_of
 from adjoint.api.inputs import name_of
 from adjoint.api.jit import Jitted, jit
 from adjoint.core import tree
@@ -168,7 +169,7 @@ def named_results(
 def result_paths(fn: Any, out: Any, labels: dict[str, str]) -> dict[Any, str]:
     """What each result is called."""
     gradients: dict[Any, str] = {}
-    asked = getattr(fn._fn if isinstance(fn, Jitted) else fn, "differentiates", None)
+    asked = results_of(fn._fn if isinstance(fn, Jitted) else fn)
     if asked is not None:
         with_value, positions, weights = asked
         value, slopes = out if with_value else (None, out)
