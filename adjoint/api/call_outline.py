@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.api.arguments import CallArguments, Key, Signature
-from adjoint.core import tree
+from adjoint.core import tree, tree_containers
 from adjoint.core.placement import HOST
 from adjoint.core.short_text import short
 from adjoint.core.spec import Spec
@@ -21,7 +21,7 @@ class CallOutline:
         self.numeric = {path: yes for (path, _), yes in zip(leaves, call.numeric, strict=True)}
         specs = dict(zip((p for p, yes in self.numeric.items() if yes), key.specs, strict=True))
         self.leaves = {path: _number(specs[path]) if path in specs else short(x) for path, x in leaves}
-        held = tree.containers(call.whole, every=True)
+        held = tree_containers.containers(call.whole, every=True)
         self.containers = {path: _container(x) for path, x in held if len(path) > 3}  # those in arguments
 
     def structure(self, new: CallOutline, describe: Any) -> str:

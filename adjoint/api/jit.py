@@ -34,7 +34,7 @@ from adjoint.api.quick import bound_quick, c_ordered, plain_key, plain_quick, wa
 from adjoint.api.symbolic import PROBES, NotSymbolicError, fitted
 from adjoint.api.tracing import FEW, Traced, UnreadableError
 from adjoint.api.written import shared, store_back, write_back
-from adjoint.core import compile_line, context, rules, tree, watching
+from adjoint.core import compile_line, context, rules, tree, tree_containers, watching
 from adjoint.core.checkpoint_policy import byte_count
 from adjoint.core.dispatch import wrap
 from adjoint.core.errors import ArgumentError, boundary, called_at
@@ -189,7 +189,7 @@ class Jitted(Methods, Reports, Traced):
         try:
             made = self._signature.split(args, kwargs, self._static, special)
         except RecursionError:
-            if tree.contains_itself((args, kwargs)):
+            if tree_containers.contains_itself((args, kwargs)):
                 raise ArgumentError(
                     f"jit: an argument of {name_of(self._fn)} contains itself: pass what is needed of it{called_at()}"
                 ) from None

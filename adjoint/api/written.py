@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import tree, views
+from adjoint.core import tree, tree_containers, views
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, CutGradientError, called_at
 from adjoint.core.parameter import Parameter
@@ -100,12 +100,14 @@ class Containers:
     """
 
     def __init__(self, whole: Any) -> None:
-        self._trees = [(path, x, tree.contents(x)) for path, x in tree.containers(whole, "")]
+        self._trees = [(path, x, tree_containers.contents(x)) for path, x in tree_containers.containers(whole, "")]
         self._leaves = [(path, x, list(x)) for path, x in tree.paths(whole) if isinstance(x, (set, deque, bytearray))]
 
     def check(self, name: str, describe: Callable[[str], str], given_up: Callable[[str], bool]) -> None:
         """Raise if one of them has changed, unless it is given up anyhow; `describe` is what the user calls a place."""
-        changed = [(path, x) for path, x, before in self._trees if tree.contents(x) != before and not given_up(path)]
+        changed = [
+            (path, x) for path, x, before in self._trees if tree_containers.contents(x) != before and not given_up(path)
+        ]
         for path, x, before in self._leaves:
             if len(x) != len(before) or any(a is not b for a, b in zip(x, before, strict=True)):
                 changed.append((path, x))

@@ -118,9 +118,9 @@ def _static_key(x: Any) -> Any:
         return kind, tuple((k, _static_key(v)) for k, v in x.items())
     try:
         hash(x)
-        return kind, _Held(x) if isinstance(x, Value) else x
+        return kind, HeldAttribute(x) if isinstance(x, Value) else x
     except TypeError:
-        return kind, _Held(x)
+        return kind, HeldAttribute(x)
 
 
 # ---------------------------------------------------------------- containers of other classes
@@ -140,7 +140,7 @@ def _with_attributes(
     node: Any, items: list[tuple[str, Any]], fields: list[str] | None = None
 ) -> tuple[list[tuple[str, Any]], Callable[[list[Any]], Any]]:
     """The items of an object, the attributes with numbers behind them, and how to make another one; others are carried along."""
-    attributes, static = _attributes(node, fields or []), _layout(type(node)).static
+    attributes, static = attributes_of(node, fields or []), _layout(type(node)).static
     tracked = {name: x for name, x in attributes.items() if name not in static and _holds_numbers(x)}
     carried = {name: x for name, x in attributes.items() if name not in tracked}
     count = len(items)
@@ -216,7 +216,7 @@ def slots(kind: type) -> list[str]:
     return found
 
 
-def _attributes(node: Any, fields: list[str]) -> dict[str, Any]:
+def attributes_of(node: Any, fields: list[str]) -> dict[str, Any]:
     """What an object holds besides its fields and items; what it computes when asked is left to be computed again."""
     layout = _layout(type(node))
     held = {name: getattr(node, name, _MISSING) for name in layout.slots}
@@ -228,7 +228,7 @@ def _carried(node: Any) -> tuple[Any, ...]:
     """What objects of one shape have in common: keys, names, and attributes without numbers."""
     keys = tuple(_base(type(node)).keys(node)) if isinstance(node, dict) else ()
     layout = _layout(type(node))
-    held = _attributes(node, list(layout.fields)).items()
+    held = attributes_of(node, list(layout.fields)).items()
     static = tuple((n, Static(x)) for n, x in held if n in layout.static)
     others = ((n, x) for n, x in held if n not in layout.static)
     return keys, tuple((n, None if _holds_numbers(x) else _carried_shape(x)) for n, x in others), static
@@ -236,14 +236,14 @@ def _carried(node: Any) -> tuple[Any, ...]:
 
 def _carried_shape(x: Any) -> Any:
     xs, _ = flatten(x)
-    return shape(x), tuple(map(_Held, xs))
+    return shape(x), tuple(map(HeldAttribute, xs))
 
 
 def _holds_numbers(x: Any) -> bool:
     return any(isinstance(leaf, _NUMBERS) for leaf in leaves(x))
 
 
-class _Held:
+class HeldAttribute:
     """An attribute that is carried along, as a part of an object's shape: equal plain values are one, objects are themselves."""
 
     __slots__ = ("x",)
@@ -252,7 +252,7 @@ class _Held:
         self.x = x
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Held) or type(self.x) is not type(other.x):
+        if not isinstance(other, HeldAttribute) or type(self.x) is not type(other.x):
             return False
         return self.x is other.x or (isinstance(self.x, (int, str, bytes)) and bool(self.x == other.x))
 
@@ -345,33 +345,6 @@ def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
         return
     for name, child in found[0]:
         yield from paths(child, prefix + name)
-
-
-def containers(tree: Any, prefix: Path = "", every: bool = False) -> Iterator[tuple[Path, Any]]:
-    """Each container that can be changed, with the Python expression that reaches it; with `every`, tuples and None too."""
-    found = _children(tree)
-    if found is None or (tree is None and not every):
-        return
-    if every or type(tree) is not tuple:
-        yield prefix, tree
-    for name, child in found[0]:
-        yield from containers(child, prefix + name, every)
-
-
-def contents(container: Any) -> list[tuple[str, Any]]:
-    """What a container holds: its items or fields, and its attributes, each with its name; equal where nothing has changed."""
-    found = _children(container)
-    items = found[0] if found is not None else []
-    attributes = {} if type(container) in (dict, list) else _attributes(container, [])
-    return [(name, _Held(x)) for name, x in (*items, *attributes.items())]
-
-
-def contains_itself(tree: Any, around: tuple[int, ...] = ()) -> bool:
-    """Whether a container is inside itself."""
-    if id(tree) in around:
-        return True
-    found = None if is_leaf(tree) or tree is None else _children(tree)
-    return found is not None and any(contains_itself(x, (*around, id(tree))) for _, x in found[0])
 
 
 def leaves(tree: Any) -> list[Any]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context, tree, views
+from adjoint.core import context, tree, tree_containers, views
 from adjoint.core.dispatch import Value
 from adjoint.frontend.errors import ControlFlowError
 from adjoint.frontend.facets import Facet
@@ -35,7 +35,7 @@ class TracedFunction:
     def __init__(self, given: Any, heap: Heap, caller: FrameType) -> None:
         self.given, self.heap = given, heap
         self.caller = id(caller)  # it runs as long as the trace goes on
-        inside = [*tree.leaves(given), *(x for _, x in tree.containers(given))]
+        inside = [*tree.leaves(given), *(x for _, x in tree_containers.containers(given))]
         self._arguments = {id(x): x for x in inside if isinstance(x, (Value, list, dict)) or not tree.is_leaf(x)}
         self.refused: dict[int, tuple[Any, str]] = {}
         self._saved: list[tuple[Any, Facet, Any, str]] = []

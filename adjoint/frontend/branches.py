@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from adjoint.core import tree_containers
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
@@ -204,7 +205,7 @@ class Branches:
             except Again:
                 continue
             except RecursionError:
-                if any(state.tree.contains_itself(p.get()) for p in self.places):
+                if any(tree_containers.contains_itself(p.get()) for p in self.places):
                     raise contains_itself(f"a value after the {self.what} at {self.site.place}") from None
                 raise ControlFlowError(
                     f"a function calls itself in a branch of the `if` at {self.site.place}, whose condition is known only when the "

@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from adjoint.core import context, random_counters, tree
+from adjoint.core import context, random_counters, tree, tree_containers
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
 from adjoint.frontend import aliases, state
@@ -43,7 +43,7 @@ def run(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -
     try:
         with context.setting(_watches, (*_watches.get(), watch)), aliases.tracing((args, kwargs), heap):
             out = fn(*args, **kwargs)
-        if tree.contains_itself(out):
+        if tree_containers.contains_itself(out):
             raise contains_itself("what the function returns")
         leaves, rebuild = tree.flatten(out)
         if watch.stores:

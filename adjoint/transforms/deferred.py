@@ -168,7 +168,7 @@ class Deferral(Trace):
         if _replays():  # a checkpoint, which must see what it forgets
             self.hopeless = True
             return self._alone(op, xs)
-        inputs: list[Any] = [op, _muted_below() > self.level]  # what the step is known by
+        inputs: list[Any] = [_muted_below() > self.level]  # what the step is known by, beside the op
         taken: list[Any] = []
         for x in xs:
             kind = type(x)
@@ -189,18 +189,22 @@ class Deferral(Trace):
                     inputs.append((x.shape, x.dtype))
                 else:
                     inputs.append(known)
-        try:
-            key = tuple(inputs)
-            after = state.following.get(key)
-        except TypeError:  # a field of the op has no hash
-            return self._alone(op, xs)
-        if after is not None and after.op is not op and not alike(after.op, op):
-            return self._alone(op, xs)
+        expected = state.expected
+        if expected is not None and expected.op is op and expected.known_by == inputs:
+            after: ProgramState | None = expected
+        else:
+            try:
+                after = state.following.get((op, *inputs))
+            except TypeError:  # a field of the op has no hash
+                return self._alone(op, xs)
+            if after is not None and after.op is not op and not alike(after.op, op):
+                return self._alone(op, xs)
+            state.expected = after
         if self.pending:
             if after is not None:
                 return self._went_on(after, taken, None)
             self.compute()
-        return self._learned(state, after, key, taken, xs)
+        return self._learned(state, after, (op, *inputs), taken, xs)
 
     def _went_on(self, after: ProgramState, taken: list[Any], results: Sequence[Any] | None) -> Any:
         if taken:

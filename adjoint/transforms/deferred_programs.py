@@ -45,8 +45,10 @@ class ProgramState:
 
     __slots__ = (
         "count",
+        "expected",
         "following",
         "inputs",
+        "known_by",
         "made",
         "muted",
         "op",
@@ -58,6 +60,7 @@ class ProgramState:
     )
 
     op: Any
+    known_by: list[Any]  # what tells the step that led here from others of the same op
     inputs: list[int | PythonNumber]  # of the step: slots and numbers
     muted: bool  # whether it was made under `no_grad`
     several: bool  # whether it gives a tuple
@@ -67,6 +70,7 @@ class ProgramState:
         self.parent = parent
         self.count = count  # how many slots there are
         self.following: dict[Any, ProgramState] = {}
+        self.expected: ProgramState | None = None  # the one of them that came last
         self.programs: dict[Any, Any] = {}  # what is known of the programs that end here, by their results
         self.taken: list[ValueSlot] = []  # the values from outside that came in with the step
         self.made: list[ValueSlot] = []  # its results
@@ -99,7 +103,8 @@ def step_from(
     """A new step from a state."""
     first = state.count
     after = ProgramState(state, first + len(taken) + len(results))
-    after.op, after.muted, *inputs = key
+    after.op, *after.known_by = key
+    after.muted, *inputs = after.known_by
     after.place = user_place()
     after.taken = [ValueSlot(first + k, x, False) for k, x in enumerate(taken)]
     after.made = [ValueSlot(first + len(taken) + k, y, y._trace is not EAGER) for k, y in enumerate(results)]

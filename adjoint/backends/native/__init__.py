@@ -14,6 +14,7 @@ A graph goes through five rooms, in this order. Each room's own page says what c
                 indexed             few elements of a formula, and sums of scattered values
     plan/       graph -> units of work (scalar registers, loop nests, kernels) and what is stored in memory
                 units               which nodes are stored, and the units in order
+                node_order          passes over the rows of large arrays together: what is small before or after them
                 loop_expressions    what a nest computes at one point of its iteration space
                 coalesce_axes       neighbouring axes of a nest as one
                 row_fusion          nests that follow one another row by row, in one loop over rows
