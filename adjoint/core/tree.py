@@ -118,9 +118,9 @@ def _static_key(x: Any) -> Any:
         return kind, tuple((k, _static_key(v)) for k, v in x.items())
     try:
         hash(x)
-        return kind, HeldAttribute(x) if isinstance(x, Value) else x
+        return kind, CarriedAttribute(x) if isinstance(x, Value) else x
     except TypeError:
-        return kind, HeldAttribute(x)
+        return kind, CarriedAttribute(x)
 
 
 # ---------------------------------------------------------------- containers of other classes
@@ -236,14 +236,14 @@ def _carried(node: Any) -> tuple[Any, ...]:
 
 def _carried_shape(x: Any) -> Any:
     xs, _ = flatten(x)
-    return shape(x), tuple(map(HeldAttribute, xs))
+    return shape(x), tuple(map(CarriedAttribute, xs))
 
 
 def _holds_numbers(x: Any) -> bool:
     return any(isinstance(leaf, _NUMBERS) for leaf in leaves(x))
 
 
-class HeldAttribute:
+class CarriedAttribute:
     """An attribute that is carried along, as a part of an object's shape: equal plain values are one, objects are themselves."""
 
     __slots__ = ("x",)
@@ -252,7 +252,7 @@ class HeldAttribute:
         self.x = x
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, HeldAttribute) or type(self.x) is not type(other.x):
+        if not isinstance(other, CarriedAttribute) or type(self.x) is not type(other.x):
             return False
         return self.x is other.x or (isinstance(self.x, (int, str, bytes)) and bool(self.x == other.x))
 

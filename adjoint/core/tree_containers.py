@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from adjoint.core.tree import HeldAttribute, Path, attributes_of, is_leaf, named_children
+from adjoint.core.tree import CarriedAttribute, Path, attributes_of, is_leaf, named_children
 
 
 def containers(tree: Any, prefix: Path = "", every: bool = False) -> Iterator[tuple[Path, Any]]:
@@ -24,7 +24,7 @@ def contents(container: Any) -> list[tuple[str, Any]]:
     found = named_children(container)
     items = found[0] if found is not None else []
     attributes = {} if type(container) in (dict, list) else attributes_of(container, [])
-    return [(name, HeldAttribute(x)) for name, x in (*items, *attributes.items())]
+    return [(name, CarriedAttribute(x)) for name, x in (*items, *attributes.items())]
 
 
 def contains_itself(tree: Any, around: tuple[int, ...] = ()) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import dis
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from types import CodeType, FunctionType
@@ -61,9 +60,14 @@ def find_source(fn: FunctionType) -> FunctionSource:
     if code.co_filename in _SHARED and not (found := [d for d in found if _same_instructions(d, code)]):
         raise _not_available(fn)
     if len(found) > 1:
-        found = [d for d in found if _same_place(d.node, code)] or found
+        found = _at_place(found, code) or found
     if len(found) > 1:
-        found = [d for d in found if _same_instructions(d, code)] or found
+        found = [d for d in found if _same_instructions(d, code)]
+        if not found:
+            raise SourceError(
+                f"several functions begin at {code.co_filename}:{code.co_firstlineno}, and which of them `{fn.__qualname__}` is cannot be "
+                f"told. What is loaded runs. Put each on a line of its own."
+            )
     if not found or not (_is_rewritten(code) or _is_loaded(code, text)):
         raise SourceError(
             f"the source of `{fn.__qualname__}` is not at {code.co_filename}:{code.co_firstlineno}: the file has changed since it "
@@ -127,19 +131,33 @@ def _fits(node: Definition, code: CodeType) -> bool:
     return name == code.co_name and len(names) == count and list(code.co_varnames[:count]) == mangled
 
 
-def _same_place(node: Definition, code: CodeType) -> bool:
-    """Whether the instructions stand inside the definition's body; before Python 3.11 they have no columns."""
-    if sys.version_info < (3, 11):
-        return True
-    first, last = (node.body, node.body) if isinstance(node, ast.Lambda) else (node.body[0], node.body[-1])
-    begin, end = (first.lineno, first.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
-    spots = []
+def _at_place(found: list[_Found], code: CodeType) -> list[_Found]:
+    """Those definitions whose body has the ends of the instructions; if there are none, the innermost around the instructions, as
+    Python leaves out what comes after a constant condition. Before Python 3.11 instructions have no columns."""
+    spots: list[_Span] = []
     for instruction in dis.get_instructions(code):
-        at: Any = instruction.positions
+        at: Any = getattr(instruction, "positions", None)
         if instruction.opname not in _PREAMBLE and at is not None and at.lineno and at.end_col_offset:
             spots.append(((at.lineno, at.col_offset), (at.end_lineno, at.end_col_offset)))
-    inside = all(begin <= start and stop <= end for start, stop in spots)
-    return inside and (not spots or (min(s for s, _ in spots), max(e for _, e in spots)) == (begin, end))
+    if not spots:
+        return []
+    begin, end = min(s for s, _ in spots), max(e for _, e in spots)
+    bodies = [(d, _body_of(d.node)) for d in found]
+    around = [(d, body) for d, body in bodies if body[0] <= begin and end <= body[1]]
+    exact = [d for d, body in around if body == (begin, end)]
+    if exact or not around:
+        return exact
+    innermost = max(body[0] for _, body in around)
+    return [d for d, body in around if body[0] == innermost]
+
+
+_Span = tuple[tuple[int, int], tuple[int, int]]
+
+
+def _body_of(node: Definition) -> _Span:
+    """Where the body of a definition begins and ends: lines and columns."""
+    first, last = (node.body, node.body) if isinstance(node, ast.Lambda) else (node.body[0], node.body[-1])
+    return (first.lineno, first.col_offset), (last.end_lineno or 0, last.end_col_offset or 0)
 
 
 def _is_rewritten(code: CodeType) -> bool:

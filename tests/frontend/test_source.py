@@ -15,6 +15,9 @@ from adjoint.frontend import SourceError, convert
 from adjoint.frontend.source import find_source
 
 PAIR = [lambda x: x + 1 if x else 5, lambda x: x - 1 if x else 6]
+# Python leaves out what comes after a constant condition, and what is imported by name compiles in a way of its own.
+FOLDED = {"square": lambda x: x**2, "size": lambda x: functools.reduce(max, [x, -x]) if True else functools.partial(x)}
+MORE = [lambda x: x, lambda x: 1 and x + 1, lambda x: (lambda x: x * 5)(x) if 1 else x, lambda x: 0 or x * 3, lambda x: x if not 1 else -x]  # fmt: skip
 TWINS, NESTED = (lambda v: lambda v: v * 2), (lambda v: lambda w: v - w)
 
 
@@ -25,6 +28,15 @@ def apply(f: Any, g: Any, x: Any) -> Any:
 def text(fn: Any) -> str:
     node = find_source(fn).node
     return ast.unparse(node.body if isinstance(node, ast.Lambda) else node.body[-1])
+
+
+def test_lambdas_on_one_line_with_constant_conditions() -> None:
+    assert text(FOLDED["square"]) == "x ** 2"
+    assert text(FOLDED["size"]) == "functools.reduce(max, [x, -x]) if True else functools.partial(x)"
+    assert [text(f) for f in MORE] == [
+        "x", "1 and x + 1", "(lambda x: x * 5)(x) if 1 else x", "0 or x * 3", "x if not 1 else -x"
+    ]  # fmt: skip
+    assert [convert(f)(4) for f in MORE] == [f(4) for f in MORE]
 
 
 def test_several_lambdas_on_one_line() -> None:
