@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FrameType, FunctionType
+from types import FrameType
 from typing import Any
 
 from adjoint.core.errors import LIBRARIES, CutGradientError, called_at
@@ -15,9 +15,14 @@ WRAPPERS: dict[Any, Callable[..., Any]] = {}
 _DECORATORS = {"wrapper", "wrapped", "inner", "_wrapper", "decorated", "new_func"}
 
 
-def current(function: FunctionType) -> Any:
+def current(function: Any) -> Any:
     """The wrapper of a library's function; every other function is itself."""
     return WRAPPERS.get(function, function)
+
+
+def is_multimethod(kind: type) -> bool:
+    """Whether functions of a class are those of scipy.fft, which are no Python functions."""
+    return kind.__module__ == "uarray"
 
 
 def asking() -> str | None:
@@ -27,18 +32,34 @@ def asking() -> str | None:
     while frame is not None:
         module = str(frame.f_globals.get("__name__", "")).split(".")
         if module[0] == "scipy":
-            public = [part for part in module[:3] if not part.startswith("_")]
-            if found is None or frame.f_code.co_name not in _DECORATORS:
-                found = ".".join([*public[:2], _called(frame)])
+            inside = module[1].startswith("_") if len(module) > 1 else False  # what the packages of SciPy share
+            if inside and frame.f_code.co_name in _DECORATORS and (of := _decorated(frame)) is not None:
+                found = of
+            elif found is None or not (inside or frame.f_code.co_name in _DECORATORS):
+                found = _public(module, _called(frame))
         elif module[0] not in LIBRARIES and not frame.f_code.co_filename.startswith("<__array_function__"):
             break
         frame = frame.f_back
     return found
 
 
+def _public(module: list[str], name: str) -> str:
+    """The name of a function as users have it."""
+    return ".".join([*[part for part in module[:3] if not part.startswith("_")][:2], name])
+
+
+def _decorated(frame: FrameType) -> str | None:
+    """The function that one of SciPy's decorators stands around."""
+    f = next((frame.f_locals[name] for name in ("f", "fun", "func", "function") if name in frame.f_locals), None)
+    module = str(getattr(f, "__module__", None)).split(".")
+    return _public(module, f.__name__) if callable(f) and module[0] == "scipy" else None
+
+
 def _called(frame: FrameType) -> str:
     """The name of a function, or of the class or object whose method it is."""
     name, owner = frame.f_code.co_name, frame.f_locals.get("self")
+    if name == "__ua_function__":  # SciPy's way from scipy.fft.fft to the code behind it
+        return str(getattr(frame.f_locals.get("method"), "__name__", name))
     if owner is None or "self" not in frame.f_code.co_varnames[:1]:
         return name
     named = getattr(owner, "name", None)

@@ -30,9 +30,12 @@ _OF_ARRAYS = (
 
 def in_our_words(error: Exception) -> Exception:
     """An error of NumPy's about objects as one about Tensors, where the line that it comes from computes with traced ones."""
-    if isinstance(error, AdjointError) or not isinstance(error, (TypeError, ValueError)):
+    if isinstance(error, AdjointError) or not isinstance(error, (TypeError, ValueError, AttributeError)):
         return error
-    of_objects = any(words in str(error) for words in _SAID)
+    if isinstance(error, AttributeError):
+        of_objects = _is_raised_by(error.__traceback__, ("numpy", "scipy"))  # it asked an element for what arrays have
+    else:
+        of_objects = any(words in str(error) for words in _SAID)
     if not of_objects and not str(error).endswith("not Tensor"):
         return error
     frame, line = _innermost_of_user(error.__traceback__)
@@ -51,6 +54,13 @@ def _innermost_of_user(traceback: TracebackType | None) -> tuple[FrameType | Non
             found = traceback.tb_frame, traceback.tb_lineno
         traceback = traceback.tb_next
     return found
+
+
+def _is_raised_by(traceback: TracebackType | None, libraries: tuple[str, ...]) -> bool:
+    """Whether an error comes from the code of one of these libraries itself."""
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    return traceback is not None and str(traceback.tb_frame.f_globals.get("__name__", "")).split(".")[0] in libraries
 
 
 def _holds_traced(x: Any) -> bool:

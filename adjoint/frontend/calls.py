@@ -53,6 +53,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             inner = library_functions.current(inner)
             return _ready(inner, (fn.__self__, *args))(fn.__self__, *args, **kwargs)
         return fn(*args, **kwargs)
+    if library_functions.is_multimethod(kind) and (wrapper := library_functions.current(fn)) is not fn:
+        return call(wrapper, *args, **kwargs)
     special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None
     if special is not None:
         return special(*args, **kwargs)

@@ -104,6 +104,26 @@ def test_names_bound_before_adjoint_was_imported(tmp_path) -> None:
     assert "import adjoint first, or call adjoint.scipy.special.logsumexp" in message
 
 
+def test_names_of_other_kinds_bound_before_adjoint_was_imported(tmp_path) -> None:
+    """The functions of scipy.fft are objects of their own kind, those of scipy.linalg stand behind decorators."""
+    code = """if True:
+        from scipy.fft import dct, rfft
+        from scipy.linalg import cho_factor
+        import numpy as np
+        import adjoint as ad
+        x = np.array([1.0, 2.0, 4.0])
+        print(ad.jit(ad.grad(lambda x: dct(x)[0] + abs(rfft(x)[0])))(x))
+        for f in (dct, cho_factor):
+            try:
+                ad.grad(lambda x: f(x)[0].sum())(np.eye(2))
+            except ad.CutGradientError as error:
+                print(error)"""
+    numbers, *messages = in_a_process(code, tmp_path).splitlines()
+    assert numbers == "[3. 3. 3.]"
+    assert "call adjoint.scipy.fft.dct." in messages[0]
+    assert any("call adjoint.scipy.linalg.cho_factor." in line for line in messages)
+
+
 def test_results_of_networks_are_plain_outside_of_transforms() -> None:
     net = ad.nn.SequentialCell(ad.nn.Dense(3, 4), ad.nn.Tanh())
     x = np.linspace(0.0, 1.0, 15, dtype=np.float32).reshape(5, 3)
