@@ -20,6 +20,7 @@ from adjoint.ops.families import Elementwise
 from adjoint.ops.incomplete import beta_density, beta_slope, gamma_density, gammainc_slope
 from adjoint.ops.removable import log_over, sin_over, sinh_over, slope_of_e, slope_of_k
 from adjoint.ops.special import Polygamma, SpecialFunction
+from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope
 from adjoint.ops.transcendental import exp, expm1, log, log1p
 from adjoint.ops.trigonometric import cos, cosh, sin
 
@@ -63,7 +64,8 @@ class Special(SpecialFunction):
         name, _, part = self.name.partition(":")
         if any(getattr(x, "dtype", xp.dtype(type(x))).kind == "c" for x in xs):
             raise DtypeError(f"scipy.special.{name}: of complex numbers it has no derivative in adjoint{called_at()}")
-        y = getattr(special(xp), name)(*xs, *([int(part)] if name == "lambertw" else ()))
+        given = [_double(x) for x in xs] if xp is np else xs
+        y = getattr(special(xp), name)(*given, *([int(part)] if name == "lambertw" else ()))
         y = y.real if name == "lambertw" else y[int(part)] if part else y
         floats = [x.dtype for x in xs if hasattr(x, "dtype") and x.dtype.kind == "f"]
         kind = np.result_type(*floats) if floats else np.float64
@@ -82,6 +84,11 @@ class Special(SpecialFunction):
     @classmethod
     def errors(cls):
         return iter(())
+
+
+def _double(x: Any) -> Any:
+    """The input in double precision, as compiled code computes: SciPy's loops in single precision lose tails."""
+    return x.astype(np.float64) if getattr(x, "dtype", None) == np.float32 else x
 
 
 def of(name: str) -> Any:
@@ -154,9 +161,9 @@ _SMALL, _UNIT, _POSITIVE = (-2.0, 2.0), (0.1, 0.9), (0.5, 4.0)
 
 _UNARY: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "erfcinv": ((0.2, 1.8), lambda y, x: (-0.5 * ROOT_PI) * exp(y * y)),
-    "erfcx": (_SMALL, lambda y, x: 2.0 * x * y - 2.0 / ROOT_PI),
+    "erfcx": (_SMALL, lambda y, x: erfcx_slope(y, x)),
     "erfi": (_SMALL, lambda y, x: (2.0 / ROOT_PI) * exp(x * x)),
-    "dawsn": (_SMALL, lambda y, x: 1.0 - 2.0 * x * y),
+    "dawsn": (_SMALL, lambda y, x: dawsn_slope(y, x)),
     "ndtri": (_UNIT, lambda y, x: math.sqrt(2 * math.pi) * exp(0.5 * y * y)),
     "gamma": (_POSITIVE, lambda y, x: y * _psi(x)),
     "rgamma": (_POSITIVE, lambda y, x: _rgamma_slope(y, x)),
@@ -250,22 +257,22 @@ for _name, _below, _above, _scale in (
 
 @_enter("betaln", _POSITIVE, _POSITIVE)
 def _betaln(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
-    return lambda: _psi(a) - _psi(a + b), lambda: _psi(b) - _psi(a + b)
+    return lambda: -digamma_step(a, b), lambda: -digamma_step(b, a)
 
 
 @_enter("beta", _POSITIVE, _POSITIVE)
 def _beta(y: Any, a: Any, b: Any) -> tuple[Any, ...]:
-    return lambda: y * (_psi(a) - _psi(a + b)), lambda: y * (_psi(b) - _psi(a + b))
+    return lambda: -y * digamma_step(a, b), lambda: -y * digamma_step(b, a)
 
 
 @_enter("binom", (3.2, 5.0), (0.5, 2.5))
 def _binom(y: Any, n: Any, k: Any) -> tuple[Any, ...]:
-    return lambda: y * (_psi(n + 1) - _psi(n - k + 1)), lambda: y * (_psi(n - k + 1) - _psi(k + 1))
+    return lambda: y * digamma_step(n - k + 1, k), lambda: y * digamma_step(k + 1, n - 2 * k)
 
 
 @_enter("poch", _POSITIVE, _POSITIVE)
 def _poch(y: Any, z: Any, m: Any) -> tuple[Any, ...]:
-    return lambda: y * (_psi(z + m) - _psi(z)), lambda: y * _psi(z + m)
+    return lambda: y * digamma_step(z, m), lambda: y * _psi(z + m)
 
 
 @_enter("expn", (0, 1, 3), _POSITIVE)

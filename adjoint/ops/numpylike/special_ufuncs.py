@@ -19,6 +19,7 @@ from adjoint.ops import trigonometric as _g
 from adjoint.ops.incomplete import beta_slope, gammainc, gammaincc
 from adjoint.ops.language import bitwise_and, equal, greater, greater_equal, less
 from adjoint.ops.removable import log1p_over
+from adjoint.ops.special_slopes import is_single
 from adjoint.ops.special_table import TABLE, of
 
 betainc = beta_slope(0, 0)
@@ -33,12 +34,16 @@ def _ndtr(x: Any) -> Any:
 
 
 def _log_ndtr(x: Any) -> Any:
-    """The logarithm of the normal distribution function, right in both tails."""
-    far, high = less(x, -20), greater(x, 0)
+    """The logarithm of the normal distribution function, right in both tails.
+
+    Far down its own series takes over: in single precision long before the function itself is too small a number.
+    """
+    edge = -10.0 if is_single(x) else -20.0
+    far, high = less(x, edge), greater(x, 0)
     near = _c.where_(far, -1.0, x)
     middle = _t.log(_ndtr(_c.where_(high, -1.0, near)))
     upper = _t.log1p(-_ndtr(-_c.where_(high, near, 1.0)))
-    t = _c.where_(far, x, -20.0)
+    t = _c.where_(far, x, edge)
     s = 1.0 / (t * t)
     series = 1 - s * (1 - s * (3 - s * (15 - s * (105 - s * (945 - s * 10395)))))
     tail = -0.5 * t * t - _t.log(-t) - 0.5 * math.log(2 * math.pi) + _t.log(series)
@@ -57,10 +62,23 @@ def _entr(x: Any) -> Any:
 
 
 def _rel_entr(x: Any, y: Any) -> Any:
-    inside = bitwise_and(greater(x, 0), greater(y, 0))
+    undefined = F.bitwise_or(_c.isnan(x), _c.isnan(y))
+    inside = F.bitwise_or(undefined, bitwise_and(greater(x, 0), greater(y, 0)))
     edge = bitwise_and(equal(x, 0), greater_equal(y, 0))
     x, y = _c.where_(inside, x, 1), _c.where_(inside, y, 1)
-    return _c.where_(inside, x * _t.log(x / y), _c.where_(edge, 0.0, np.inf))
+    return _c.where_(inside, x * _log_ratio(x, y), _c.where_(edge, 0.0, np.inf))
+
+
+def _log_ratio(x: Any, y: Any) -> Any:
+    """log(x / y) of positive numbers, exact where they are close, and where their ratio is no number of the precision."""
+    ratio = x / y
+    close = bitwise_and(greater(ratio, 0.5), less(ratio, 2.0))
+    apart = F.logical_not(bitwise_and(greater(ratio, 1e-15), less(ratio, 1e15)))
+    near = _c.where_(close, y, 1.0)
+    by_logarithms = _t.log(_c.where_(apart, x, 1.0)) - _t.log(_c.where_(apart, y, 1.0))
+    by_ratio = _t.log(_c.where_(apart, 1.0, x) / _c.where_(apart, 1.0, y))
+    by_difference = _t.log1p((_c.where_(close, x, 1.0) - near) / near)
+    return _c.where_(close, by_difference, _c.where_(apart, by_logarithms, by_ratio))
 
 
 def _kl_div(x: Any, y: Any) -> Any:
@@ -94,7 +112,7 @@ def _pseudo_huber(delta: Any, r: Any) -> Any:
     nothing = bitwise_and(equal(delta, 0), equal(r, 0))
     d = _c.where_(F.bitwise_or(nothing, F.less_equal(delta, 0)), 1.0, delta)
     u = r / d
-    y = d * d * (u * u) / (_t.sqrt(1.0 + u * u) + 1.0)
+    y = r * (d * (u / (_f.hypot(1.0, u) + 1.0)))
     edge = equal(delta, 0)
     size = _c.where_(
         bitwise_and(edge, F.logical_not(nothing)), r, 1.0
