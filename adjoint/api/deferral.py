@@ -20,7 +20,7 @@ import numpy as np
 from adjoint.api.inputs import lowered
 from adjoint.core import context, rules, tree, watching
 from adjoint.core.absent import ZERO, instantiate
-from adjoint.core.arrays import holders
+from adjoint.core.arrays import holders, numpy_may_raise
 from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, elements
 from adjoint.graph.trace import trace
@@ -166,7 +166,7 @@ def _is_outermost() -> bool:
     for v in _false:
         if v.get():
             return False
-    return context.backend.get() in (None, "native")
+    return context.backend.get() in (None, "native") and not numpy_may_raise()
 
 
 def function_of(fn: Any, leaves: Sequence[Any], settings: tuple[Any, ...] = ()) -> KnownFunction | None:

@@ -40,6 +40,21 @@ def kept(x: Any) -> Any:
     return copy
 
 
+_SILENT = frozenset(("ignore", "warn", "print"))
+
+
+def numpy_may_raise() -> bool:
+    """Whether NumPy raises an error, or calls a function, on a division by zero and such: `np.errstate(all="raise")`.
+
+    >>> with np.errstate(divide="raise"):
+    ...     numpy_may_raise()
+    True
+    >>> numpy_may_raise()
+    False
+    """
+    return not _SILENT.issuperset(np.geterr().values())
+
+
 def check_kind(x: np.ndarray) -> None:
     """Raise for arrays that mean more than their numbers, or hold none."""
     if type(x) is not np.ndarray:

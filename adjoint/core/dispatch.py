@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core import context, placement, watching
 from adjoint.core.arrays import check_kind
-from adjoint.core.errors import AdjointError, DtypeError, called_at, is_placed
+from adjoint.core.errors import AdjointError, DtypeError, IndexingError, called_at, is_placed
 from adjoint.core.language import language
 from adjoint.core.layout import layout_of, reordered
 from adjoint.core.spec import dtype_of, has_derivative, is_half, shape_of, spec_of
@@ -175,8 +175,9 @@ def explain(op: Any, arrays: Any, error: Exception) -> Exception:
         return MemoryError(f"{op} on {inputs}: {str(error) or 'no memory'}{called_at()}")
     if len(error.args) != 1:
         return error
+    kind = IndexingError if type(error) is IndexError else type(error)
     try:
-        return type(error)(f"{op} on {inputs}: {error.args[0]}{called_at()}")
+        return kind(f"{op} on {inputs}: {error.args[0]}{called_at()}")
     except Exception:  # an exception class with a signature of its own
         return error
 

@@ -12,12 +12,13 @@ below; from then on it runs as if nothing had been deferred. A step that was nev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import copy_context
 from typing import Any
 
 import numpy as np
 
 from adjoint.core import context
-from adjoint.core.arrays import kept
+from adjoint.core.arrays import kept, numpy_may_raise
 from adjoint.core.dispatch import EAGER, Trace, Value, make
 from adjoint.core.spec import Shape
 from adjoint.core.tensor import Tensor
@@ -108,6 +109,7 @@ class Deferral(Trace):
         self.over: Any = None  # the transform below, when it has ended
         self._values: list[Any] = []  # of what was pending, once it is computed
         self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
+        self._around = copy_context()  # what is noted is computed as at the beginning, whatever block of the user's asks for it
 
     def leaves(self, slots: Sequence[ValueSlot]) -> list[Any]:
         """The inputs of the program as its Tensors."""
@@ -231,7 +233,7 @@ class Deferral(Trace):
             self.state, self.hopeless = None, self.hopeless or long
             return result
         if after is None:
-            if may_fail(key[0], xs, result) and is_caught():
+            if numpy_may_raise() or (may_fail(key[0], xs, result) and is_caught()):
                 self.state, self.hopeless = None, True
                 return result
             after = step_from(state, key, xs, taken, results)
@@ -281,4 +283,4 @@ class Deferral(Trace):
         self._values = [None] * self.state.count
         for index, x in self.inputs.items():
             self._values[index] = x
-        run(self.state.steps(), self._values)
+        self._around.run(run, self.state.steps(), self._values)
