@@ -74,6 +74,7 @@ from adjoint.core.errors import ShapeError as ShapeError
 from adjoint.core.errors import SharingError as SharingError
 from adjoint.core.errors import UnknownShapeError as UnknownShapeError
 from adjoint.core.exchange import from_dlpack as from_dlpack
+from adjoint.core.other_words import missing as _missing
 from adjoint.core.parameter import Parameter as Parameter
 from adjoint.core.parameter import ParameterTuple as ParameterTuple
 from adjoint.core.spec import bool_ as bool_
@@ -219,11 +220,7 @@ def __getattr__(name: str) -> object:
         return _import_module(f"adjoint.{name}")
     if name in _FROM:
         return getattr(_import_module(f"adjoint.{_FROM[name]}"), name)
-    where = {"tensor": "Tensor", "manual_seed": "set_seed", "cat": "ops.cat"}.get(
-        name, f"ops.{name}" if hasattr(ops, name) else ""
-    )
-    hint = f"; there is adjoint.{where}" if where and name[:1] != "_" else ""
-    raise AttributeError(f"module 'adjoint' has no attribute {name!r}{hint}")
+    raise _missing("adjoint", name, ops)
 
 
 def __dir__() -> list[str]:

@@ -11,3 +11,9 @@ from adjoint.train.scaling import FixedLossScaleManager as FixedLossScaleManager
 from adjoint.train.scaling import LossScale as LossScale
 from adjoint.train.scaling import StaticLossScaler as StaticLossScaler
 from adjoint.train.scaling import all_finite as all_finite
+
+
+def __getattr__(name: str) -> object:
+    from adjoint.core.other_words import missing
+
+    raise missing("adjoint.amp", name)

@@ -15,3 +15,9 @@ from adjoint.data.idx_files import load_digits as load_digits
 from adjoint.data.idx_files import load_mnist as load_mnist
 from adjoint.data.idx_files import read_idx as read_idx
 from adjoint.data.idx_files import write_idx as write_idx
+
+
+def __getattr__(name: str) -> object:
+    from adjoint.core.other_words import missing
+
+    raise missing("adjoint.data", name)

@@ -35,3 +35,9 @@ from adjoint.distributions.transformed_distributions import ExpBijector as ExpBi
 from adjoint.distributions.transformed_distributions import SigmoidBijector as SigmoidBijector
 from adjoint.distributions.transformed_distributions import TanhBijector as TanhBijector
 from adjoint.distributions.transformed_distributions import TransformedDistribution as TransformedDistribution
+
+
+def __getattr__(name: str) -> object:
+    from adjoint.core.other_words import missing
+
+    raise missing("adjoint.distributions", name)

@@ -167,4 +167,7 @@ def __getattr__(name: str) -> object:
     for names, module in ((_OPTIM, "adjoint.optim"), (_TRAIN, "adjoint.train")):
         if name in names:
             return getattr(import_module(module), name)
-    raise AttributeError(f"module 'adjoint.nn' has no attribute {name!r}")
+    from adjoint import ops
+    from adjoint.core.other_words import missing
+
+    raise missing("adjoint.nn", name, ops)

@@ -47,3 +47,9 @@ from adjoint.optim.stepwise import ASGDRule as ASGDRule
 from adjoint.optim.stepwise import RpropRule as RpropRule
 
 AdaGrad = Adagrad
+
+
+def __getattr__(name: str) -> object:
+    from adjoint.core.other_words import missing
+
+    raise missing("adjoint.optim", name)
