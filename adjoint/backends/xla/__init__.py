@@ -16,5 +16,5 @@
 | `common_dtypes.py`, `numpy_numbers.py` | the dtype that NumPy computes in, and its integers |
 | `lowered_cards.py` | all of the lowerings that follow |
 | `indexed_updates.py`, `conv_and_pool.py`, `linear_algebra.py` | lowerings by family |
-| `random_bits.py`, `sorts_and_scans.py`, `special_values.py` | the same |
+| `branch_cuts.py`, `random_bits.py`, `sorts_and_scans.py`, `special_values.py` | the same |
 """

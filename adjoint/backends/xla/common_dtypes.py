@@ -55,4 +55,12 @@ def converted(x: Any, dtype: np.dtype) -> Any:
     """An array of a dtype; a Python integer that it cannot hold is an error, as in NumPy."""
     if type(x) is int:
         x = np.asarray(x, dtype)
-    return jax().lax.convert_element_type(jax().numpy.asarray(x), dtype)
+    return in_dtype(jax().numpy.asarray(x), dtype)
+
+
+def in_dtype(x: Any, dtype: np.dtype) -> Any:
+    """An array of JAX's in another dtype. Of truth values 1 and 0 are chosen: a product or quotient with a conversion of them XLA takes
+    for a choice between the other number and 0, which NaN would not come out of."""
+    if x.dtype == bool and is_inexact(dtype):
+        return jax().numpy.where(x, np.ones((), dtype), np.zeros((), dtype))
+    return jax().lax.convert_element_type(x, dtype)

@@ -1,5 +1,6 @@
 """The cards that XLA does in another way than their `eval`, all of them: importing this enters them into the table."""
 
+from adjoint.backends.xla import branch_cuts as branch_cuts
 from adjoint.backends.xla import conv_and_pool as conv_and_pool
 from adjoint.backends.xla import host_algebra as host_algebra
 from adjoint.backends.xla import indexed_updates as indexed_updates

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from adjoint.backends.xla.common_dtypes import in_common
+from adjoint.backends.xla.common_dtypes import in_common, in_dtype
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failing_steps import checked
 from adjoint.backends.xla.failures import Tracing
@@ -80,5 +80,4 @@ def fitted(y: Any, spec: Any) -> Any:
     """A result as its Spec says; JAX's own rules of promotion have no say in it."""
     if isinstance(y, StackBuffer):
         return y
-    y = jax().numpy.asarray(y)
-    return jax().lax.convert_element_type(y, spec.dtype)
+    return in_dtype(jax().numpy.asarray(y), spec.dtype)

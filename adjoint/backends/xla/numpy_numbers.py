@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.backends.xla.common_dtypes import converted
+from adjoint.backends.xla.common_dtypes import converted, in_dtype
 from adjoint.backends.xla.devices import jax
 from adjoint.backends.xla.failures import Tracing
 from adjoint.backends.xla.lowering import lowers
@@ -28,7 +28,7 @@ def cast(op: Cast, spec: Any, tracing: Tracing, x: Any) -> Any:
         x = x.astype(float32)
     if x.dtype.kind == "f" and op.dtype.kind in "iu":
         return _to_integer(x, op.dtype)
-    return x != 0 if op.dtype.kind == "b" else x.astype(op.dtype)
+    return x != 0 if op.dtype.kind == "b" else in_dtype(x, op.dtype)
 
 
 def _to_integer(x: Any, dtype: np.dtype) -> Any:
