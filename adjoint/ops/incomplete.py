@@ -90,17 +90,61 @@ def of_exponential(found: list[Any], slopes: list[Any], order: int) -> Any:
 
 
 def _derivative(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """The sum of x^(a+n) e^-x / Γ(a+n+1) over n, which is the function, each term differentiated by a."""
-    from scipy.special import digamma, gammaln, polygamma
+    """The sum of x^(a+n) e^-x / Γ(a+n+1) over n, which is the function, each term differentiated by a.
+
+    Where little is left to 1, what is left is differentiated instead.
+    """
+    from scipy.special import digamma, gammaincc, gammaln, polygamma
 
     a, x = np.broadcast_arrays(a, x)
+    rest = gammaincc(a, x)
+    far = (rest < 0.1) & (x > a + 1) & (a > 0) & np.isfinite(x)
+    result = np.zeros(a.shape)
+    if far.any():
+        result[far] = -_derivative_of_rest(order, rest[far], a[far], x[far])
+        if far.all():
+            return result
+        x = np.where(far, 1.0, x)
     largest = float(x.max(initial=0.0, where=np.isfinite(x)))
     n = np.arange(int(largest + 12 * math.sqrt(largest + 1) + 60)).reshape((-1,) + (1,) * a.ndim)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = [np.exp((a + n) * np.log(x) - x - gammaln(a + n + 1))]
         slopes = [np.log(x) - digamma(a + n + 1), *(-polygamma(k, a + n + 1) for k in range(1, order))]
         total = of_exponential(found, slopes, order).sum(0)
-    return np.where(x > 0, total, 0.0)
+    return np.where(far, result, np.where(x > 0, total, 0.0))
+
+
+def _derivative_of_rest(order: int, rest: np.ndarray, a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The derivative by a of gammaincc, which is x^a e^-x / Γ(a) / s with s a continued fraction: x + 1 - a - (1 - a) / (x + 3 - a - ...)."""
+    from scipy.special import digamma, polygamma
+
+    terms, s = 64, _fraction(order, 32, a, x)
+    while terms <= 8192:
+        before, s = s, _fraction(order, terms, a, x)
+        if (np.abs(s - before).max(-1) <= 1e-15 * np.abs(s).max(-1)).all():
+            break
+        terms *= 2
+    logs: list[Any] = [None]  # the power series of log(s) around a
+    for k in range(1, order + 1):
+        logs.append((s[k] - sum(j / k * logs[j] * s[k - j] for j in range(1, k))) / s[0])
+    slopes = [np.log(x) - digamma(a) - logs[1]]
+    slopes += [-polygamma(k, a) - math.factorial(k + 1) * logs[k + 1] for k in range(1, order)]
+    return of_exponential([rest], slopes, order)
+
+
+def _fraction(order: int, terms: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The power series around a, up to an order, of that continued fraction with so many terms."""
+    s = np.zeros((order + 1, *a.shape))
+    s[0], s[1] = x - a + (2 * terms + 1), -1.0
+    for n in range(terms, 0, -1):
+        inverse = [1 / s[0]]
+        for k in range(1, order + 1):
+            inverse.append(-inverse[0] * sum(s[j] * inverse[k - j] for j in range(1, k + 1)))
+        for k in range(order + 1):
+            s[k] = n * (inverse[k - 1] if k else 0.0) - n * (n - a) * inverse[k]
+        s[0] += x - a + (2 * n - 1)
+        s[1] -= 1.0
+    return s
 
 
 @public(ufunc="gammainc")

@@ -11,6 +11,7 @@ from adjoint.ops import language as F
 from adjoint.ops.card import card, register
 from adjoint.ops.removable import polynomial
 from adjoint.ops.special import Polygamma, SpecialFunction
+from adjoint.ops.transcendental import log, log1p
 
 ROOT_PI = math.sqrt(math.pi)
 #: 1, 3, 3 * 5, ... of the asymptotic series of erfcx' and dawsn' in 1 / (2 x^2).
@@ -50,6 +51,16 @@ def dawsn_slope(y: Any, x: Any) -> Any:
     far, large, small = _split(x, F.abs(x))
     w = F.div(0.5, large * large)
     return F.where(far, -w * polynomial(_ODD_FACTORIALS, w), 1.0 - 2.0 * small * F.where(far, 1.0, y))
+
+
+def log1p_square(x: Any, divisor: Any = None) -> Any:
+    """log(1 + x^2 / divisor), also where the square is no number of the precision."""
+    square = x * x if divisor is None else x * x / divisor
+    far = F.stop_gradient(F.greater(square, 1e16))
+    large, small = F.where(far, F.abs(x), 1.0), F.where(far, 0.0, x)
+    if divisor is None:
+        return F.where(far, 2.0 * log(large), log1p(small * small))
+    return F.where(far, 2.0 * log(large) - log(divisor), log1p(small * small / divisor))
 
 
 @register

@@ -20,7 +20,7 @@ from adjoint.ops.families import Elementwise
 from adjoint.ops.incomplete import beta_density, beta_slope, gamma_density, gammainc_slope
 from adjoint.ops.removable import log_over, sin_over, sinh_over, slope_of_e, slope_of_k
 from adjoint.ops.special import Polygamma, SpecialFunction
-from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope
+from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope, log1p_square
 from adjoint.ops.transcendental import exp, expm1, log, log1p
 from adjoint.ops.trigonometric import cos, cosh, sin
 
@@ -327,21 +327,21 @@ def _betainccinv(y: Any, a: Any, b: Any, p: Any) -> tuple[Any, ...]:
 
 def student_density(df: Any, t: Any) -> Any:
     """The density of Student's distribution."""
-    return exp(-of("betaln")(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1)) * log1p(t * t / df))
+    return exp(-of("betaln")(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1)) * log1p_square(t, df))
 
 
 def _student_slope(df: Any, t: Any) -> Any:
-    """The derivative of the distribution function by the degrees of freedom: it is 1/2 + sign(t) betainc(1/2, df/2, w) / 2.
+    """The derivative of the distribution function by the degrees of freedom: for t < 0 it is betainc(df/2, 1/2, w) / 2.
 
     Near t = 0, where that form has no derivatives, by the series of the density.
     """
     near = F.stop_gradient(F.less(t * t * (1.0 + F.div(1.0, df)), 0.02))
     far = F.where(near, 1.0, t)
     square = far * far
-    w = square / (df + square)
-    by_parameter = 0.5 * beta_slope(0, 1)(0.5, 0.5 * df, w)
+    w = df / (df + square)
+    by_parameter = 0.5 * beta_slope(1, 0)(0.5 * df, 0.5, w)
     along = exp((0.5 * df) * -log1p(square / df) - of("betaln")(0.5 * df, 0.5)) * F.abs(far) / F.sqrt(df + square) / df
-    return F.where(near, _student_series(df, F.where(near, t, 0.0)), 0.5 * F.sign(far) * (by_parameter - along))
+    return F.where(near, _student_series(df, F.where(near, t, 0.0)), -0.5 * F.sign(far) * (by_parameter + along))
 
 
 def _student_series(df: Any, t: Any) -> Any:

@@ -9,12 +9,14 @@ import numpy as np
 
 from adjoint.ops import language as F
 from adjoint.ops import trigonometric as _g
-from adjoint.ops.functional import digamma, erf, erfc, gammainc, gammaincc, lgamma, log_sigmoid, sigmoid, xlogy
+from adjoint.ops.functional import digamma, erf, erfc, erfinv, gammainc, gammaincc, lgamma, log_sigmoid, xlogy
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
+from adjoint.ops.special_slopes import log1p_square
 from adjoint.ops.special_table import of
 from adjoint.ops.transcendental import exp, expm1, log, log1p, sqrt
 from adjoint.scipy.stats.distribution import ContinuousDistribution
+from adjoint.scipy.stats.tails import cauchy_ppf, logistic_cdf, one_minus_exp
 
 LOG_2PI = math.log(2 * math.pi)
 EULER = float(np.euler_gamma)
@@ -52,7 +54,7 @@ def _t_variance(df: Any) -> Any:
 
 t = ContinuousDistribution(
     "t", ("df",),
-    logpdf=lambda z, df: -_betaln(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1.0)) * log1p(z * z / df),
+    logpdf=lambda z, df: -_betaln(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1.0)) * log1p_square(z, df),
     cdf=lambda z, df: _stdtr(df, z), sf=lambda z, df: _stdtr(df, -z),
     ppf=lambda q, df: _stdtrit(df, q), isf=lambda q, df: -_stdtrit(df, q),
     mean=lambda df: where(F.greater(df, 1), 0.0, math.inf), var=_t_variance,
@@ -89,7 +91,7 @@ chi2 = ContinuousDistribution(
 
 expon = ContinuousDistribution(
     "expon", support=_positive,
-    logpdf=lambda z: -z, cdf=lambda z: -expm1(-z), sf=lambda z: exp(-z), logsf=lambda z: -z,
+    logpdf=lambda z: -z, cdf=lambda z: one_minus_exp(-z), sf=lambda z: exp(-z), logsf=lambda z: -z,
     ppf=lambda q: -log1p(-q), isf=lambda q: -log(q), mean=lambda: 1.0, var=lambda: 1.0, entropy=lambda: 1.0,
 )  # fmt: skip
 
@@ -119,7 +121,7 @@ laplace = ContinuousDistribution(
 
 uniform = ContinuousDistribution(
     "uniform", support=_of_unit,
-    logpdf=lambda z: 0.0 * z, cdf=lambda z: z, sf=lambda z: 1.0 - z, ppf=lambda q: q, isf=lambda q: 1.0 - q,
+    logpdf=lambda z: 0.0 * z * z, cdf=lambda z: z, sf=lambda z: 1.0 - z, ppf=lambda q: q, isf=lambda q: 1.0 - q,
     mean=lambda: 0.5, var=lambda: 1.0 / 12.0, entropy=lambda: 0.0,
 )  # fmt: skip
 
@@ -140,15 +142,15 @@ lognorm = ContinuousDistribution(
 
 cauchy = ContinuousDistribution(
     "cauchy",
-    logpdf=lambda z: -math.log(math.pi) - log1p(z * z),
+    logpdf=lambda z: -math.log(math.pi) - log1p_square(z),
     cdf=lambda z: _g.atan2(1.0, -z) / math.pi, sf=lambda z: _g.atan2(1.0, z) / math.pi,
-    ppf=lambda q: _g.tan(math.pi * q - 0.5 * math.pi), isf=lambda q: _g.tan(0.5 * math.pi - math.pi * q),
+    ppf=cauchy_ppf, isf=lambda q: -cauchy_ppf(q),
     mean=lambda: math.nan, var=lambda: math.nan, entropy=lambda: math.log(4 * math.pi),
 )  # fmt: skip
 
 logistic = ContinuousDistribution(
     "logistic", logpdf=lambda z: log_sigmoid(z) + log_sigmoid(-z),
-    cdf=sigmoid, sf=lambda z: sigmoid(-z), logcdf=log_sigmoid, logsf=lambda z: log_sigmoid(-z),
+    cdf=logistic_cdf, sf=lambda z: logistic_cdf(-z), logcdf=log_sigmoid, logsf=lambda z: log_sigmoid(-z),
     ppf=lambda q: log(q) - log1p(-q), isf=lambda q: log1p(-q) - log(q),
     mean=lambda: 0.0, var=lambda: math.pi**2 / 3.0, entropy=lambda: 2.0,
 )  # fmt: skip
@@ -156,7 +158,7 @@ logistic = ContinuousDistribution(
 pareto = ContinuousDistribution(
     "pareto", ("b",), support=lambda b: (1.0, math.inf), inside=2.0,
     logpdf=lambda z, b: log(b) - (b + 1.0) * log(z),
-    cdf=lambda z, b: -expm1(-b * log(z)), sf=lambda z, b: exp(-b * log(z)), logsf=lambda z, b: -b * log(z),
+    cdf=lambda z, b: one_minus_exp(-b * log(z)), sf=lambda z, b: exp(-b * log(z)), logsf=lambda z, b: -b * log(z),
     ppf=lambda q, b: exp(-log1p(-q) / b), isf=lambda q, b: exp(-log(q) / b),
     mean=lambda b: _if_above(b, 1.0, lambda b: b / (b - 1.0), math.inf),
     var=lambda b: _if_above(b, 2.0, lambda b: b / ((b - 2.0) * (b - 1.0) * (b - 1.0)), math.inf),
@@ -172,7 +174,7 @@ def _weibull_variance(c: Any) -> Any:
 weibull_min = ContinuousDistribution(
     "weibull_min", ("c",), support=_positive,
     logpdf=lambda z, c: log(c) + xlogy(c - 1.0, z) - F.pow(z, c),
-    cdf=lambda z, c: -expm1(-F.pow(z, c)), sf=lambda z, c: exp(-F.pow(z, c)), logsf=lambda z, c: -F.pow(z, c),
+    cdf=lambda z, c: one_minus_exp(-F.pow(z, c)), sf=lambda z, c: exp(-F.pow(z, c)), logsf=lambda z, c: -F.pow(z, c),
     ppf=lambda q, c: F.pow(-log1p(-q), F.div(1.0, c)), isf=lambda q, c: F.pow(-log(q), F.div(1.0, c)),
     mean=lambda c: of("gamma")(1.0 + F.div(1.0, c)), var=_weibull_variance,
     entropy=lambda c: -EULER / c - log(c) + EULER + 1.0,
@@ -196,24 +198,32 @@ invgamma = ContinuousDistribution(
 
 gumbel_r = ContinuousDistribution(
     "gumbel_r",
-    logpdf=lambda z: -z - exp(-z), cdf=lambda z: exp(-exp(-z)), logcdf=lambda z: -exp(-z), sf=lambda z: -expm1(-exp(-z)),
+    logpdf=lambda z: -z - exp(-z), cdf=lambda z: exp(-exp(-z)), logcdf=lambda z: -exp(-z), sf=lambda z: one_minus_exp(-exp(-z)),
     ppf=lambda q: -log(-log(q)), isf=lambda q: -log(-log1p(-q)),
     mean=lambda: EULER, var=lambda: math.pi**2 / 6.0, entropy=lambda: EULER + 1.0,
 )  # fmt: skip
 
 gumbel_l = ContinuousDistribution(
     "gumbel_l",
-    logpdf=lambda z: z - exp(z), cdf=lambda z: -expm1(-exp(z)), sf=lambda z: exp(-exp(z)), logsf=lambda z: -exp(z),
+    logpdf=lambda z: z - exp(z), cdf=lambda z: one_minus_exp(-exp(z)), sf=lambda z: exp(-exp(z)), logsf=lambda z: -exp(z),
     ppf=lambda q: log(-log1p(-q)), isf=lambda q: log(-log(q)),
     mean=lambda: -EULER, var=lambda: math.pi**2 / 6.0, entropy=lambda: EULER + 1.0,
 )  # fmt: skip
 
 _ROOT_HALF = math.sqrt(0.5)
+
+
+def _halfnorm_logsf(z: Any) -> Any:
+    near = F.less(z, 0.7)
+    far = where(near, 1.0, z)
+    return where(near, log1p(-erf(_ROOT_HALF * where(near, z, 0.0))), math.log(2.0) + _log_ndtr(-far))
+
+
 halfnorm = ContinuousDistribution(
     "halfnorm", support=_positive,
     logpdf=lambda z: 0.5 * math.log(2 / math.pi) - 0.5 * z * z,
-    cdf=lambda z: erf(_ROOT_HALF * z), sf=lambda z: erfc(_ROOT_HALF * z), logsf=lambda z: math.log(2.0) + _log_ndtr(-z),
-    ppf=lambda q: _ndtri(0.5 * (1.0 + q)), isf=lambda q: -_ndtri(0.5 * q),
+    cdf=lambda z: erf(_ROOT_HALF * z), sf=lambda z: erfc(_ROOT_HALF * z), logsf=_halfnorm_logsf,
+    ppf=lambda q: math.sqrt(2.0) * erfinv(q), isf=lambda q: -_ndtri(0.5 * q),
     mean=lambda: math.sqrt(2 / math.pi), var=lambda: 1 - 2 / math.pi, entropy=lambda: 0.5 * math.log(math.pi / 2) + 0.5,
 )  # fmt: skip
 
@@ -226,7 +236,7 @@ def _rayleigh_logpdf(z: Any) -> Any:
 
 rayleigh = ContinuousDistribution(
     "rayleigh", support=_positive, logpdf=_rayleigh_logpdf,
-    cdf=lambda z: -expm1(-0.5 * z * z), sf=lambda z: exp(-0.5 * z * z), logsf=lambda z: -0.5 * z * z,
+    cdf=lambda z: one_minus_exp(-0.5 * z * z), sf=lambda z: exp(-0.5 * z * z), logsf=lambda z: -0.5 * z * z,
     ppf=lambda q: sqrt(-2.0 * log1p(-q)), isf=lambda q: sqrt(-2.0 * log(q)),
     mean=lambda: math.sqrt(math.pi / 2), var=lambda: (4 - math.pi) / 2, entropy=lambda: EULER / 2 + 1 - 0.5 * math.log(2),
 )  # fmt: skip
@@ -243,7 +253,7 @@ def _log_mass(a: Any, b: Any) -> Any:
     tail = F.bitwise_or(right, left)
     upper = _log_ndtr(where(tail, high, -1.0))
     below = where(tail, low, -2.0)
-    bounded = F.greater(below, -np.inf)
+    bounded = F.logical_not(F.less_equal(below, -np.inf))
     lower = _log_ndtr(where(bounded, below, -2.0))
     apart = where(bounded, lower - upper, -np.inf)
     same = F.greater_equal(apart, 0)
@@ -273,5 +283,5 @@ truncnorm = ContinuousDistribution(
     logpdf=lambda z, a, b: -0.5 * z * z - 0.5 * LOG_2PI - _log_mass(a, b),
     cdf=lambda z, a, b: exp(_log_mass(a, z) - _log_mass(a, b)), sf=lambda z, a, b: exp(_log_mass(z, b) - _log_mass(a, b)),
     logcdf=lambda z, a, b: _log_mass(a, z) - _log_mass(a, b), logsf=lambda z, a, b: _log_mass(z, b) - _log_mass(a, b),
-    ppf=_truncnorm_ppf, isf=lambda q, a, b: _truncnorm_ppf(1.0 - q, a, b),
+    ppf=_truncnorm_ppf, isf=lambda q, a, b: -_truncnorm_ppf(q, -b, -a),
 )  # fmt: skip

@@ -9,8 +9,9 @@ from adjoint.ops import language as F
 from adjoint.ops.functional import gammainc, gammaincc, lgamma, xlogy
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
 from adjoint.ops.special_table import of
-from adjoint.ops.transcendental import exp, expm1, log, log1p
+from adjoint.ops.transcendental import exp, log, log1p
 from adjoint.scipy.stats.distribution import DiscreteDistribution
+from adjoint.scipy.stats.tails import one_minus_exp
 
 _xlog1py, _entr, _betaincc = COMPOSED_SPECIAL["xlog1py"], COMPOSED_SPECIAL["entr"], of("betaincc")
 
@@ -55,7 +56,7 @@ bernoulli = DiscreteDistribution(
 geom = DiscreteDistribution(
     "geom", ("p",), support=lambda p: (1.0, math.inf), valid=lambda p: F.less_equal(p, 1),
     logpmf=lambda k, p: _xlog1py(k - 1.0, -p) + log(p),
-    cdf=lambda k, p: -expm1(log1p(-p) * k), sf=lambda k, p: exp(k * log1p(-p)),
+    cdf=lambda k, p: one_minus_exp(log1p(-p) * k), sf=lambda k, p: exp(k * log1p(-p)),
     mean=lambda p: F.div(1.0, p), var=lambda p: (1.0 - p) / (p * p),
 )  # fmt: skip
 

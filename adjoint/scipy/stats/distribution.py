@@ -14,6 +14,7 @@ from adjoint.ops.compare import isnan
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.common import cast, is_traced, tensor
 from adjoint.ops.special_table import undifferentiated
+from adjoint.scipy.stats.tails import log_of_share
 from adjoint.scipy.wrapping import untraced
 
 
@@ -31,6 +32,11 @@ def both(*conditions: Any) -> Any:
     for c in conditions[1:]:
         found = F.bitwise_and(found, c)
     return found
+
+
+def _above_zero(scale: Any) -> Any:
+    """A scale where it is one, else 1. NaN stays."""
+    return where(F.less_equal(scale, 0), 1.0, scale)
 
 
 class Distribution:
@@ -125,9 +131,14 @@ class Distribution:
         elif method == "var":
             y = y * scale * scale
         elif method == "entropy" and scale is not None:
-            y = y + _t.log(where(F.greater(scale, 0), scale, 1.0))
+            y = y + _t.log(_above_zero(scale))
+        return self._finish(y, given)
+
+    def _finish(self, y: Any, given: dict[str, Any], *known: Any) -> Any:
+        """NaN, in its derivatives too, for parameters that are none, and where something is not known."""
         valid = self.valid(given)
-        return y if valid is True else where(valid, y, np.nan)
+        tests = [*known] if valid is True else [valid, *known]
+        return y * where(both(*tests), 1.0, np.nan) if tests else y
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
         """The expected value."""
@@ -176,19 +187,13 @@ class ContinuousDistribution(Distribution):
         if not (type(loc) is float and loc == 0):
             z = z - loc
         if not (type(scale) is float and scale == 1):
-            z = F.div(z, scale if type(scale) is float and scale > 0 else where(F.greater(scale, 0), scale, 1.0))
+            z = F.div(z, scale if type(scale) is float and scale > 0 else _above_zero(scale))
         shapes = self.shape_values(given)
         low, high = self.formula("support")(*shapes) if "support" in self._formulas else (-np.inf, np.inf)
         return tensor(z), shapes, low, high
 
-    def _finish(self, y: Any, z: Any, given: dict[str, Any]) -> Any:
-        valid = F.equal(z, z)  # not NaN
-        if (of_parameters := self.valid(given)) is not True:
-            valid = both(valid, of_parameters)
-        return where(valid, y, np.nan)
-
     def _at(self, z: Any, shapes: list[Any], inside: Any) -> Any:
-        """The variable, moved into the support where it lies outside: no derivative comes from there."""
+        """The variable, moved into the support where it lies outside: no derivative comes from there. NaN stays."""
         return where(
             inside,
             z,
@@ -199,11 +204,11 @@ class ContinuousDistribution(Distribution):
         """The logarithm of the density."""
         given = self.bound(method, args, kwargs)
         z, shapes, low, high = self._standard(x, given)
-        inside = both(F.greater_equal(z, low), F.less_equal(z, high))
+        inside = F.logical_not(F.bitwise_or(F.less(z, low), F.greater(z, high)))
         y = self.formula("logpdf")(self._at(z, shapes, inside), *shapes)
         if not (type(given["scale"]) is float and given["scale"] == 1):
-            y = y - _t.log(where(F.greater(given["scale"], 0), given["scale"], 1.0))
-        return self._finish(where(inside, y, -np.inf), z, given)
+            y = y - _t.log(_above_zero(given["scale"]))
+        return self._finish(where(inside, y, -np.inf), given)
 
     def logpdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the density."""
@@ -213,16 +218,15 @@ class ContinuousDistribution(Distribution):
         """The density."""
         return _t.exp(self._density("pdf", x, args, kwargs))
 
-    def _tail(self, method: str, other: str, x: Any, args: tuple, kwargs: dict) -> Any:
+    def _tail(self, method: str, x: Any, args: tuple, kwargs: dict) -> Any:
         """The distribution function, or 1 minus it."""
         given = self.bound(method, args, kwargs)
         z, shapes, low, high = self._standard(x, given)
         below, above = (0.0, 1.0) if method == "cdf" else (1.0, 0.0)
         under, over = F.less_equal(z, low), F.greater_equal(z, high)
         at = self._at(z, shapes, F.logical_not(F.bitwise_or(under, over)))
-        formula = self.formula(method)
-        y = formula(at, *shapes) if formula is not None else 1.0 - self.formula(other)(at, *shapes)
-        return self._finish(where(under, below, where(over, above, y)), z, given)
+        y = self.formula(method)(at, *shapes)
+        return self._finish(where(under, below, where(over, above, y)), given)
 
     def _log_tail(self, method: str, x: Any, args: tuple, kwargs: dict) -> Any:
         given = self.bound(method, args, kwargs)
@@ -234,18 +238,17 @@ class ContinuousDistribution(Distribution):
         if formula is not None:
             y = formula(at, *shapes)
         else:
-            value = self.formula(plain)
             other = self.formula("sf" if plain == "cdf" else "cdf")
-            y = _t.log(value(at, *shapes)) if value is not None else _t.log1p(-other(at, *shapes))
-        return self._finish(where(under, below, where(over, above, y)), z, given)
+            y = log_of_share(self.formula(plain)(at, *shapes), other(at, *shapes))
+        return self._finish(where(under, below, where(over, above, y)), given)
 
     def cdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The distribution function."""
-        return self._tail("cdf", "sf", x, args, kwargs)
+        return self._tail("cdf", x, args, kwargs)
 
     def sf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """1 - cdf, exact where it is small."""
-        return self._tail("sf", "cdf", x, args, kwargs)
+        return self._tail("sf", x, args, kwargs)
 
     def logcdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the distribution function."""
@@ -260,11 +263,11 @@ class ContinuousDistribution(Distribution):
         q, shapes = tensor(number(q)), self.shape_values(given)
         low, high = self.formula("support")(*shapes) if "support" in self._formulas else (-np.inf, np.inf)
         first, last = (low, high) if method == "ppf" else (high, low)
-        inside = both(F.greater(q, 0), F.less(q, 1))
+        inside = F.bitwise_or(isnan(q), both(F.greater(q, 0), F.less(q, 1)))
         z = self.formula(method)(where(inside, q, 0.5), *shapes)
         z = where(F.equal(q, 0), first, where(F.equal(q, 1), last, where(inside, z, np.nan)))
         y = F.add(F.mul(z, given["scale"]), given["loc"])
-        return self._finish(y, q, given)
+        return self._finish(y, given)
 
     def ppf(self, q: Any, *args: Any, **kwargs: Any) -> Any:
         """The inverse of the distribution function."""
@@ -310,11 +313,7 @@ class DiscreteDistribution(Distribution):
         z, shapes, low, high = self._standard(method, k, given)
         inside = both(F.greater_equal(z, low), F.less_equal(z, high), F.equal(_f.floor(z), z))
         y = self.formula("logpmf")(where(inside, z, low), *shapes)
-        return self._finish(where(inside, y, -np.inf), z, given)
-
-    def _finish(self, y: Any, z: Any, given: dict[str, Any]) -> Any:
-        valid = both(F.equal(isnan(z), False), self.valid(given))
-        return where(valid, y, np.nan)
+        return self._finish(where(inside, y, -np.inf), given, F.logical_not(isnan(z)))
 
     def logpmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the probability."""
@@ -327,11 +326,16 @@ class DiscreteDistribution(Distribution):
     def _tail(self, method: str, k: Any, args: tuple, kwargs: dict) -> Any:
         given = self.bound(method, args, kwargs)
         z, shapes, low, high = self._standard(method, k, given)
-        below, above = (0.0, 1.0) if method == "cdf" else (1.0, 0.0)
+        plain = method.removeprefix("log")
+        below, above = (0.0, 1.0) if plain == "cdf" else (1.0, 0.0)
         under, over = F.less(z, low), F.greater_equal(z, high)
         at = where(F.bitwise_or(under, over), low, _f.floor(z))
-        y = self.formula(method)(at, *shapes)
-        return self._finish(where(under, below, where(over, above, y)), z, given)
+        y = self.formula(plain)(at, *shapes)
+        if plain != method:
+            rest, nothing = self.formula("sf" if plain == "cdf" else "cdf")(at, *shapes), F.equal(y, 0)
+            y = where(nothing, -np.inf, log_of_share(where(nothing, 0.5, y), rest))
+            below, above = (-np.inf, 0.0) if plain == "cdf" else (0.0, -np.inf)
+        return self._finish(where(under, below, where(over, above, y)), given, F.logical_not(isnan(z)))
 
     def cdf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The distribution function."""
@@ -343,13 +347,8 @@ class DiscreteDistribution(Distribution):
 
     def logcdf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of the distribution function."""
-        return _log(self._tail("cdf", k, args, kwargs))
+        return self._tail("logcdf", k, args, kwargs)
 
     def logsf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The logarithm of 1 - cdf."""
-        return _log(self._tail("sf", k, args, kwargs))
-
-
-def _log(y: Any) -> Any:
-    nothing = F.equal(y, 0)
-    return where(nothing, -np.inf, _t.log(where(nothing, 1.0, y)))
+        return self._tail("logsf", k, args, kwargs)
