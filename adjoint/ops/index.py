@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import DtypeError, IndexingError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, DtypeError, IndexingError, ShapeError, called_at
 from adjoint.core.spec import Spec, broadcast, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, card, register
@@ -44,9 +44,28 @@ def _lanes(size, rank):
     return np.arange(size).reshape(size, *(1,) * rank)
 
 
-@register
 @dataclass(frozen=True)
-class Gather(Linear):
+class OfClasses:
+    """Whether the indices name classes: then `of` is the function that has been given the labels, for messages."""
+
+    of: str = ""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({f'of={self.of!r}' if self.of else ''})"
+
+    def refused(self, x: Any, indices: Any, error: IndexError) -> Exception:
+        """The error of an index out of range. `class_places` has put labels below 0 below all places."""
+        for n, i in zip(np.shape(x), indices, strict=False) if self.of else ():
+            wrong = np.asarray(i)[(np.asarray(i) < -n) | (np.asarray(i) >= n)]
+            if wrong.size:
+                label = int(wrong.flat[0]) + (n if wrong.flat[0] < 0 else 0)
+                return ArgumentError(f"{self.of}: class {label} is not one of 0 to {n - 1}")
+        return error
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Gather(OfClasses, Linear):
     """x[i1, ..., ik] for integer arrays that broadcast together."""
 
     complex, copies, saved, indexing, first_index = True, True, True, "get", 1
@@ -55,11 +74,14 @@ class Gather(Linear):
         return Spec(_picked(self, x, indices), x.dtype)
 
     def eval(self, xp, x, *indices):
-        return x[indices]
+        try:
+            return x[indices]
+        except IndexError as error:
+            raise self.refused(x, indices, error) from None
 
     def vjp(self, g, y, x, *indices):
         zeros = np.zeros(shape_of(x), x.dtype)
-        return lambda: ScatterAdd()(zeros, g, *indices), *(ZERO,) * len(indices)
+        return lambda: card(ScatterAdd, self.of)(zeros, g, *indices), *(ZERO,) * len(indices)
 
     def vmap(self, dims, x, *indices):
         if all(d is None for d in dims[1:]) and any(map(ndim, indices)):
@@ -188,15 +210,18 @@ class Scatter(Op):
 
 
 @register
-@dataclass(frozen=True)
-class ScatterAdd(Scatter):
+@dataclass(frozen=True, repr=False)
+class ScatterAdd(OfClasses, Scatter):
     """A copy of x with v added at [i1, ..., ik]; places named twice get both."""
 
     indexing = "add"
 
     def eval(self, xp, x, v, *indices):
         y = xp.array(x)
-        xp.add.at(y, indices, v)
+        try:
+            xp.add.at(y, indices, v)
+        except IndexError as error:
+            raise self.refused(x, indices, error) from None
         return y
 
     def update(self, x, v, *indices):
@@ -206,7 +231,7 @@ class ScatterAdd(Scatter):
             np.add.at(x, indices, v)
 
     def vjp(self, g, y, x, v, *indices):
-        return g, lambda: match(Gather()(g, *indices), v), *(ZERO,) * len(indices)
+        return g, lambda: match(card(Gather, self.of)(g, *indices), v), *(ZERO,) * len(indices)
 
     def jvp(self, ts, y, x, v, *indices):
         t, s = ts[:2]

@@ -18,11 +18,11 @@ from adjoint.core.spec import dtype_of, float32, is_half, is_inexact, shape_of
 from adjoint.ops.along_axis import cumsum
 from adjoint.ops.broadcasting import broadcast_to
 from adjoint.ops.compare import greater, less
+from adjoint.ops.functional.class_labels import at_classes, class_places
 from adjoint.ops.functional.elementwise import isinf, logical_and
 from adjoint.ops.functional.loss import reduced
 from adjoint.ops.functional.of_cards import maximum, not_equal
 from adjoint.ops.functional.reduction import logsumexp
-from adjoint.ops.index import take_along_axis
 from adjoint.ops.indexing import getitem, setitem, take
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape, where
@@ -64,7 +64,7 @@ def ctc_loss(
 
     places = _between_blanks(labels, blank)
     width = shape_of(places)[1]
-    scores = take_along_axis(wide, broadcast_to(expand_dims(places, 0), (steps, samples, width)), 2)
+    scores = at_classes("ctc_loss", wide, broadcast_to(expand_dims(places, 0), (steps, samples, width)), 2)
     start = np.full((samples, width), -np.inf, dtype_of(wide))
     start[:, 0] = 0  # before the first time: one step on is the first blank or the first label
     alphas, last = _forward(scores, wrap(start), _may_skip(places, blank), expand_dims(lengths, 1))
@@ -176,7 +176,7 @@ def _labels(targets: Any, target_lengths: Any, samples: int, classes: int, blank
     if known is not None and ((known < 0) | (known >= classes)).any():
         wrong = known[(known < 0) | (known >= classes)][0]
         raise ArgumentError(f"ctc_loss: label {wrong} is not one of 0 to {classes - 1}{called_at()}")
-    return labels, counts
+    return class_places("ctc_loss", labels, classes), counts
 
 
 def _side_by_side(targets: Any, counts: Any) -> Any:

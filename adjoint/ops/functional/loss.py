@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import EAGER, Value
 from adjoint.core.errors import ArgumentError, ShapeError, called_at, user_frame
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops import transcendental as _t
@@ -16,9 +15,8 @@ from adjoint.ops.arithmetic import abs_
 from adjoint.ops.compare import equal, greater, less
 from adjoint.ops.entropy import bce_with_logits as _bce
 from adjoint.ops.functional.activation import log_softmax
+from adjoint.ops.functional.class_labels import at_classes, class_places, weights_at
 from adjoint.ops.functional.elementwise import clamp, xlogy
-from adjoint.ops.index import take_along_axis
-from adjoint.ops.indexing import take
 from adjoint.ops.language import reshape, stop_gradient, where
 from adjoint.ops.reduce import mean, sum
 from adjoint.ops.stacking import array
@@ -237,12 +235,13 @@ def nll_loss(
             f"nll_loss: the input has shape {shape} with the classes on axis {axis}; the target must have the others, "
             f"not {shape_of(target)}{called_at()}"
         )
-    _check_classes(target, ignore_index, shape[axis])
     ignored = equal(target, ignore_index)
-    label = where(ignored, 0, target)
+    label = where(ignored, 0, class_places("nll_loss", target, shape[axis], ignore_index))
     column = reshape(label, (*shape[:axis], 1, *shape[axis + 1 :]))
-    loss = -reshape(take_along_axis(inputs, column, axis), shape_of(target))
-    share = where(ignored, 0, np.ones((), dtype_of(inputs)) if weight is None else take(weight, label, 0))
+    loss = -reshape(at_classes("nll_loss", inputs, column, axis), shape_of(target))
+    share = where(
+        ignored, 0, np.ones((), dtype_of(inputs)) if weight is None else weights_at("nll_loss", weight, label)
+    )
     loss = share * loss
     if label_smoothing:
         even = where(ignored, 0, -sum(_by_class(weight, shape, axis) * inputs, axis))
@@ -259,13 +258,3 @@ def _class_axis(what: str, x: Any) -> int:
 def _by_class(weight: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The weight of each class, in a shape that meets the input."""
     return 1.0 if weight is None else reshape(weight, (shape[axis], *(1,) * (len(shape) - axis - 1)))
-
-
-def _check_classes(target: Any, ignore_index: int, classes: int) -> None:
-    """Refuse a class that does not exist, which indexing would take from the end, wherever the values are known."""
-    if isinstance(target, Value) and target._trace is not EAGER:
-        return
-    values = target.asnumpy() if isinstance(target, Value) else np.asarray(target)
-    wrong = values[(values != ignore_index) & ((values < 0) | (values >= classes))]
-    if wrong.size:
-        raise ArgumentError(f"nll_loss: class {wrong.flat[0]} is not one of 0 to {classes - 1}{called_at()}")

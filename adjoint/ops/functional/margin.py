@@ -9,14 +9,15 @@ from adjoint.core.spec import dtype_of, shape_of
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import equal
 from adjoint.ops.functional.activation import softplus
+from adjoint.ops.functional.class_labels import at_classes, class_places, weights_at
 from adjoint.ops.functional.creation import one_hot
 from adjoint.ops.functional.loss import binary_cross_entropy_with_logits, reduced, same_shape
 from adjoint.ops.functional.norms import vector_norm
 from adjoint.ops.functional.of_cards import maximum, minimum
-from adjoint.ops.indexing import take
 from adjoint.ops.language import where
 from adjoint.ops.movement import expand_dims
 from adjoint.ops.reduce import mean, sum
+from adjoint.ops.stacking import array
 from adjoint.ops.transcendental import relu
 
 
@@ -81,11 +82,12 @@ def multi_margin_loss(
             f"{shape_of(target)}{called_at()}"
         )
     classes = shape_of(input)[1]
+    places = class_places("multi_margin_loss", array(target), classes)
     right = one_hot(target, classes, dtype=dtype_of(input))
-    short = relu(margin - sum(right * input, 1, keepdims=True) + input)
+    short = relu(margin - at_classes("multi_margin_loss", input, expand_dims(places, 1), 1) + input)
     short = short if p == 1 else short * short
     if weight is not None:
-        short = short * expand_dims(take(weight, target, 0), 1)
+        short = short * expand_dims(weights_at("multi_margin_loss", weight, places), 1)
     return reduced(sum((1 - right) * short, 1) / classes, reduction)
 
 

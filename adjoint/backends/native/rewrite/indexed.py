@@ -46,7 +46,10 @@ class InRange(Structural):
 
     def eval(self, xp: Any, v: Any, *indices: Any) -> Any:
         for n, index in zip(self.sizes, indices, strict=True):
-            xp.zeros(n)[index]
+            try:
+                xp.zeros(n)[index]
+            except IndexError as error:
+                raise self.op.refused(xp.zeros(n), (index,), error) from None
         return v
 
 
