@@ -45,6 +45,7 @@ from adjoint.frontend.calls import call, unread_hint
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Guard, Held, compiled
 from adjoint.frontend.reads import PlaceInput, Reads, recorder
+from adjoint.frontend.tracked import noting
 from adjoint.graph.fused import fused
 from adjoint.graph.node import Graph
 from adjoint.graph.ruled import uses
@@ -155,6 +156,7 @@ class Traced:
                 context.setting(context.tracer, tracer),
                 context.setting(context.fused, fused if backends.has_kernels(self._backend_there()) else None),
                 context.setting(recorder, reads),
+                noting() as reads.since,
                 context.setting(views.kept, {} if context.lenient.get() else None),
                 deeper(),
             ):

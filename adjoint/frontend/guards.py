@@ -213,9 +213,10 @@ class Held(Found):
     value: Value
     inside: Any
     contents: Contents | None = None
+    trace: Any = EAGER  # with `requires_grad` it becomes another one
 
     def fits(self, now: Any) -> bool:
-        same = now is self.value and now._value is self.inside
+        same = now is self.value and now._value is self.inside and now._trace is self.trace
         return same and (self.contents is None or self.contents.fits(self.inside))
 
     def array(self) -> np.ndarray | None:
@@ -224,7 +225,8 @@ class Held(Found):
     def code(self, now: str, hold: Callable[[Any], str]) -> str:
         if self.contents is not None:
             return super().code(now, hold)
-        return f"(now := {now}) is {hold(self.value)} and now._value is {hold(self.inside)}"
+        known = f"(now := {now}) is {hold(self.value)} and now._value is {hold(self.inside)}"
+        return f"{known} and now._trace is {hold(self.trace)}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +258,7 @@ def image(x: Any, deep: bool = True, around: tuple[int, ...] = ()) -> Found:
         if not fixed or isinstance(x, Parameter):
             return Same(x)
         shared = isinstance(x._value, np.ndarray) and not is_frozen(x._value)
-        return Held(x, x._value, Contents(type(x._value), Contents.of(x._value)) if shared else None)
+        return Held(x, x._value, Contents(type(x._value), Contents.of(x._value)) if shared else None, x._trace)
     if kind is MethodType:
         owner = image(x.__self__, False, around)
         return Method(x.__func__, owner if isinstance(owner, LibraryState) else None)

@@ -65,6 +65,8 @@ class Reads:
         self.tensors: dict[Any, Place] = {}  # where the Tensors that record themselves were found
         self.weakly: Any = None  # the object whose method is compiled, which no guard is to keep alive
         self.weak: set[int] = set()  # ids of objects that were reached by weak references
+        self.since = 0  # the moment when it began: see `tracked`
+        self.results: dict[Any, Any] = {}  # what ops on a device have made since
         self.unread: list[str] = []  # why functions stay as they are
         self.unrolled: dict[str, str] = {}  # long loops that Python runs, by place, in words
         self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
