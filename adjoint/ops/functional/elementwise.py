@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.core.spec import dtype_of, is_inexact, promote, spec_of
+from adjoint.core.spec import dtype_of, is_half, is_inexact, promote, spec_of
 from adjoint.ops import arithmetic as _a
 from adjoint.ops import compare as _c
 from adjoint.ops import complex_parts as _complex
@@ -141,8 +141,22 @@ def fmod(input: Any, other: Any) -> Any:
     [ 3. -3.]
     """
     input, other = _together(input, other)
+    common = promote(map(spec_of, (input, other)))
+    if common.kind in "biu":
+        return _integer_fmod(input, other)
+    wide = np.dtype(np.float32) if is_half(common) else common  # integers have numbers without an opposite
+    input, other = (F.cast(x, wide) if dtype_of(x).kind in "biu" else x for x in (input, other))
     size = _a.abs_(other)
     return _c.where_(_c.less(input, 0), -_a.mod(-input, size), _a.mod(input, size))
+
+
+def _integer_fmod(x: Any, y: Any) -> Any:
+    """From the remainder with the sign of y; neither |y| nor -x is taken, which the least integer does not have."""
+    rest = _a.mod(x, y)
+    if dtype_of(rest).kind == "u":
+        return rest
+    other_sign = F.bitwise_xor(_c.less(x, 0), _c.less(y, 0))
+    return _c.where_(F.bitwise_and(other_sign, _c.not_equal(rest, 0)), rest - y, rest)
 
 
 @public(method=True)
