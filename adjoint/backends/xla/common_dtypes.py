@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.xla.devices import jax
-from adjoint.core.spec import Spec, dtype_of, float32, float64, is_half, is_inexact, promote
+from adjoint.core.spec import NUMBERS, Spec, dtype_of, float32, float64, is_half, is_inexact, promote, spec_of
+from adjoint.graph.numbers import is_large
 from adjoint.ops.casting import Replaced
 from adjoint.ops.compare import Comparison, Where
 from adjoint.ops.movement import Movement
@@ -33,6 +34,20 @@ def _is_beyond(x: Any, other: Any) -> bool:
     if type(x) is not int or type(other) is int or (dtype := dtype_of(other)).kind not in "iu":
         return False
     return not np.iinfo(dtype).min <= x <= np.iinfo(dtype).max
+
+
+def beside_integers(op: Any, xs: Sequence[Any]) -> Sequence[Any]:
+    """The inputs of an op, with Python integers of more than 64 bits in the dtype of the integers that they meet. One that it cannot
+    hold is an error, as in NumPy; where floats are computed, and in comparisons, it may stay."""
+    met = [x for x in (xs[1:] if isinstance(op, Where) else xs) if not is_large(x)]
+    if isinstance(op, Comparison) or any(dtype_of(x).kind not in "biu" for x in met):
+        return xs
+    result = op.infer(*(Spec((), np.dtype(np.int64), weak=True) if is_large(x) else spec_of(x) for x in xs))
+    if is_inexact(result.dtype):
+        return xs
+    arrays = [dtype_of(x) for x in met if type(x) not in NUMBERS]
+    dtype = np.result_type(*arrays) if {*arrays} - {np.dtype(bool)} else np.dtype(np.int64)
+    return [np.asarray(x, dtype) if is_large(x) else x for x in xs]
 
 
 def computing_dtype(result: np.dtype, specs: Sequence[Spec]) -> np.dtype:

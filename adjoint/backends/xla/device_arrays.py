@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.backends.xla import devices
+from adjoint.backends.xla.common_dtypes import beside_integers
 from adjoint.backends.xla.devices import jax, precise
 from adjoint.backends.xla.executable import CAPACITY
 from adjoint.backends.xla.failures import Tracing, number_in
@@ -22,6 +23,7 @@ from adjoint.core.errors import LIBRARIES, DeviceError, called_at
 from adjoint.core.placement import HOST, bottom, is_device_array, way_to
 from adjoint.core.spec import spec_of
 from adjoint.graph.nested import Control
+from adjoint.graph.numbers import is_large
 
 
 def checked(device: str) -> str:
@@ -86,6 +88,8 @@ class DeviceCall:
         self.op, self.like, self.effect = op, like, op.effect
 
     def eval(self, xp: Any, *xs: Any) -> Any:
+        if any(map(is_large, xs)):
+            xs = tuple(beside_integers(self.op, xs))
         spec = self.op.infer(*map(spec_of, xs))
         where = self.like.sharding.device_set
         with precise(), jax().default_device(next(iter(where)) if len(where) == 1 else None):

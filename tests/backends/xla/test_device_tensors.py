@@ -312,3 +312,18 @@ def test_half_precision_is_computed_in_float32(dtype):
     got, want = program(on(array=x)), program(ad.Tensor(x))
     assert (got.dtype, got.device) == (x.dtype, HERE)
     np.testing.assert_array_equal(got.asnumpy().astype("float32"), want.asnumpy().astype("float32"))
+
+
+def test_integers_of_more_than_64_bits_are_refused_beside_integers() -> None:
+    calls = [lambda x, n: x + n, lambda x, n: n - x, lambda x, n: x // n, lambda x, n: x * n]
+    calls += [ops.maximum, lambda x, n: ops.where(x > 0, x, n), lambda x, n: ops.pad(x, (1, 1), value=n)]
+    for n in (2**64, -(2**63) - 1):
+        for dtype in ("int64", "uint8", "uint64", "bool"):
+            x = on(array=np.arange(3).astype(dtype))
+            for f in calls:
+                with pytest.raises(OverflowError):
+                    f(x, n)
+    x = on(array=np.arange(3))
+    assert (x / 2**64).dtype == (x * 1.0 + 2**64).dtype == ad.float64 and not (x > 2**64).asnumpy().any()
+    y = on(array=np.arange(3, dtype=np.uint64)) + 2**63
+    assert y.dtype == np.uint64 and y.tolist() == [2**63, 2**63 + 1, 2**63 + 2]
