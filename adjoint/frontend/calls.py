@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+import os
 import weakref
 from collections.abc import Callable, Iterator, Set, ValuesView
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -16,7 +17,7 @@ from adjoint.core import library_functions
 from adjoint.core.errors import PACKAGE
 from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
-from adjoint.frontend import looked_up, numbers, reading, reading_calls, state
+from adjoint.frontend import looked_up, numbers, reading, reading_calls, state, unseen
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
@@ -112,6 +113,8 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     recorded = reading.recorder.get()
     if recorded is None or ready is not fn or is_converted(fn):
         return ready
+    if fn is os.getenv:
+        unseen.environment(recorded, *args[:1])
     if is_users(fn.__code__.co_filename):
         recorded.sweep(fn, args)
     elif not fn.__code__.co_filename.startswith(PACKAGE):
@@ -124,17 +127,22 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """`cls(*args, **kwargs)`, with the user's `__init__` and `__post_init__` converted."""
     init, post = cls.__init__, getattr(cls, "__post_init__", None)  # type: ignore[misc]
     reading_calls.instantiated(cls)
+    recorded = reading.recorder.get()
     new: Any = cls.__new__
     usual = type(cls).__call__ is type.__call__ and new is object.__new__ and type(init) is FunctionType
+    if recorded is not None:
+        unseen.methods_of(recorded, cls, usual)
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
         return cls(*args, **kwargs)
     made: Any = object.__new__(cls)
-    if (recorded := reading.recorder.get()) is not None:
+    if recorded is not None:
         recorded.made(made)
     if type(post) is FunctionType and hasattr(made, "__dict__"):  # a dataclass, whose own `__init__` calls it
         vars(made)["__post_init__"] = MethodType(traceable(post), made)
     traceable(init)(made, *args, **kwargs)
     getattr(made, "__dict__", {}).pop("__post_init__", None)
+    if recorded is not None:
+        unseen.held_inside(recorded, made)
     return made
 
 
@@ -340,4 +348,6 @@ _SPECIAL: dict[Any, Callable[..., Any]] = {
     builtins.sorted: _with_functions(sorted),
     functools.reduce: _with_functions(functools.reduce),
     vars: reading.vars_,
+    dir: reading.dir_,
+    callable: reading.callable_,
 }

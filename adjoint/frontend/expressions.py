@@ -114,7 +114,7 @@ class Expressions(ast.NodeTransformer):
         if isinstance(node.func, ast.Name) and node.func.id not in self.scope.visible:
             if node.func.id == "globals":
                 return runtime_call("globals_", [], [], node)
-            if node.func.id in _FRAME_BUILTINS and not (node.func.id == "vars" and node.args):
+            if node.func.id in _FRAME_BUILTINS and not (node.func.id in ("vars", "dir") and node.args):
                 return self.generic_visit(node)
             if node.func.id == "super":
                 return self._super(node)

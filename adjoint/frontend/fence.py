@@ -14,8 +14,9 @@ from adjoint.frontend.returns import is_converted
 from adjoint.frontend.source import FunctionSource
 
 _ASYNC = (ast.Await, ast.AsyncFor, ast.AsyncWith)
-#: Builtins that look at the variables of the function they are called in, unless they are given more arguments than this.
-_LOOKS_AT_FRAME = {"locals": 0, "vars": 0, "dir": 0, "eval": 1, "exec": 1}
+#: Builtins that look at the variables of the function they are called in, unless they are given more arguments than this. What a
+#: text reads that is evaluated is not known, whatever else is given.
+_LOOKS_AT_FRAME = {"locals": 0, "vars": 0, "dir": 0, "eval": 99, "exec": 99}
 
 
 def check(source: FunctionSource) -> None:

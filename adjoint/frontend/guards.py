@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from array import array
 from collections import ChainMap, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +23,7 @@ from adjoint.frontend.libraries import held_by_library
 from adjoint.frontend.places import MISSING, Place
 
 _VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.values()), type({}.items()))
-CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType, *_VIEWS)
+CONTAINERS = (list, tuple, dict, deque, UserDict, UserList, ChainMap, MappingProxyType, type(os.environ), *_VIEWS)
 MUTABLE = (*CONTAINERS, set, bytearray, memoryview, array, np.ndarray)
 SIZED = {list, dict, set, deque, bytearray}  # their length alone can be guarded
 LENGTH = "length"

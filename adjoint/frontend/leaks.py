@@ -18,7 +18,7 @@ from typing import Any
 from adjoint.core import context, random_counters, tree, tree_containers
 from adjoint.core.dispatch import Value
 from adjoint.core.parameter import Parameter
-from adjoint.frontend import aliases, state
+from adjoint.frontend import aliases, reading, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError, LeakError, contains_itself
 from adjoint.frontend.heap import Heap, HeldFacet
@@ -115,6 +115,8 @@ def mutate(site: Site, method: Any, /, *args: Any, **kwargs: Any) -> Any:
         if method is setattr:
             stored(site, *args[:2])
         elif isinstance(holder := getattr(method, "__self__", None), (list, dict, set, deque)):
+            if isinstance(holder, dict) and args and getattr(method, "__name__", "") == "setdefault":
+                reading.items(holder, args[0], site.text)  # what was there, or is there from now on
             stored(site, holder)
     return result
 

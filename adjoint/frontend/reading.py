@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import importlib.util
+import os
 import sys
 from abc import ABCMeta, get_cache_token
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tree import leaves
-from adjoint.frontend import aliases
+from adjoint.frontend import aliases, unseen
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_read, is_users
 from adjoint.frontend.guards import MUTABLE, Guard, Same
@@ -34,7 +35,6 @@ from adjoint.frontend.reads import (
     static_attribute,
     users_class,
     users_module,
-    vars_of,
 )
 from adjoint.graph.trace import NeedsNumberError, is_graph_value
 
@@ -42,6 +42,7 @@ from adjoint.graph.trace import NeedsNumberError, is_graph_value
 OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
 
 
+_HERE = os.path.join(PACKAGE, "frontend", "")
 _ARRAY_LIBRARIES = {"adjoint", "numpy", "scipy", "jax"}
 
 
@@ -112,11 +113,19 @@ def attr(owner: Any, name: str, text: str = "", deep: bool | str = True) -> Any:
         return value
     if not reads.is_outside(owner):
         cached = isinstance(getattr(type(owner), name, None), functools.cached_property)
-        own = (name in vars_of(owner) and not cached) or network_version(owner)
+        own = (name in unseen.attributes_of(owner) and not cached) or network_version(owner)
         return value if own else _of_class(reads, owner, name, value, deep)
-    if type(owner) is ContextVar and not sys._getframe(1).f_code.co_filename.startswith(PACKAGE):
-        reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING))
+    if type(owner) is ContextVar and not _caller().startswith(PACKAGE):
+        reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING), lift_it=False)
     return _from_outside(_attribute(reads, owner, name, value, text, deep), f"`{text or name}`")
+
+
+def _caller() -> str:
+    """The file of the code that reads, behind the functions here that do it."""
+    frame: Any = sys._getframe(2)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_HERE):
+        frame = frame.f_back
+    return str(frame.f_code.co_filename)
 
 
 def _found(owner: Any, name: str) -> Any:
@@ -166,8 +175,9 @@ def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool | str)
     if isinstance(static, (property, functools.cached_property)):
         reads.through_property(owner, name, static)
         return value
-    of_class = getattr(cls, name)
-    found = reads.see(reads.attribute(cls, name), of_class, deep)
+    unseen.descriptor(reads, owner, name, static)
+    of_class = unseen.plainly(cls, name)
+    found = reads.see(reads.attribute(cls, name), of_class, deep, value is of_class)
     return found if value is of_class else value  # a method, or what another descriptor made for the object
 
 
@@ -176,8 +186,18 @@ def _is_fixed(module: ModuleType, value: Any) -> bool:
     return callable(value) and module.__name__.split(".")[0] in _ARRAY_LIBRARIES
 
 
+def _is_of_library(module: ModuleType) -> bool:
+    return module.__name__.split(".")[0] in _ARRAY_LIBRARIES
+
+
 def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool | str) -> Any:
     if isinstance(owner, ModuleType):
+        if name == "__dict__" and not _is_of_library(owner):
+            reads.see(Itself(value, f"`{text or 'vars'}`"), value, True, False)
+            return value
+        if name not in vars(owner) and type(getter := unseen.module_getter(owner)) is FunctionType:
+            reads.sweep(getter)
+            return reads.see(reads.attribute(owner, name, text), value, deep)
         known = not users_module(owner) and (isinstance(value, ModuleType) or _is_fixed(owner, value))
         return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)
     reads.instance(owner)
@@ -196,6 +216,8 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
         return value
     if isinstance(static := getattr(type(owner), name, None), functools.cached_property):
         reads.through_property(owner, name, static)
+    else:
+        unseen.descriptor(reads, owner, name, static_attribute(owner, name))
     note_network(value)
     return reads.see(reads.attribute(owner, name, text), value, deep)
 
@@ -218,10 +240,10 @@ def items(container: Any, index: Any, text: str = "") -> Any:
         if _is_key(index):
             reads.see(ItemOf(container, index, f"`{text}`"), MISSING)
         else:
-            reads.see(Itself(container, f"`{text}`"), container)
+            whole(container, text)
         raise
     if not _is_key(index):
-        reads.see(Itself(container, f"`{text}`"), container)
+        whole(container, text)
         return value
     note_network(value)
     return _from_outside(reads.see(ItemOf(container, index, f"`{text}`"), value), f"`{text}`")
@@ -231,7 +253,7 @@ def whole(container: Any, text: str) -> None:
     """All that a container holds is read, which comes from outside if it has a name there."""
     reads = recorder.get()
     if reads is not None and text and (reads.holds(container) or reads.is_outside(container)):
-        reads.see(Itself(container, f"`{text}`"), container)
+        reads.see(Itself(container, f"`{text}`"), container, lift_it=False)
 
 
 def getattr_(owner: Any, name: str, *default: Any) -> Any:
@@ -252,7 +274,37 @@ def hasattr_(owner: Any, name: str) -> bool:
 
 def vars_(owner: Any) -> Any:
     """`vars` of an object."""
-    return attr(owner, "__dict__") if hasattr(owner, "__dict__") else vars(owner)
+    return vars(owner) if unseen.plainly(owner, "__dict__") is MISSING else attr(owner, "__dict__")
+
+
+def dir_(owner: Any) -> list[str]:
+    """`dir` of an object."""
+    names, reads = dir(owner), recorder.get()
+    if reads is not None and reads.is_outside(owner):
+        method = getattr(type(owner), "__dir__", None)
+        if type(method) is FunctionType:
+            reads.sweep(method, (owner,))
+        place = Itself(owner, "what `dir` lists")
+        reads.guards[place.key, "dir"] = Guard(place, unseen.Listing(names))
+    return names
+
+
+def callable_(x: Any) -> bool:
+    """`callable`: whether the class of an object has a method for that."""
+    _class_of(x)
+    reads = recorder.get()
+    if reads is not None and reads.is_outside(x) and is_users_class(type(x)):
+        reads.see(reads.attribute(type(x), "__call__"), unseen.is_callable_by(x) or MISSING, lift_it=False)
+    return callable(x)
+
+
+def _class_of(x: Any) -> None:
+    """The class of an object from outside is asked for, which may become another one."""
+    reads = recorder.get()
+    if reads is None or isinstance(x, (type, ModuleType, FunctionType, MethodType)) or not reads.is_outside(x):
+        return
+    if is_users_class(type(x)):
+        reads.see(reads.attribute(x, "__class__"), type(x), lift_it=False)
 
 
 def isinstance_(x: Any, kinds: Any) -> bool:
@@ -261,11 +313,14 @@ def isinstance_(x: Any, kinds: Any) -> bool:
     if reads is not None and any(type(kind) is ABCMeta and is_users_class(kind) for kind in leaves(kinds)):
         place = Itself(get_cache_token, "what `register` says of an abstract class")
         reads.see(place, place.get())
+    _class_of(x)
     return isinstance(_as_it_was(x), kinds)
 
 
 def type_(*args: Any, **options: Any) -> Any:
     """`type`, likewise."""
+    if len(args) == 1:
+        _class_of(args[0])
     return type(_as_it_was(args[0])) if len(args) == 1 else type(*args, **options)
 
 

@@ -8,6 +8,7 @@ import weakref
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
+from adjoint.frontend import unseen
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import CONTAINERS, LENGTH, Guard, Kind, is_constant, members
 from adjoint.frontend.places import Free, Itself
@@ -18,7 +19,6 @@ from adjoint.frontend.reads import (
     note_network,
     recorder,
     users_class,
-    vars_of,
 )
 
 
@@ -97,7 +97,7 @@ def handed(things: tuple[Any, ...]) -> None:
                 reads.see(reads.attribute(x, "__dict__"), x.__dict__, True, False)
             _shown(reads, x)
         else:
-            for value in list(vars_of(x).values() if isinstance(vars_of(x), dict) else ()):
+            for value in list(unseen.attributes_of(x).values()):
                 if isinstance(value, (FunctionType, MethodType)):
                     reads.follow(value)
     if things and hasattr(things[0], "registry") and isinstance(things[0], FunctionType):  # `functools.singledispatch`

@@ -20,6 +20,7 @@ from adjoint.core.dispatch import EAGER, HALF, Value, lift
 from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.spec import spec_of
+from adjoint.frontend import unseen
 from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import (
@@ -37,6 +38,7 @@ from adjoint.frontend.guards import (
     members,
 )
 from adjoint.frontend.places import MISSING, AttributeOf, Free, Global, ItemOf, Place
+from adjoint.frontend.unseen import attributes_of, plainly
 from adjoint.graph.trace import NeedsNumberError, Tracer, identity, is_graph_value
 
 LARGE = 32_768  # bytes of an array that is an input of the graph rather than compared in each call
@@ -131,12 +133,7 @@ class Reads:
         if type(value) in (list, tuple, dict) and id(value) not in self._looked_into:
             self._looked_into.add(id(value))
             for index, x in value.items() if isinstance(value, dict) else enumerate(value):
-                if (
-                    isinstance(x, Value)
-                    and not isinstance(x, Parameter)
-                    and x._trace is not EAGER
-                    and x._trace is not HALF
-                ):
+                if isinstance(x, Value) and not isinstance(x, Parameter) and x._trace not in (EAGER, HALF):
                     self.tensors[identity(x)] = ItemOf(value, index, "an item")
                 self._tensors_in(x)
 
@@ -174,6 +171,13 @@ class Reads:
 
     # ------------------------------------------------------------ objects
 
+    def first_time(self, what: Any) -> bool:
+        """Whether something has not been looked at before in this trace."""
+        if what in self._swept:
+            return False
+        self._swept.add(what)
+        return True
+
     def is_outside(self, x: Any) -> bool:
         """Whether an object has been there before the trace, as far as one can tell."""
         return not is_plain(x) and id(x) not in self._inside
@@ -182,6 +186,7 @@ class Reads:
         """Take note of an object that the traced function has made."""
         if not is_plain(x):
             self._inside.add(id(x))
+            unseen.methods_of(self, type(x))
 
     def written(self, holder: Any, attribute: str | None) -> None:
         """Take note of an attribute that the traced function has set: what it reads there later is its own."""
@@ -235,7 +240,7 @@ class Reads:
     def leave_unread(self, fn: FunctionType, why: Exception) -> None:
         """Note that a function stays as it is, for want of source. What it shows or asks for while it is traced could not be undone."""
         self.unread.append(str(why))
-        if shown := SHOWING & globals_read(fn.__code__):
+        if shown := (SHOWING | unseen.EVALUATING) & globals_read(fn.__code__):
             raise NeedsNumberError(f"`{fn.__qualname__}` calls {', '.join(sorted(shown))}{called_at()}")
         self.sweep(fn)
 
@@ -247,6 +252,7 @@ class Reads:
         self._swept.add(key)
         self.visit(fn)
         names = set(names_and_texts(fn.__code__))
+        unseen.in_code(self, fn, names)
         for name in globals_read(fn.__code__) - fn.__globals__.keys():
             self.see(Global(fn.__globals__, name, f"`{name}`"), MISSING)
         for name in names & fn.__globals__.keys():
@@ -262,9 +268,9 @@ class Reads:
         for owner in owners:
             self._follow(owner if self.is_outside(owner) else type(owner), names)
 
-    def follow(self, x: Any) -> None:
-        """What a function may read that others call."""
-        self._follow(x, set())
+    def follow(self, x: Any, names: set[str] | None = None) -> None:
+        """What a function may read that others call, or what code with these names may read of an object."""
+        self._follow(x, names or set())
 
     def _follow(self, x: Any, names: set[str]) -> None:
         """What code with these names may read of an object."""
@@ -277,6 +283,8 @@ class Reads:
         elif isinstance(x, CONTAINERS):
             for y in members(x):
                 self._follow(y, names)
+        elif unseen.through(self, x, names):
+            return
         elif self.is_outside(x) and not (isinstance(x, ModuleType) and not users_module(x)):
             self._attributes(x, names)
 
@@ -285,21 +293,24 @@ class Reads:
         if key in self._swept:
             return
         self._swept.add(key)
+        if isinstance(x, type):
+            unseen.methods_of(self, x, False)
         note_network(x)
         dynamic = names & {"getattr", "vars", "__dict__", "asdict", "astuple", "attrgetter", "hasattr"}
-        for name in (names | set(getattr(x, "__dict__", ()))) if dynamic else names:
+        for name in (names | set(attributes_of(x))) if dynamic else names:
             static = static_attribute(x, name)
             if static is MISSING:
                 self._absent(x, name)
                 continue
             if isinstance(static, (property, cached_property)):
                 self.through_property(x, name, static)
-            elif type(static) is FunctionType and not isinstance(x, ModuleType) and name not in vars_of(x):
+            elif type(static) is FunctionType and not isinstance(x, ModuleType) and name not in attributes_of(x):
                 if is_users(static.__code__.co_filename):
                     self.see(self.attribute(x, name), getattr(x, name))
                     self.sweep(static, (x,))
             elif not isinstance(static, (staticmethod, classmethod)) or users_class(x):
-                value = getattr(x, name, MISSING)
+                unseen.descriptor(self, x, name, static)
+                value = plainly(x, name)
                 self.see(self.attribute(x, name), value, lift_it=False)
                 self._follow(value, names)
 
@@ -321,10 +332,10 @@ class PlaceInput:
         return lift(self.place.get())
 
 
-#: What is being recorded; None outside of a trace.
 #: Builtins whose effect leaves the program.
 SHOWING = frozenset({"print", "input", "open", "breakpoint"})
 
+#: What is being recorded; None outside of a trace.
 recorder: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 # ---------------------------------------------------------------- what things are
@@ -332,12 +343,12 @@ recorder: ContextVar[Reads | None] = ContextVar("reads", default=None)
 
 def is_plain(x: Any) -> bool:
     """Whether an object has no attributes that a user may set."""
-    return isinstance(x, PLAIN) and (type(x) in PLAIN or isinstance(x, super) or not hasattr(x, "__dict__"))
+    return isinstance(x, PLAIN) and (type(x) in PLAIN or isinstance(x, super) or plainly(x, "__dict__") is MISSING)
 
 
 def network_version(x: Any) -> bool:
     """Whether an object counts the changes of its attributes, as Cells do."""
-    return "_version" in getattr(x, "__dict__", ()) and hasattr(type(x), "construct")
+    return hasattr(type(x), "construct") and "_version" in attributes_of(x)
 
 
 def note_network(x: Any) -> bool:
@@ -364,10 +375,6 @@ def users_class(x: Any) -> bool:
     return module is None or users_module(module)
 
 
-def vars_of(x: Any) -> Any:
-    return getattr(x, "__dict__", ())
-
-
 def is_ours(method: MethodType | FunctionType) -> bool:
     """Whether a function belongs to adjoint."""
     code = getattr(getattr(method, "__func__", method), "__code__", None)
@@ -379,8 +386,8 @@ def static_attribute(x: Any, name: str) -> Any:
     for cls in x.__mro__ if isinstance(x, type) else type(x).__mro__:
         if name in vars(cls):
             found = vars(cls)[name]
-            return found if isinstance(found, property) else vars_of(x).get(name, found) if vars_of(x) else found
-    return (vars_of(x) or {}).get(name, MISSING)
+            return found if isinstance(found, property) else attributes_of(x).get(name, found)
+    return attributes_of(x).get(name, MISSING)
 
 
 def _named(x: Any) -> str:

@@ -155,8 +155,13 @@ def _locals_in_a_comprehension(x: Any) -> Any:
     return x * len([name for name in locals()])  # noqa: C416
 
 
+def _eval_of_given_names(x: Any) -> Any:
+    return x * eval("k", {}, {"k": 2.0}) if x > 0 else x  # what a text reads is not known
+
+
 LOOKING = [
     _eval_in_a_branch,
+    _eval_of_given_names,
     _locals_in_a_loop,
     _vars_beside_a_branch,
     _dir,
@@ -177,8 +182,8 @@ def test_a_function_that_looks_at_its_variables_stays_as_it_is(fn: Any) -> None:
 
 def test_builtins_that_are_given_what_to_look_at_are_converted() -> None:
     def f(x: Any) -> Any:
-        names = len(dir(3)), 0, eval("k", {}, {"k": 2.0})
-        return x * names[2] if x > 0 else x
+        names = len(dir(3)), len(vars(str))
+        return x * names[1] if x > 0 else x
 
     def shadowed(x: Any) -> Any:
         locals = lambda: 3.0

@@ -1,0 +1,204 @@
+"""What Python itself reads and calls where converted code does not see it: the operators of a class, descriptors, the environment.
+
+It is watched by the names in its code. What no name tells is not kept: a graph that holds for one call is right.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import weakref
+from contextvars import ContextVar
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+from adjoint.core import tree
+from adjoint.core.errors import PACKAGE
+from adjoint.frontend.code_names import globals_read, names_and_texts
+from adjoint.frontend.files import is_users
+from adjoint.frontend.guards import Found, Guard
+from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.places import MISSING, ItemOf, Itself
+
+if TYPE_CHECKING:
+    from adjoint.frontend.reads import Reads
+
+#: Builtins that may read whatever they are told to by a text.
+EVALUATING = frozenset({"eval", "exec"})
+_ENVIRONMENT = frozenset({"environ", "getenv"})
+#: Methods that converted code calls itself, where Python makes an object in the usual way.
+_CALLED = {"__init__", "__call__", "__post_init__"}
+
+
+class Never(Found):
+    """What is read cannot be watched: it does not hold for another call."""
+
+    def fits(self, now: Any) -> bool:
+        return False
+
+    def code(self, now: str, hold: Any) -> str:
+        return "False"
+
+
+class Listing(Found):
+    """What `dir` says of an object."""
+
+    def __init__(self, names: list[str]) -> None:
+        self.value = names
+
+    def fits(self, now: Any) -> bool:
+        return dir(now) == self.value
+
+
+def unwatched(reads: Reads, what: str) -> None:
+    """Something is read that cannot be watched."""
+    place = Itself(reads, what)
+    reads.guards[place.key, what] = Guard(place, Never())
+
+
+# ---------------------------------------------------------------- methods that Python calls
+
+
+def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
+    """Objects of a class are made by the traced function: what the methods may read that Python calls by itself.
+
+    Without `usual`, Python calls `__init__` too.
+    """
+    if not reads.first_time(("methods", weakref.ref(cls), usual)) or not is_users_class(cls):
+        return
+    for kind in type.mro(type(cls))[:-1]:  # a metaclass of the user's makes the object
+        for name in ("__call__", "__instancecheck__"):
+            _method(reads, kind, name, (cls,))
+    for kind in cls.__mro__:
+        for name in list(vars(kind)):
+            if name.startswith("__") and name.endswith("__") and not (usual and name in _CALLED):
+                _method(reads, kind, name, (cls,))
+
+
+def _method(reads: Reads, kind: type, name: str, owners: tuple[Any, ...]) -> None:
+    method = vars(kind).get(name)
+    method = method.__func__ if isinstance(method, (staticmethod, classmethod)) else method
+    if type(method) is not FunctionType or not _is_pythons(method):
+        return
+    reads.see(reads.attribute(kind, name), getattr(kind, name), lift_it=False)
+    reads.sweep(method, owners)
+
+
+def _is_pythons(method: FunctionType) -> bool:
+    """Whether a method is the user's and was not converted with the function around it, nor written by `dataclass`."""
+    code = method.__code__
+    return (
+        is_users(code.co_filename)
+        and not code.co_filename.startswith(PACKAGE)
+        and code.co_filename != "<string>"
+        and "_ad_runtime" not in code.co_freevars
+    )
+
+
+def held_inside(reads: Reads, x: Any) -> None:
+    """Methods that Python calls may read what an object holds that the traced function has made."""
+    kind = type(x)
+    if not is_users_class(kind):
+        return
+    names = frozenset[str]().union(*(_names(cls) for cls in kind.__mro__))
+    for value in _held_by(x).values() if names else ():
+        reads.follow(value, set(names))
+
+
+def _held_by(x: Any) -> dict[str, Any]:
+    """The attributes of an object, in its slots too, without a call of the user's."""
+    held = dict(attributes_of(x))
+    for name in tree.slots(type(x)):
+        if name not in ("__dict__", "__weakref__") and (y := plainly(x, name)) is not MISSING:
+            held[name] = y
+    return held
+
+
+@functools.cache
+def _names_of(code: Any) -> frozenset[str]:
+    return names_and_texts(code)
+
+
+def _names(kind: type) -> frozenset[str]:
+    """The names in the methods of a class that Python calls by itself."""
+    found = [
+        _names_of(m.__code__)
+        for name, m in list(vars(kind).items())
+        if type(m) is FunctionType and name.startswith("__") and name.endswith("__") and name not in _CALLED
+        if _is_pythons(m)
+    ]
+    return frozenset[str]().union(*found)
+
+
+def descriptor(reads: Reads, x: Any, name: str, static: Any) -> None:
+    """An attribute comes from a descriptor of the user's: what its `__get__` may read."""
+    get = getattr(type(static), "__get__", None)
+    if type(get) is not FunctionType or not _is_pythons(get) or isinstance(static, FunctionType):
+        return
+    holder = next((cls for cls in (x if isinstance(x, type) else type(x)).__mro__ if name in vars(cls)), None)
+    if holder is not None and reads.first_time(("descriptor", id(x), weakref.ref(holder), name)):
+        reads.see(ItemOf(vars(holder), name, f"`{holder.__qualname__}.{name}`"), static, False, False)
+        reads.sweep(get, (static, x))
+
+
+# ---------------------------------------------------------------- what names do not tell
+
+
+def in_code(reads: Reads, fn: FunctionType, names: set[str]) -> None:
+    """What code that stays Python may read besides the variables that it names."""
+    read = globals_read(fn.__code__)
+    if found := EVALUATING & read:
+        unwatched(reads, f"what `{fn.__qualname__}` reads by `{min(found)}`")
+    if _ENVIRONMENT & (names | read):
+        environment(reads)
+
+
+def environment(reads: Reads, key: Any = None) -> None:
+    """Variables of the environment are read: one of them, or any."""
+    if type(key) is str:
+        place = ItemOf(os.environ, key, f"`os.environ[{key!r}]`")
+        reads.see(place, os.environ.get(key, MISSING), lift_it=False)
+    else:
+        reads.see(Itself(os.environ, "`os.environ`"), os.environ, lift_it=False)
+
+
+def through(reads: Reads, x: Any, names: set[str]) -> bool:
+    """Whether an object gives another one to who has it, which may be read: what is in a ContextVar or a `functools.partial`."""
+    if type(x) is ContextVar:
+        value = x.get(MISSING)
+        reads.see(Itself(x, f"what `{x.name}` holds"), value, lift_it=False)
+        reads.follow(value, names)
+    elif isinstance(x, functools.partial):
+        for y in (x.func, x.args, x.keywords):
+            reads.follow(y, names)
+    else:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- looking at objects of the user's
+
+
+def plainly(x: Any, name: str, default: Any = MISSING) -> Any:
+    """An attribute of any object, whatever its `__getattr__` raises."""
+    try:
+        return getattr(x, name, default)
+    except Exception:
+        return default
+
+
+def attributes_of(x: Any) -> dict[str, Any] | MappingProxyType[str, Any]:
+    """The `__dict__` of any object; empty for what has none."""
+    found = plainly(x, "__dict__", None)
+    return found if isinstance(found, (dict, MappingProxyType)) else {}
+
+
+def is_callable_by(x: Any) -> Any:
+    """The method that makes an object callable, if it is one of the user's."""
+    method = getattr(type(x), "__call__", None)  # noqa: B004
+    return method if isinstance(method, (FunctionType, MethodType)) else None
+
+
+def module_getter(module: ModuleType) -> Any:
+    """The `__getattr__` of a module."""
+    return vars(module).get("__getattr__")
