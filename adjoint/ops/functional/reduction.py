@@ -20,7 +20,7 @@ from adjoint.ops.casting import in_single
 from adjoint.ops.compare import equal, isfinite, isnan
 from adjoint.ops.functional.creation import ones_like_shape
 from adjoint.ops.functional.elementwise import safe_sqrt
-from adjoint.ops.joining import concat
+from adjoint.ops.functional.running_products import product_of_last, running_products
 from adjoint.ops.language import cast, conj, permute, real, reshape, stop_gradient, where
 from adjoint.ops.publish import public
 from adjoint.ops.reduce import Axis, Max, Sum, axes_of, keep, max, mean, min, sum, with_axes
@@ -55,19 +55,9 @@ def prod(input: Any, axis: Axis = None, keep_dims: bool = False, keepdims: bool 
     rest = tuple(a for a in range(len(shape)) if a not in axes)
     kept = tuple(shape[a] for a in rest)
     x = reshape(permute(x, rest + axes), (*kept, _count(input, axes)))
-    x = _fold_products(x)
+    x = product_of_last(x) if shape_of(x)[-1] else ones_like_shape(x, (*kept, 1))
     full = tuple(1 if a in axes else n for a, n in enumerate(shape))
     return views.own(reshape(x, full if keep(keepdims, keep_dims) else kept), input)
-
-
-def _fold_products(x: Any) -> Any:
-    """The product along the last axis by halving it: no division, so zeros are no special case."""
-    axis = len(shape_of(x)) - 1
-    while (n := shape_of(x)[-1]) > 1:
-        half = n // 2
-        folded = slice_axis(x, axis, 0, half) * slice_axis(x, axis, half, 2 * half)
-        x = folded if n == 2 * half else concat([folded, slice_axis(x, axis, n - 1, n)], axis)
-    return x if shape_of(x)[-1] else ones_like_shape(x, (*shape_of(x)[:-1], 1))
 
 
 @public(method=True, as_method=with_axes)
@@ -145,13 +135,7 @@ def cumprod(input: Any, axis: int | None = None, dtype: Any = None) -> Any:
     """
     x = wide_integers(input) if dtype is None else cast(input, dtype)
     x, axis = (flatten_all(x), 0) if axis is None else (x, normalize_axis("cumprod", axis, len(shape_of(x))))
-    n, step = shape_of(x)[axis], 1
-    while step < n:  # each iteration doubles the number of factors that have come in
-        x = concat(
-            [slice_axis(x, axis, 0, step), slice_axis(x, axis, step, n) * slice_axis(x, axis, 0, n - step)], axis
-        )
-        step *= 2
-    return views.own(x, input)
+    return views.own(running_products(x, axis), input)
 
 
 @public(method=True, as_method=with_axes)
