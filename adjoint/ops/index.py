@@ -13,7 +13,7 @@ import numpy as np
 
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, DtypeError, IndexingError, ShapeError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, DtypeError, IndexingError, ShapeError, called_at
 from adjoint.core.spec import Spec, broadcast, normalize_axis, shape_of
 from adjoint.ops.broadcast import batch_first, batch_front, batch_size, cast_like, match, ndim
 from adjoint.ops.card import Op, card, register
@@ -46,7 +46,7 @@ def _lanes(size, rank):
 
 @dataclass(frozen=True)
 class OfClasses:
-    """Whether the indices name classes: then `of` is the function that has been given the labels, for messages."""
+    """Whether the indices name classes or segments: then `of` is the function that has been given them, for messages."""
 
     of: str = ""
 
@@ -58,9 +58,15 @@ class OfClasses:
         for n, i in zip(np.shape(x), indices, strict=False) if self.of else ():
             wrong = np.asarray(i)[(np.asarray(i) < -n) | (np.asarray(i) >= n)]
             if wrong.size:
-                label = int(wrong.flat[0]) + (n if wrong.flat[0] < 0 else 0)
-                return ArgumentError(f"{self.of}: class {label} is not one of 0 to {n - 1}")
+                return self.unknown(int(wrong.flat[0]), n)
         return error
+
+    def unknown(self, place: int, n: int) -> AdjointError:
+        """The error of a place out of range, by the number that was given: see `class_places`, and `_ids` of segments."""
+        given = place + (n if place < 0 else 0)
+        if self.of.startswith("segment"):
+            return IndexingError(f"{self.of}: the segment {given} is not one of the {n}")
+        return ArgumentError(f"{self.of}: class {given} is not one of 0 to {n - 1}")
 
 
 @register

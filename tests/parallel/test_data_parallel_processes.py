@@ -47,7 +47,7 @@ weights = parallel.gathered([p for p in net.get_parameters()])
 wrong = ""
 try:
     step(batch()[0], np.full(8, 7, "int32"))
-except IndexError as error:
+except ad.ArgumentError as error:
     wrong = str(error)
 from adjoint.parallel import split_batches
 split_batches.AGREE_WITHIN, apart = 2.0, ""
@@ -80,7 +80,7 @@ def test_two_processes_give_what_one_device_gives(tmp_path, monkeypatch):
     found = [line for line in out.stdout.splitlines() if "FOUND" in line]
     assert found, out.stdout + out.stderr
     size, losses, weights, wrong, apart = json.loads(found[0].partition("FOUND")[2])
-    assert size == 4 and "out of bounds" in wrong, wrong
+    assert size == 4 and "class 7 is not one of 0 to 3" in wrong, wrong
     assert "data_parallel: the batch is float32[12, 6], int32[12] in rank 0, and something else in another" in apart
     assert "parallel.gathered(x), which every process must call" in apart and "Parameter(name=weight" in apart
     (tmp_path / "problem_alone.py").write_text(COMMON)

@@ -18,7 +18,7 @@ def _failure(
 ) -> Callable[[int], Exception]:
     """The error of a step, as the interpreter words it; `#` stands for the number in the code."""
     inputs = ", ".join(str(Spec(np.shape(x), dtype_of(x))) for x in xs)
-    place = f"\n    called at {shown_place(tracing.place)}" if tracing.place else ""
+    place = _called_at(tracing)
     return lambda number: kind(f"{op} on {inputs}: {said.replace('#', shown_number(number))}{place}")
 
 
@@ -45,7 +45,23 @@ def _indices_in_range(op: Any, tracing: Tracing, xs: Sequence[Any]) -> None:
         outside = ((i >= n) | (i < -n)).ravel()
         said = f"index # is out of bounds for axis {axis} with size {n}"
         first = i.ravel()[jnp.argmax(outside)]
-        tracing.fail_if(jnp.any(outside), _failure(IndexingError, op, tracing, xs, said), first)
+        failure = _unknown(op, tracing, n) if getattr(op, "of", "") else _failure(IndexingError, op, tracing, xs, said)
+        tracing.fail_if(jnp.any(outside), failure, first)
+
+
+def _unknown(op: Any, tracing: Tracing, n: int) -> Callable[[int], Exception]:
+    """The error of an index that names a class or a segment."""
+    place = _called_at(tracing)
+
+    def failure(number: int) -> Exception:
+        error = op.unknown(number, n)
+        return type(error)(f"{error}{place}")
+
+    return failure
+
+
+def _called_at(tracing: Tracing) -> str:
+    return f"\n    called at {shown_place(tracing.place)}" if tracing.place else ""
 
 
 def _is_known(i: Any) -> bool:

@@ -11,9 +11,10 @@ from adjoint.core.errors import AdjointError, ArgumentError, DtypeError, Indexin
 from adjoint.core.spec import dtype_of, int64, is_half, is_inexact, normalize_axis, shape_of
 from adjoint.ops.along_axis import argsort, cumsum
 from adjoint.ops.broadcasting import broadcast_to
+from adjoint.ops.card import card
 from adjoint.ops.compare import equal, isfinite, less, less_equal, maximum
 from adjoint.ops.functional.reduction import prod
-from adjoint.ops.index import index_array, take_along_axis
+from adjoint.ops.index import Gather, index_array, take_along_axis
 from adjoint.ops.indexing import getitem, index_put_add
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, div, stop_gradient, where
@@ -49,8 +50,11 @@ def _ids(what: str, data: Any, segment_ids: Any, num_segments: int | None) -> tu
     if known is not None and known.size and (known.min() < 0 or known.max() >= num_segments):
         wrong = known[(known < 0) | (known >= num_segments)][0]
         raise IndexingError(f"{what}: the segment {wrong} is not one of the {num_segments}{called_at()}")
-    if known is None:  # a negative number would count from the end: beyond the end it is refused when the graph runs
-        ids = where(less(ids, 0), num_segments, cast(ids, int64))
+    if (
+        known is None
+    ):  # looked at when the graph runs; a negative number would count from the end: it goes below all places
+        wide = cast(ids, int64)
+        ids = card(Gather, what)(np.arange(num_segments), where(less(wide, 0), wide - num_segments, wide))
     return ids if known is None else known, int(num_segments), known
 
 

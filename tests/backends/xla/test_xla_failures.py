@@ -62,6 +62,14 @@ def test_an_index_out_of_range_names_the_index_and_the_line():
     fails_alike(lambda x, i: ops.take_along_axis(x, i, 1), x, np.array([[0], [9]]))
 
 
+def test_labels_and_segments_that_do_not_exist_are_named():
+    x, labels = np.arange(8.0).reshape(4, 2), np.array([0, 1, 1, -1])
+    error = fails_alike(lambda x, i: ops.segment_sum(x, i, 2), x, labels)
+    assert "the segment -1 is not one of the 2" in str(error) and "test_xla_failures.py" in str(error)
+    error = fails_alike(lambda x, i: ops.cross_entropy(x, i), x, labels)
+    assert "class -1 is not one of 0 to 1" in str(error) and "test_xla_failures.py" in str(error)
+
+
 def test_indices_of_small_dtypes():
     """Whose range is shorter than the axis."""
     x, i = np.arange(300.0), np.array([1, 100, -3], np.int8)

@@ -59,8 +59,11 @@ def test_segments_in_a_compiled_function():
     np.testing.assert_allclose(ad.jit(ad.grad(total))(DATA, ids), ad.grad(total)(DATA, IDS), rtol=1e-10, atol=1e-12)
     with pytest.raises(ad.ArgumentError, match="num_segments must be given"):
         ad.jit(lambda x, ids: ops.segment_sum(x, ids))(DATA, ids)
-    with pytest.raises(IndexError):
-        ad.jit(lambda x, ids: ops.segment_sum(x, ids, 5))(DATA, ad.Tensor([-1, 0, 0, 0, 0, 0]))
+    for name, (function, *_) in BY.items():
+        compiled = ad.jit(lambda x, ids, function=function: function(x, ids, 5))
+        for wrong in (-1, -5, -6, 5, 90):
+            with pytest.raises(ad.IndexingError, match=f"segment_{name}: the segment {wrong} is not one of the 5"):
+                compiled(DATA, ad.Tensor([0, wrong, 0, 0, 0, 0]))
 
 
 def test_ids_may_differ_within_a_batch():
