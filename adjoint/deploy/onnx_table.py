@@ -28,6 +28,7 @@ REFUSED: dict[str, str] = {
     "Cofactor": _LINEAR_ALGEBRA,
     "Complement": _LINEAR_ALGEBRA,
     "CumArgMax": _SPECIAL,
+    "DigammaStep": _SPECIAL,
     "Eig": _LINEAR_ALGEBRA,
     "Eigh": _LINEAR_ALGEBRA,
     "Eigvalsh": _LINEAR_ALGEBRA,

@@ -49,7 +49,16 @@ class Distribution:
             understanding_class(cls, {"covariance_matrix": "covariance", "reinterpreted_batch_ndims": "event_axes"})
 
     def _take(self, positive: Sequence[str] = (), unit: Sequence[str] = (), **given: Any) -> None:
-        """Keep the arguments as attributes, each a Tensor or Parameter; values that are known are looked at."""
+        """Keep the arguments as attributes, each a Tensor or Parameter, and the shape that they have together."""
+        self._hold(positive, unit, **given)
+        try:
+            self._broadcast = np.broadcast_shapes(*(shape_of(x) for x in self.arguments.values()))
+        except ValueError:
+            shapes = ", ".join(f"{k} {shape_of(v)}" for k, v in self.arguments.items())
+            raise ShapeError(f"{type(self).__name__}: the arguments do not broadcast: {shapes}{called_at()}") from None
+
+    def _hold(self, positive: Sequence[str] = (), unit: Sequence[str] = (), **given: Any) -> None:
+        """Keep the arguments as attributes; values that are known are looked at."""
         name = type(self).__name__
         self.arguments = {}
         arrays = [v for v in given.values() if hasattr(v, "dtype") and number_of(v) is None]
@@ -69,11 +78,6 @@ class Distribution:
                 require(held, _is_share, f"{name}: {key} must lie between 0 and 1")
             self.arguments[key] = held
             setattr(self, key, held)
-        try:
-            self._broadcast = np.broadcast_shapes(*(shape_of(x) for x in self.arguments.values()))
-        except ValueError:
-            shapes = ", ".join(f"{k} {shape_of(v)}" for k, v in self.arguments.items())
-            raise ShapeError(f"{name}: the arguments do not broadcast: {shapes}{called_at()}") from None
 
     @property
     def batch_shape(self) -> tuple[int, ...]:

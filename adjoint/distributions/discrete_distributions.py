@@ -12,6 +12,10 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import float64, int64, shape_of
 from adjoint.distributions.base_distribution import Distribution, require, require_all
 from adjoint.ops.functional.random import open_uniform, rand
+from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL
+from adjoint.ops.special_slopes import one_minus_exp
+
+_xlog1py = COMPOSED_SPECIAL["xlog1py"]
 
 
 def _log_and_probability(what: Distribution, probs: Any, logits: Any) -> dict[str, Any]:
@@ -46,7 +50,7 @@ class Bernoulli(Distribution):
         if "logits" in self.arguments:
             found = value * self.logits - ops.softplus(self.logits)
         else:
-            found = ops.xlogy(value, self.probs) + ops.xlogy(1 - value, 1 - self.probs)
+            found = ops.xlogy(value, self.probs) + _xlog1py(1 - value, -self.probs)
         return ops.where(outside, -np.inf, found)
 
     def cdf(self, value: Any) -> Any:
@@ -142,12 +146,14 @@ class Geometric(Distribution):
         return ops.cast(ops.stop_gradient(ops.where(certain, 0.0, steps)), self.dtype)
 
     def log_prob(self, value: Any) -> Any:
-        found = ops.xlogy(value + ops.zeros_like(self.probs), 1 - self.probs) + ops.log(self.probs)
+        found = _xlog1py(value + ops.zeros_like(self.probs), -self.probs) + ops.log(self.probs)
         return ops.where(_counts(value), found, -np.inf)
 
     def cdf(self, value: Any) -> Any:
         whole = ops.floor(value + ops.zeros_like(self.probs))
-        return ops.where(ops.less(whole, 0), 0.0, 1 - (1 - self.probs) ** (ops.relu(whole) + 1))
+        tries, large = ops.relu(whole) + 1, ops.greater(self.probs, 0.5)
+        found = one_minus_exp(tries * ops.log1p(-ops.where(large, 0.5, self.probs)))
+        return ops.where(ops.less(whole, 0), 0.0, ops.where(large, 1 - (1 - self.probs) ** tries, found))
 
     @property
     def mean(self) -> Any:
@@ -228,7 +234,7 @@ class Binomial(Distribution):
         inside = ops.logical_and(_counts(value), ops.logical_not(ops.greater(value, n)))
         k = ops.where(inside, value + ops.zeros_like(p), 0.0)
         ways = ops.lgamma(n + 1) - ops.lgamma(k + 1) - ops.lgamma(n - k + 1)
-        return ops.where(inside, ways + ops.xlogy(k, p) + ops.xlogy(n - k, 1 - p), -np.inf)
+        return ops.where(inside, ways + ops.xlogy(k, p) + _xlog1py(n - k, -p), -np.inf)
 
     def cdf(self, value: Any) -> Any:
         whole = ops.floor(value + ops.zeros_like(self.probs))

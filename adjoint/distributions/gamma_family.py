@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,8 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import shape_of
 from adjoint.distributions.base_distribution import Distribution, event_of
 from adjoint.ops.functional.random import open_uniform, randn
+from adjoint.ops.special_slopes import log1p_square, one_minus_exp
+from adjoint.ops.special_table import of
 
 TRIES = 12  # each is taken with a probability above 0.95: that none is has one below 1e-15
 
@@ -39,7 +40,7 @@ class Exponential(Distribution):
         return ops.where(ops.less(value, 0), -np.inf, ops.log(self.rate) - self.rate * value)
 
     def cdf(self, value: Any) -> Any:
-        return -ops.expm1(-self.rate * ops.relu(value + ops.zeros_like(self.rate)))
+        return one_minus_exp(-self.rate * ops.relu(value + ops.zeros_like(self.rate)))
 
     def icdf(self, value: Any) -> Any:
         return -ops.log1p(-value + ops.zeros_like(self.rate)) / self.rate
@@ -222,13 +223,11 @@ class StudentT(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         z, df = (value - self.loc) / self.scale, self.df
-        norm = ops.lgamma(0.5 * (df + 1)) - ops.lgamma(0.5 * df) - 0.5 * ops.log(math.pi * df) - ops.log(self.scale)
-        return norm - 0.5 * (df + 1) * ops.log1p(z * z / df)
+        norm = -log_beta(0.5 * df, 0.5) - 0.5 * ops.log(df) - ops.log(self.scale)
+        return norm - 0.5 * (df + 1) * log1p_square(z, df)
 
     def cdf(self, value: Any) -> Any:
-        z, df = (value - self.loc) / self.scale, self.df
-        tail = 0.5 * ops.betainc(0.5 * df, 0.5 + ops.zeros_like(df), df / (df + z * z))
-        return ops.where(ops.greater(z, 0), 1 - tail, tail)
+        return _student_cdf((value - self.loc) / self.scale, self.df)
 
     @property
     def mean(self) -> Any:
@@ -238,8 +237,8 @@ class StudentT(Distribution):
     def variance(self) -> Any:
         df = self.df
         finite = ops.greater(df, 2)
-        value = self.scale * self.scale * df / ops.where(finite, df - 2, 1.0)
-        return self._full(ops.where(finite, value, ops.where(ops.greater(df, 1), np.inf, np.nan)))
+        value = ops.where(finite, self.scale * self.scale * df / ops.where(finite, df - 2, 1.0), np.inf)
+        return self._full(ops.where(ops.greater(df, 1), value, np.nan))
 
     def entropy(self) -> Any:
         df, half = self.df, 0.5 * (self.df + 1)
@@ -250,13 +249,29 @@ class StudentT(Distribution):
 def _power(a: Any, x: Any) -> Any:
     """log x^(a - 1), also at x = 0."""
     zero = ops.equal(x, 0)
-    end = ops.where(ops.equal(a, 1), 0.0, ops.where(ops.less(a, 1), np.inf, -np.inf))
-    return ops.where(zero, end, (a - 1) * ops.log(ops.where(zero, 1.0, x)))
+    found = (a - 1) * ops.log(ops.where(zero, 1.0, x))
+    found = ops.where(ops.logical_and(zero, ops.less(a, 1)), np.inf, found)
+    return ops.where(ops.logical_and(zero, ops.greater(a, 1)), -np.inf, found)
 
 
 def log_beta(a: Any, b: Any) -> Any:
     """The logarithm of the beta function."""
-    return ops.lgamma(a) + ops.lgamma(b + ops.zeros_like(a)) - ops.lgamma(a + b)
+    return of("betaln")(a, b)
+
+
+def _student_cdf(z: Any, df: Any) -> Any:
+    """The distribution function: near 0 by its series, then by what lies between 0 and z, far out by what lies beyond."""
+    square = ops.stop_gradient(z * z)
+    near, far = ops.less(square * (1 + 1 / df), 1e-8), ops.greater(square, df)
+    x = ops.where(near, z, 0.0)
+    density = ops.exp(-log_beta(0.5 * df, 0.5) - 0.5 * ops.log(df))
+    middle = 0.5 + density * x * (1 - (df + 1) * (x * x) / (6 * df))
+    x = ops.where(ops.logical_or(near, far), 1.0, z)
+    between = 0.5 * ops.sign(x) * ops.betainc(0.5 + ops.zeros_like(df), 0.5 * df, x * x / (df + x * x))
+    x = ops.where(far, z, 1.0)
+    tail = 0.5 * ops.betainc(0.5 * df, 0.5 + ops.zeros_like(df), 1 / (1 + x * x / df))
+    beyond = ops.where(ops.greater(x, 0), 1 - tail, tail)
+    return ops.where(near, middle, ops.where(far, beyond, 0.5 + between))
 
 
 def standard_gamma(a: Any, shape: tuple[int, ...], dtype: Any, seed: int | None) -> Any:

@@ -10,6 +10,8 @@ import numpy as np
 from adjoint import ops
 from adjoint.distributions.base_distribution import Distribution, require_all
 from adjoint.ops.functional.random import open_uniform, rand, randn
+from adjoint.ops.special_slopes import log1p_square
+from adjoint.ops.special_table import of
 
 HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
 EULER = 0.57721566490153286061
@@ -42,7 +44,7 @@ class Normal(Distribution):
         return 0.5 * ops.erfc((self.loc - value) / (self.scale * math.sqrt(2)))
 
     def icdf(self, value: Any) -> Any:
-        return self.loc + self.scale * (math.sqrt(2) * ops.erfinv(2 * value - 1))
+        return self.loc + self.scale * of("ndtri")(value)
 
     @property
     def mean(self) -> Any:
@@ -163,7 +165,9 @@ class Laplace(Distribution):
 
     def cdf(self, value: Any) -> Any:
         z = (value - self.loc) / self.scale
-        return 0.5 - 0.5 * ops.sign(z) * ops.expm1(-ops.abs(z))
+        above = ops.greater(z, 0)
+        tail = 0.5 * ops.exp(ops.where(above, -z, z))
+        return ops.where(above, 1 - tail, tail)
 
     def icdf(self, value: Any) -> Any:
         lower = ops.less(value, 0.5)
@@ -202,10 +206,10 @@ class Cauchy(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         z = (value - self.loc) / self.scale
-        return -math.log(math.pi) - ops.log(self.scale) - ops.log1p(z * z)
+        return -math.log(math.pi) - ops.log(self.scale) - log1p_square(z)
 
     def cdf(self, value: Any) -> Any:
-        return 0.5 + ops.atan((value - self.loc) / self.scale) / math.pi
+        return ops.atan2(1.0, (self.loc - value) / self.scale) / math.pi
 
     def icdf(self, value: Any) -> Any:
         lower, middle = ops.less(value, 0.5), ops.less(ops.abs(value - 0.5), 0.25)

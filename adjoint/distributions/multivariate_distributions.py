@@ -30,10 +30,8 @@ class MultivariateNormal(Distribution):
     def __init__(self, loc: Any, covariance: Any = None, scale_tril: Any = None) -> None:
         if (covariance is None) == (scale_tril is None):
             raise ArgumentError(f"MultivariateNormal: give one of covariance and scale_tril{called_at()}")
-        self._take(loc=loc)
-        mean = self.loc
-        self._take(matrix=scale_tril if covariance is None else covariance)
-        matrix = self.arguments["matrix"]
+        self._hold(loc=loc, matrix=scale_tril if covariance is None else covariance)
+        mean, matrix = self.arguments["loc"], self.arguments["matrix"]
         shape, size = shape_of(matrix), shape_of(mean)[-1:]
         if len(shape) < 2 or not size or shape[-2:] != size * 2:
             raise ShapeError(

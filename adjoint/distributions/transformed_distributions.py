@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -107,7 +108,7 @@ class TanhBijector(Bijector):
         return ops.atanh(y)
 
     def log_slope(self, x: Any) -> Any:
-        return 2 * (np.log(2.0) - x - ops.softplus(-2 * x))
+        return 2 * (math.log(2.0) - x - ops.softplus(-2 * x))
 
 
 class TransformedDistribution(Distribution):
@@ -159,8 +160,9 @@ class TransformedDistribution(Distribution):
         y, increasing = value, True
         for bijector in reversed(self.bijectors):
             below, above, inside = bijector._outside(y)
-            end = ops.where(ops.equal(bijector.increasing, below), -np.inf, np.inf)
-            y = ops.where(ops.logical_or(below, above), end, bijector.inverse(inside))
+            low = ops.equal(bijector.increasing, below)
+            outside = ops.logical_or(below, above)
+            y = ops.where(ops.logical_and(outside, low), -np.inf, ops.where(outside, np.inf, bijector.inverse(inside)))
             increasing = ops.equal(increasing, bijector.increasing)
         below = self.base.cdf(y)
         return ops.where(increasing, below, 1 - below)

@@ -273,6 +273,7 @@ TABLE: dict[str, str | Writer] = {
         else f"np.cumsum(_0, axis={op.axis})"
     ),
     "Det": "np.linalg.det(_0)",
+    "DigammaStep": "digamma_step(_0, _1)",
     "Div": "_0 / _1",
     "Eig": lambda op, specs, y: f"tuple(v.astype(np.{y[0].dtype}) for v in np.linalg.eig(_0))",
     "Eigh": "np.linalg.eigh(symmetric(_0))",

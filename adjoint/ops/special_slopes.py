@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.spec import dtype_of
 from adjoint.ops import language as F
 from adjoint.ops.card import card, register
 from adjoint.ops.removable import polynomial
 from adjoint.ops.special import Polygamma, SpecialFunction
-from adjoint.ops.transcendental import log, log1p
+from adjoint.ops.transcendental import exp, expm1, log, log1p
 
 ROOT_PI = math.sqrt(math.pi)
 #: 1, 3, 3 * 5, ... of the asymptotic series of erfcx' and dawsn' in 1 / (2 x^2).
@@ -55,46 +57,66 @@ def dawsn_slope(y: Any, x: Any) -> Any:
 
 def log1p_square(x: Any, divisor: Any = None) -> Any:
     """log(1 + x^2 / divisor), also where the square is no number of the precision."""
-    square = x * x if divisor is None else x * x / divisor
-    far = F.stop_gradient(F.greater(square, 1e16))
+    near = 1e8 if divisor is None else 1e8 * F.sqrt(divisor)
+    far = F.stop_gradient(F.greater(F.abs(x), near))
     large, small = F.where(far, F.abs(x), 1.0), F.where(far, 0.0, x)
     if divisor is None:
         return F.where(far, 2.0 * log(large), log1p(small * small))
     return F.where(far, 2.0 * log(large) - log(divisor), log1p(small * small / divisor))
 
 
+def one_minus_exp(t: Any) -> Any:
+    """1 - exp(t) for t <= 0.
+
+    >>> print(one_minus_exp(-1e-20))
+    1e-20
+    """
+    near = F.greater(t, -0.5)  # further out the derivative of expm1, which is made of its value, has no digits
+    return F.where(near, -expm1(F.where(near, t, 0.0)), 1.0 - exp(F.where(near, -1.0, t)))
+
+
 @register
 @dataclass(frozen=True)
 class DigammaStep(SpecialFunction):
-    """digamma(x + h) - digamma(x) of positive x and x + h: without loss of digits where x is far larger than h, or h is small."""
+    """digamma(x + h) - digamma(x) without loss of digits where x is far larger than h, or h is small.
+
+    Both x and x + h are positive: elsewhere it is NaN. It is computed in double precision.
+    """
 
     arity, singular, domain, edges = 2, True, (0.5, 4.0), (1e-8, 1e12)
 
     def eval(self, xp, x, h):
+        kind = xp.asarray(x * 0.5 + h).dtype
+        x, h = (xp.asarray(v, np.float64) for v in (x, h))
         total, z = 0.0, x + _STEPS
         for k in range(_STEPS):
             total = total + h / (x + (h + k)) / (x + k)
         w = z + h
-        r, power, sums, terms = (z / w) ** 2, 1 / z**2, 1.0, 0.0
-        shared = h / w
-        for k, c in enumerate(_OF_PSI):
+        r, inverse, shared = (z / w) * (z / w), 1.0 / (z * z), h / w
+        sums, power, rising, terms = 1.0, inverse, r, 0.0
+        for c in _OF_PSI:
             terms = terms + c * power * sums
-            power, sums = power / z**2, sums + r ** (k + 1)
-        return total + xp.log1p(h / z) + 0.5 * shared / z + shared * ((z + w) / w) * terms
+            power, sums, rising = power * inverse, sums + rising, rising * r
+        y = total + xp.log1p(h / z) + (0.5 * shared / z + shared * ((z + w) / w) * terms)
+        return xp.asarray(xp.where((x > 0) & (x + h > 0), y, np.nan), kind)
 
     def emit(self, b, x, h):
+        kind, double = x.dtype, np.dtype(np.float64)
+        x, h = b.cast(x, double), b.cast(h, double)
         total, z = b.mul(x, 0.0), b.add(x, float(_STEPS))
         for k in range(_STEPS):
             total = b.add(total, b.div(b.div(h, b.add(x, b.add(h, float(k)))), b.add(x, float(k))))
         w = b.add(z, h)
-        ratio, inverse, shared = b.div(z, w), b.div(1.0, z), b.div(h, w)
-        r, s = b.mul(ratio, ratio), b.mul(inverse, inverse)
-        sums, power, rising, terms = b.add(b.mul(r, 0.0), 1.0), s, r, b.mul(s, 0.0)
+        ratio, inverse, shared = b.div(z, w), b.div(1.0, b.mul(z, z)), b.div(h, w)
+        r = b.mul(ratio, ratio)
+        sums, power, rising, terms = b.constant(1.0, double), inverse, r, b.constant(0.0, double)
         for c in _OF_PSI:
             terms = b.add(terms, b.mul(b.mul(c, power), sums))
-            power, sums, rising = b.mul(power, s), b.add(sums, rising), b.mul(rising, r)
-        last = b.add(b.mul(b.mul(0.5, shared), inverse), b.mul(b.mul(shared, b.div(b.add(z, w), w)), terms))
-        return b.add(b.add(total, b.call("log1p", b.div(h, z))), last)
+            power, sums, rising = b.mul(power, inverse), b.add(sums, rising), b.mul(rising, r)
+        last = b.mul(b.mul(shared, b.div(b.add(z, w), w)), terms)
+        y = b.add(b.add(total, b.call("log1p", b.div(h, z))), b.add(b.div(b.mul(0.5, shared), z), last))
+        plain = b.bitwise_and(b.compare("gt", x, 0.0), b.compare("gt", b.add(x, h), 0.0))
+        return b.cast(b.select(plain, y, b.constant(np.nan, double)), kind)
 
     def partials(self, y, x, h):
         slope = card(Polygamma, 1)

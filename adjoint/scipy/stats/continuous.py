@@ -12,11 +12,11 @@ from adjoint.ops import trigonometric as _g
 from adjoint.ops.functional import digamma, erf, erfc, erfinv, gammainc, gammaincc, lgamma, log_sigmoid, xlogy
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
-from adjoint.ops.special_slopes import log1p_square
+from adjoint.ops.special_slopes import log1p_square, one_minus_exp
 from adjoint.ops.special_table import of
 from adjoint.ops.transcendental import exp, expm1, log, log1p, sqrt
 from adjoint.scipy.stats.distribution import ContinuousDistribution
-from adjoint.scipy.stats.tails import cauchy_ppf, logistic_cdf, one_minus_exp
+from adjoint.scipy.stats.tails import cauchy_ppf, logistic_cdf
 
 LOG_2PI = math.log(2 * math.pi)
 EULER = float(np.euler_gamma)

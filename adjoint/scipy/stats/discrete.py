@@ -8,10 +8,10 @@ from typing import Any
 from adjoint.ops import language as F
 from adjoint.ops.functional import gammainc, gammaincc, lgamma, xlogy
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
+from adjoint.ops.special_slopes import one_minus_exp
 from adjoint.ops.special_table import of
 from adjoint.ops.transcendental import exp, log, log1p
 from adjoint.scipy.stats.distribution import DiscreteDistribution
-from adjoint.scipy.stats.tails import one_minus_exp
 
 _xlog1py, _entr, _betaincc = COMPOSED_SPECIAL["xlog1py"], COMPOSED_SPECIAL["entr"], of("betaincc")
 

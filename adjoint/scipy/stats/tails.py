@@ -8,17 +8,7 @@ from typing import Any
 from adjoint.ops import language as F
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.language import where
-from adjoint.ops.transcendental import exp, expm1, log, log1p
-
-
-def one_minus_exp(t: Any) -> Any:
-    """1 - exp(t) for t <= 0.
-
-    >>> one_minus_exp(-1e-20)
-    1e-20
-    """
-    near = F.greater(t, -0.5)  # further out the derivative of expm1, which is made of its value, has no digits
-    return where(near, -expm1(where(near, t, 0.0)), 1.0 - exp(where(near, -1.0, t)))
+from adjoint.ops.transcendental import exp, log, log1p
 
 
 def log_of_share(share: Any, rest: Any) -> Any:
