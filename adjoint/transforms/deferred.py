@@ -109,7 +109,8 @@ class Deferral(Trace):
         self.over: Any = None  # the transform below, when it has ended
         self._values: list[Any] = []  # of what was pending, once it is computed
         self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
-        self._around = copy_context()  # what is noted is computed as at the beginning, whatever block of the user's asks for it
+        # What is noted is computed as at the beginning, whatever block of the user's asks for it.
+        self._around = copy_context()
 
     def leaves(self, slots: Sequence[ValueSlot]) -> list[Any]:
         """The inputs of the program as its Tensors."""
