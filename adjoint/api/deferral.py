@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import lowered
-from adjoint.core import context, rules, tree, watching
+from adjoint.core import context, rules, tree, views, watching
 from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.arrays import holders, numpy_may_raise
 from adjoint.core.dispatch import wrap
@@ -246,10 +246,16 @@ class DeferredCall:
         code = program.made(key, lambda: _compiled(program, trace.inputs, self.leaves, seeds, cotangents))
         values = {**trace.inputs, **dict(enumerate(self.leaves))}
         results = code([values[k] for k in sorted(values)] + cotangents)
-        others = holders(trace) - 2 - len({id(x) for x in found})
+        others = holders(trace) - 2 - known_by_results(trace, found)
         trace.settle_kept(others)
         known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
         return tree.map(lambda x: known.get(id(x), x), out), results[len(found) :]
+
+
+def known_by_results(trace: Deferral, results: Sequence[Any]) -> int:
+    """How many Tensors of a trace only its results know: they themselves, and the roots that those were views of."""
+    alone = [y for y in results if y._kin is not None and not views.relatives(y)]
+    return len({id(y) for y in results}) + len({id(y._kin[0]) for y in alone if y._kin[0].base._trace is trace})
 
 
 def _slots(xs: Sequence[Any]) -> tuple[int, ...]:

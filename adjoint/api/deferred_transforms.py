@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.api.deferral import Run, compiled, function_of
+from adjoint.api.deferral import Run, compiled, function_of, known_by_results
 from adjoint.core import context, rules, tree
 from adjoint.core.arrays import holders
 from adjoint.core.dispatch import EAGER, Value, wrap
@@ -113,7 +113,7 @@ class _Call:
             slots_of = tuple([y._extra.index if type(y) is Pending and y._trace is self.trace else None for y in ys])
             if None not in slots_of and not context.bindings.get().stored and self._is_due(slots_of):
                 del leaves, args, kwargs, x
-                if holders(self.trace) - 1 == len({id(y) for y in ys}):
+                if holders(self.trace) - 1 == known_by_results(self.trace, ys):
                     raise _Finished(self)
                 self.function.needs_numbers()  # the function has kept some of them, and they end with the transform
             return self._settled(ys, slots_of)

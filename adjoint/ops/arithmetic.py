@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import absent
+from adjoint.core import absent, watching
 from adjoint.core.absent import ZERO
 from adjoint.core.spec import NUMBERS, dtype_of, is_inexact
 from adjoint.ops import language as F
@@ -18,6 +18,8 @@ from adjoint.ops.card import register
 from adjoint.ops.families import Discrete, Elementwise, python
 from adjoint.ops.integer_ranges import corners, magnitude, power, remainder, without_zero
 from adjoint.ops.power_series import of_product
+
+_watched = watching.active
 
 
 @register(function="add", method=True, ufunc=np.add, example="add(Tensor([1.0, 2.0]), 3) -> [4. 5.]")
@@ -48,6 +50,8 @@ class Add(Elementwise):
         return 1.0, 1.0
 
     def vjp(self, g, z, x, y):
+        if type(g) is type(x) is type(y) is np.float64:
+            return g, g
         return lambda: match(g, x), lambda: match(g, y)
 
     def jvp(self, ts, z, x, y):
@@ -89,6 +93,8 @@ class Sub(Elementwise):
         return 1.0, -1.0
 
     def vjp(self, g, z, x, y):
+        if type(g) is type(x) is type(y) is np.float64:
+            return g, -g
         return lambda: match(g, x), lambda: match(-g, y)
 
 
@@ -144,8 +150,9 @@ class MaskedMul(Elementwise):
     def eval(self, xp, x, y):
         z = x * y
         if xp is np:  # a finite norm means that nothing is infinite or NaN, and nothing needs a mask
-            flat: Any = z.ravel() if isinstance(z, np.ndarray) else None
-            size = z if flat is None else flat.dot(flat)
+            size: Any = z
+            if isinstance(z, np.ndarray):
+                size = z.dot(z) if z.ndim == 1 else (flat := z.ravel()).dot(flat)
             if size - size == 0:
                 return z
         masked = xp.where(xp.logical_or(xp.equal(x, 0), xp.equal(y, 0)), 0, z)
@@ -194,6 +201,8 @@ class Div(Elementwise):
         return b.div(x, y)
 
     def partials(self, z, x, y):
+        if type(z) is type(y) is np.float64 and not _watched:
+            return lambda: 1.0 / y, lambda: -z / y
         return lambda: div(1.0, y), lambda: div(-z, y)
 
     def coefficient(self, k, z, x, y):

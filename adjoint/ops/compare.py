@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import watching
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError, called_at
 from adjoint.core.spec import bool_, dtype_of, promote
@@ -234,7 +235,12 @@ class Extremum(Elementwise):
     arity, edges, emits = 2, (-1.0, 0.0, 1e30), "fi"
 
     def partials(self, z, x, y):
+        if type(x) is type(y) is np.float64 and not _watched:
+            return (_HALF, _HALF) if x == y else (_ALL if x == z else _NONE, _ALL if y == z else _NONE)
         return lambda: _share(x, y, z), lambda: _share(y, x, z)
+
+
+_watched, _ALL, _HALF, _NONE = watching.active, *map(np.float64, (1.0, 0.5, 0.0))
 
 
 def _share(x, y, z):

@@ -7,14 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import watching
 from adjoint.core.errors import ShapeError
 from adjoint.core.language import language
 from adjoint.core.spec import Spec, broadcast, elements, promote, shape_of
+from adjoint.core.tensor import Tensor
 from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_front, conj, match, ndim, push
 from adjoint.ops.card import Op, register
+from adjoint.ops.families import SMALL
 from adjoint.ops.power_series import of_product
 from adjoint.ops.publish import UFUNCS, public
+
+
+_watched = watching.active
 
 
 def swap_last(x):
@@ -51,6 +57,10 @@ class MatMul(Op):
         return xp.matmul(x, y)
 
     def vjp(self, g, z, x, y):
+        if type(g) is type(x) is type(y) is np.ndarray and not _watched:
+            small = x.ndim == 2 and y.ndim < 3 and x.size <= SMALL and y.size <= SMALL
+            if small and x.dtype is y.dtype is g.dtype and x.dtype.kind == "f":  # without a call of an op
+                return lambda: np.outer(g, y) if y.ndim == 1 else g @ y.T, lambda: x.T @ g
         return lambda: self._pull_left(g, x, y), lambda: self._pull_right(g, x, y)
 
     def _pull_left(self, g, x, y):
@@ -124,7 +134,10 @@ def matmul(input: Any, other: Any) -> Any:
     >>> print(ops.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0]))
     [3. 7.]
     """
-    return matmul_(language.array(input), language.array(other))
+    return matmul_(
+        input if isinstance(input, Tensor) else language.array(input),
+        other if isinstance(other, Tensor) else language.array(other),
+    )
 
 
 UFUNCS[np.matmul] = matmul_

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,6 +105,8 @@ class Cofactor(MatrixWork):
     def eval(self, xp, x, *ts):
         if not x.size or len(ts) >= x.shape[-1]:  # more directions than the polynomial has degrees
             return xp.zeros(x.shape, np.result_type(inexact_dtype(x.dtype), *(t.dtype for t in ts)))
+        if xp is np and not ts and (inverse := _inverse_of_regular(x)) is not None:
+            return np.swapaxes(np.linalg.det(x)[..., None, None] * inverse, -1, -2)
         points = _regular_points(xp, x)
         total = sum(cofactor_of_regular(xp, p, ts) for p in points) / len(points)
         return total if any(v.dtype.kind == "c" for v in (x, *ts)) else total.real
@@ -138,6 +141,21 @@ def _regular_points(xp, x):
     return [x] if not xp.any(xp.linalg.cond(x, 1) >= condition_limit(x.dtype)) else points_around(xp, x)
 
 
+def _inverse_of_regular(x: np.ndarray) -> np.ndarray | None:
+    """The inverse of matrices, if all are well-conditioned, as it tells itself."""
+    try:
+        inverse = np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return None
+    condition = _largest_column(x) * _largest_column(inverse)
+    return inverse if (condition < condition_limit(x.dtype)).all() else None
+
+
+def _largest_column(x: np.ndarray) -> Any:
+    return np.abs(x).sum(-2).max(-1)
+
+
+@cache
 def condition_limit(dtype: np.dtype) -> float:
     """The condition from which on the inverse of a matrix has lost too many digits."""
     return float(np.finfo(inexact_dtype(dtype)).eps ** -0.25)

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from adjoint.core import watching
 from adjoint.core.absent import ZERO
 from adjoint.core.errors import DtypeError
 from adjoint.core.spec import (
@@ -33,6 +34,10 @@ from adjoint.ops import language as F
 from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, spread
 from adjoint.ops.card import Draw, Op, Sample, lacking
 from adjoint.ops.facts import Rewriter
+
+
+SMALL = 4096  # elements
+_watched, _NUMBER, _ARRAY, _FLOATS = watching.active, np.float64, np.ndarray, {float32, float64}
 
 
 @lru_cache(maxsize=4096)
@@ -101,6 +106,15 @@ class Elementwise(Op):
     def _pull(self, g: Any, p: Any, x: Any) -> Any:
         if callable(p):
             p = p()
+        kind = type(x)
+        if type(p) is kind and type(g) is kind and not _watched:  # the short ways: numbers, and arrays that are alike
+            if kind is _NUMBER:
+                found = g * p
+                if found - found == 0:  # finite: nothing to mask
+                    return found
+            elif kind is _ARRAY and x.dtype is p.dtype is g.dtype in _FLOATS and x.shape == p.shape == g.shape:
+                if x.size <= SMALL:  # of larger ones an error is to name the op
+                    return F.masked_mul.eval(np, g, p) if self.singular else g * p
         masked = self.singular
         if type(p) is float or type(p) is int:
             constant = math.isfinite(p) and (

@@ -22,7 +22,7 @@ from adjoint.ops.language import permute, reshape
 from adjoint.ops.masks import pick, traced_mask
 from adjoint.ops.movement import inverse_permutation
 from adjoint.ops.publish import public
-from adjoint.ops.slicing import GetItem, SetItem, freeze, show_index, with_room
+from adjoint.ops.slicing import BasicIndex, GetItem, SetItem, freeze, show_index, with_room
 from adjoint.ops.stacking import array
 
 WHOLE = slice(None)
@@ -37,8 +37,8 @@ def getitem(x: Any, index: Any) -> Any:
     >>> print(x[:, 1], x[[1, 0], [0, 0]], x[x > 1.5])
     [2. 4.] [3. 1.] [2. 3. 4.]
     """
-    if type(index) is int:
-        op = card(GetItem, (index,))
+    if (basic := _basic(index)) is not None:
+        op = card(GetItem, basic)
     else:
         if (mask := traced_mask(x, index)) is not None:
             return pick(x, mask)
@@ -66,8 +66,9 @@ def setitem(x: Any, index: Any, value: Any) -> Any:
     plain = isinstance(value, (Value, np.ndarray, np.generic, bool, int, float, complex))
     if not plain or (isinstance(value, np.ndarray) and value.dtype.hasobject):
         value = array(value)
-    mask = None if type(index) is int else traced_mask(x, index)
-    items = () if mask is not None else _items(index)
+    basic = _basic(index)
+    mask = None if basic is not None else traced_mask(x, index)
+    items = basic if basic is not None else () if mask is not None else _items(index)
     x = with_room(x, value)
     if mask is not None:
         return mask.put(x, value)
@@ -149,6 +150,26 @@ class _Array:
 
     def __str__(self) -> str:
         return str(spec_of(self.values))
+
+
+def _basic(index: Any) -> BasicIndex | None:
+    """The index as a card holds it, if it is made of Python's own integers, slices of them, None and `...`: the short way."""
+    found: list[Any] = []
+    for i in index if type(index) is tuple else (index,):
+        kind = type(i)
+        if kind is int or i is None:
+            found.append(i)
+        elif kind is slice:
+            bounds = i.start, i.stop, i.step
+            for v in bounds:
+                if v is not None and type(v) is not int:
+                    return None
+            found.append(bounds)
+        elif i is Ellipsis and Ellipsis not in found:
+            found.append(i)
+        else:
+            return None
+    return tuple(found)
 
 
 def _items(index: Any) -> tuple:

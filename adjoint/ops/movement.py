@@ -281,8 +281,9 @@ def transpose(input: Any, *axes: Any) -> Any:
      [2. 4.]]
     """
     n = ndim(input)
-    perm = tuple(reversed(range(n))) if not axes or axes == (None,) else ints(axes)
-    return card(Transpose, tuple(normalize_axis("transpose", a, n) for a in perm))(input)
+    if not axes or axes == (None,):
+        return card(Transpose, (1, 0) if n == 2 else tuple(reversed(range(n))))(input)
+    return card(Transpose, tuple(normalize_axis("transpose", a, n) for a in ints(axes)))(input)
 
 
 permute = transpose

@@ -46,10 +46,13 @@ def function_of(op: Any, name: str, example: str) -> Callable[..., Any]:
     """A public function for a card: its documentation is the card's, with an example `call -> what it prints`."""
 
     def unary(input: Any) -> Any:
-        return op(listed(input))
+        return op(input if isinstance(input, Tensor) else listed(input))
 
     def binary(input: Any, other: Any) -> Any:
-        return op(listed(input), listed(other))
+        return op(
+            input if isinstance(input, Tensor) else listed(input),
+            other if isinstance(other, Tensor) else listed(other),
+        )
 
     def several(*inputs: Any) -> Any:
         return op(*map(listed, inputs))

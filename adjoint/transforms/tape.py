@@ -17,7 +17,7 @@ from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.arrays import kept
 from adjoint.core.dispatch import BACKWARD, EAGER, Trace, Value, differentiable, failure, gathered, make, snapshot, wrap
 from adjoint.core.errors import ArgumentError, EndedTransformError, called_at
-from adjoint.core.spec import dtype_of, shape_of
+from adjoint.core.spec import dtype_of, float64, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.ops.slicing import GetItem
 from adjoint.transforms.packed_values import PackedInputs, pack, unpacked
@@ -32,6 +32,7 @@ _place = context.place
 _watched = watching.active
 _new = Tensor.__new__
 _own_rule = GetItem.vjp
+_NUMBER, _ARRAY = np.float64, np.ndarray
 
 
 class Tape(Trace):
@@ -49,6 +50,8 @@ class Tape(Trace):
 
     def track(self, value: Any) -> Any:
         """A Tensor for a value one level below, as an input of this tape."""
+        if type(value) is _ARRAY and value.shape == () and value.dtype is float64:
+            value = value[()]  # as results are: NumPy is quicker with numbers than with arrays of one
         return make(value, self, Leaf(value))
 
     def recall(self, op: Any, xs: Sequence[Any], y: Any) -> Any:
@@ -83,17 +86,18 @@ class Tape(Trace):
         plain = not _watched  # a watcher is told by the op
         for x in xs:
             record = None
-            if isinstance(x, Value):
+            kind = type(x)
+            if kind is Tensor or (kind is not float and isinstance(x, Value)):
                 trace = x._trace
                 if trace is self:
                     record, x = x._extra, x._value
                 elif trace is base:
                     x = x._value
-                if isinstance(x, Value):
+                if (kind := type(x)) is not _NUMBER and kind is not _ARRAY and isinstance(x, Value):
                     plain = False
                     if record is None:  # the user's own Tensor: `x[i] = v` may change it before the sweep
                         x = snapshot(x)
-            elif isinstance(x, np.ndarray):
+            elif kind is not float and isinstance(x, np.ndarray):
                 if x.dtype.hasobject:
                     return op(*gathered(xs))
                 x = kept(x)  # the user may write to it before the sweep
@@ -184,29 +188,29 @@ def sweep(
             while heap:
                 key = -heappop(heap)
                 record, g = records.pop(key), grads.pop(key)
+                op, y, xs = record.op, record.y, record.xs
                 if store is not None:
                     y, xs = store.values(record, g, grads)
-                else:
-                    if type(record.xs) is ForgottenInputs:
-                        restore(record)
-                    y, xs = unpacked(record) if type(record.xs) is PackedInputs else (record.y, record.xs)
+                elif type(xs) is not list:
+                    y, xs = _saved(record)
                 if type(g) is Scattered:
                     g = g.dense()
                 if record.hooks:
                     g = _hooked(record, g)
                 if keep is not None and record in keep:
                     results[record] = g
-                if type(record.op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
+                if type(op) is GetItem and not isinstance(g, Value) and GetItem.vjp is _own_rule:
                     (source,) = record.parents
                     if source is not None:
-                        add(source, Scattered(xs[0], record.op.key, g))
-                elif record.op is not None:
-                    if type(y) is tuple:
-                        _place.set(_origin(y))
-                        g = g if record.op.takes_zero else _filled(g, y)
-                    elif isinstance(y, Value):
-                        _place.set(_origin(y))
-                    found = pulled(record, g, y, xs) if _watched else record.op.vjp(g, y, *xs)
+                        add(source, Scattered(xs[0], op.key, g))
+                elif op is not None:
+                    if (kind := type(y)) is not _NUMBER and kind is not _ARRAY:
+                        if kind is tuple:
+                            _place.set(_origin(y))
+                            g = g if op.takes_zero else _filled(g, y)
+                        elif isinstance(y, Value):
+                            _place.set(_origin(y))
+                    found = pulled(record, g, y, xs) if _watched else op.vjp(g, y, *xs)
                     for parent, c in zip(record.parents, found, strict=True):
                         if parent is not None:  # only the cotangents that are wanted
                             if callable(c):
@@ -237,6 +241,13 @@ def sweep(
     if _watched and (watcher := watching.watcher()) is not None:
         watcher.swept(results)
     return results
+
+
+def _saved(record: Record) -> tuple[Any, Any]:
+    """The result and the inputs of a call: computed again if a checkpoint forgot them, unpacked if they were packed."""
+    if type(record.xs) is ForgottenInputs:
+        restore(record)
+    return unpacked(record) if type(record.xs) is PackedInputs else (record.y, record.xs)
 
 
 class Scattered:

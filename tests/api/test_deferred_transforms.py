@@ -35,6 +35,39 @@ def test_other_transforms(transform: Any) -> None:
     assert any(f.following == 0 for f in deferral._functions.values())
 
 
+VIEWS = {
+    "transposed": lambda z: (ops.sin(z) * z).reshape(3, 1),
+    "a slice": lambda z: (ops.sin(z) * z)[1:],
+    "views of one": lambda z: [y := ops.sin(z), y[1:], y[:2]],
+    "the input": lambda z: (z.reshape(1, 3), ops.cos(z)[0]),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_results_that_are_views(name: str) -> None:
+    f = VIEWS[name]
+    x = ad.Tensor(X)
+    alike(lambda: ad.vmap(f)(x))
+    alike(lambda: ad.vmap(ad.jacrev(f))(x))
+    alike(lambda: ad.value_and_grad(f)(x[0]))
+    if name in ("transposed", "a slice"):
+        assert [k.following for k in deferral._functions.values()] == [0, 0]  # a batch of either kind, and the gradient
+
+
+def test_a_kept_view_of_a_result_holds_its_numbers() -> None:
+    kept: list[Any] = []
+
+    def f(z: Any) -> Any:
+        y = ops.sin(z)
+        kept.append(y[1:])
+        return y.sum() if z.ndim else y
+
+    for _ in range(5):
+        kept.clear()
+        ad.value_and_grad(f)(ad.Tensor(X[0]))
+        np.testing.assert_allclose(kept[0].asnumpy(), np.sin(X[0])[1:])
+
+
 def test_settings_of_transforms_are_told_apart() -> None:
     def f(x: Any, y: Any) -> Any:
         return ops.sin(x) * y * y
