@@ -19,7 +19,6 @@ from adjoint.ops.families import SMALL
 from adjoint.ops.power_series import of_product
 from adjoint.ops.publish import UFUNCS, public
 
-
 _watched = watching.active
 
 

@@ -35,8 +35,7 @@ from adjoint.ops.broadcast import batch_first, batch_front, conj, match, ndim, s
 from adjoint.ops.card import Draw, Op, Sample, lacking
 from adjoint.ops.facts import Rewriter
 
-
-SMALL = 4096  # elements
+SMALL = 4096  # elements of arrays that short ways are for: where larger ones fail, for want of memory, the op is named
 _watched, _NUMBER, _ARRAY, _FLOATS = watching.active, np.float64, np.ndarray, {float32, float64}
 
 
@@ -57,6 +56,12 @@ def kernel_dtype(op: Op, specs: tuple[Spec, ...]) -> np.dtype:
 def bare(specs: Sequence[Spec]) -> tuple[Spec, ...]:
     """Specs without their shapes."""
     return tuple(Spec((), s.dtype, s.weak) for s in specs)
+
+
+def _alike(g: np.ndarray, p: np.ndarray, x: np.ndarray) -> bool:
+    """Whether a product of two arrays is the cotangent of a third, as it is."""
+    same = x.dtype is p.dtype is g.dtype and x.shape == p.shape == g.shape
+    return same and x.size <= SMALL and x.dtype in _FLOATS
 
 
 def python(y: Any, *xs: Any) -> Any:
@@ -112,9 +117,8 @@ class Elementwise(Op):
                 found = g * p
                 if found - found == 0:  # finite: nothing to mask
                     return found
-            elif kind is _ARRAY and x.dtype is p.dtype is g.dtype in _FLOATS and x.shape == p.shape == g.shape:
-                if x.size <= SMALL:  # of larger ones an error is to name the op
-                    return F.masked_mul.eval(np, g, p) if self.singular else g * p
+            elif kind is _ARRAY and _alike(g, p, x):
+                return F.masked_mul.eval(np, g, p) if self.singular else g * p
         masked = self.singular
         if type(p) is float or type(p) is int:
             constant = math.isfinite(p) and (
