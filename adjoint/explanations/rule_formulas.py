@@ -22,7 +22,7 @@ from adjoint.passes import optimise
 
 #: Nodes in one formula; longer ones say nothing to a reader.
 LONGEST = 24
-OFF = ("cse", "merge", "strength", "motion", "hoist", "fission", "again", "inplace")
+OFF = ("cse", "merge", "kept", "strength", "motion", "hoist", "fission", "again", "inplace")
 
 
 def name(kind: str, index: int) -> ast.Name:

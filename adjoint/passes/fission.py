@@ -75,7 +75,9 @@ class _Parts:
         self.slices: dict[Node, Node] = dict(zip(slices, self.stacked, strict=True))  # their arrays, outside
         self.fixed: dict[Node, Node] = dict(zip(constants, self.constants, strict=True))  # the same in every iteration
         self.counts = {s for s, x in self.slices.items() if _counts(x)}  # the number of the iteration
-        self.counts |= {p for p, y in zip(carry, self.body.outputs, strict=False) if self._is_counter(p, y)}
+        if not loop.backwards:
+            ends = zip(self.carry, carry, self.body.outputs, strict=False)
+            self.counts |= {p for begin, p, end in ends if is_counter(begin, p, end)}
         self.fresh: list[Node] = []  # slices that were not stacked inputs
         self.results: list[Node] = []  # what is stacked now
 
@@ -132,13 +134,6 @@ class _Parts:
 
     def _is_matrix(self, node: Node) -> bool:
         return node in self.fixed and node.ndim == 2
-
-    def _is_counter(self, p: Node, y: Node) -> bool:
-        """Whether a carry begins at 0 and goes up by 1."""
-        if self.loop.backwards or not isinstance(y.op, Add) or p not in y.inputs or p.shape or p.dtype.kind != "i":
-            return False
-        step = y.inputs[0] if y.inputs[1] is p else y.inputs[1]
-        return all(isinstance(n.op, Const) and n.op.value == v for n, v in ((self.inits[p], 0), (step, 1)))
 
     # ------------------------------------------------------------ after the loop
 
@@ -245,6 +240,14 @@ class _Parts:
         for place, k in enumerate(kept):
             results[k] = self.builder.pick(loop, place)
         return loop, results
+
+
+def is_counter(begin: Node, p: Node, end: Node) -> bool:
+    """Whether a part p of a loop's state begins at 0 and goes up by 1 in each iteration."""
+    if not isinstance(end.op, Add) or p not in end.inputs or p.shape or p.dtype.kind != "i":
+        return False
+    step = end.inputs[0] if end.inputs[1] is p else end.inputs[1]
+    return all(isinstance(n.op, Const) and n.op.value == v for n, v in ((begin, 0), (step, 1)))
 
 
 def _counts(x: Node) -> bool:

@@ -15,6 +15,7 @@ from adjoint.passes.dead import dead
 from adjoint.passes.fission import fission
 from adjoint.passes.fold import fold
 from adjoint.passes.hoist import hoist
+from adjoint.passes.kept_inside import kept_inside
 from adjoint.passes.merge import merge
 from adjoint.passes.motion import motion
 from adjoint.passes.overwrite import inplace
@@ -37,6 +38,7 @@ PASSES: tuple[tuple[str, Pass], ...] = (
     ("cse", cse),
     ("merge", merge),
     ("dead", dead),
+    ("kept", kept_inside),
     ("fold", fold),
     ("algebra", algebra),
     ("strength", strength),
