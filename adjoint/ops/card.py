@@ -30,6 +30,7 @@ from adjoint.ops.publish import Methods, Ufuncs, function_of, listed, publish
 Draw = Callable[..., Any]
 Sample = tuple["Op", tuple[Any, ...]]
 _ARRAY = np.ndarray
+_branch = context.branch.get
 _SCALARS = frozenset({bool, int, float, complex, *np.sctypeDict.values()})
 #: Operators that SciPy's sparse matrices have for what stands on their left.
 _OF_SPARSE = frozenset({"Add", "Sub"})
@@ -148,11 +149,14 @@ class Op(Facts):
         trace: Trace | None = None
         level = -1.0
         for x in xs:
+            kind = type(x)
+            if kind is float or kind is _ARRAY:
+                continue
             if isinstance(x, Value):
                 its = x._trace
                 if its is not trace and its.level > level:
                     trace, level = its, its.level
-            elif (kind := type(x)) is not _ARRAY and kind is not float:
+            else:
                 if isinstance(x, _ARRAY):
                     check_kind(x)
                 elif kind not in _SCALARS:
@@ -166,7 +170,7 @@ class Op(Facts):
                         if not self.is_operator:
                             listed(x)  # refuses it
                         return NotImplemented  # as NumPy has it: the other's operator is asked
-        if level > 1 and (branch := context.branch.get()) is not None and branch.level > level:
+        if level > 1 and (branch := _branch()) is not None and branch.level > level:
             trace = branch
         return evaluate(self, xs) if trace is None else trace.apply(self, xs)
 
