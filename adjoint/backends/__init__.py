@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.core import context, placement
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
+from adjoint.core.fewer_collections import fewer_collections
 
 MODULES: dict[str, Any] = {
     "native": "adjoint.backends.native.compiler",
@@ -46,7 +47,10 @@ def register(name: str, backend: Any) -> None:
 def load(name: str) -> Any:
     """The backend's module, loaded when it is first used."""
     found = MODULES[name.partition(":")[0]]
-    return import_module(found) if isinstance(found, str) else found
+    if not isinstance(found, str):
+        return found
+    with fewer_collections():  # some hundred modules, all of which stay
+        return import_module(found)
 
 
 def compiled(name: str, graph: Any) -> Any:

@@ -13,7 +13,6 @@ from math import prod, sqrt
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy import fft as scipy_fft
 
 from adjoint.backends.native.rewrite.complex_functions import Complex, as_complex, mul, real_dtype
 from adjoint.backends.native.rewrite.real_numbers import RealNumber
@@ -108,6 +107,8 @@ def _by_convolution(z: Complex, axis: int) -> Complex:
 @lru_cache(maxsize=64)
 def _chirp(n: int) -> tuple[np.ndarray, np.ndarray]:
     """exp(-i pi k**2 / n), and the transform of its conjugate, wrapped around, over the length."""
+    from scipy import fft as scipy_fft  # takes long to import
+
     k = np.arange(n, dtype=object)
     cosine, sine = unit_roots((k * k % (2 * n)).astype(np.int64), 2 * n)
     m = scipy_fft.next_fast_len(-(-(2 * n - 1) // 8), real=True) * 8
