@@ -276,7 +276,7 @@ TABLE: dict[str, str | Writer] = {
     "DigammaStep": "digamma_step(_0, _1)",
     "Div": "_0 / _1",
     "Eig": lambda op, specs, y: f"tuple(v.astype(np.{y[0].dtype}) for v in np.linalg.eig(_0))",
-    "Eigh": "np.linalg.eigh(symmetric(_0))",
+    "Eigh": lambda op, specs, y: f"np.linalg.eigh(symmetric(_0){', UPLO={!r}'.format('U') if op.upper else ''})",
     "Eigvalsh": "np.linalg.eigvalsh(symmetric(_0))",
     "Einsum": lambda op, specs, y: (
         f"np.einsum({op.subscripts!r}, {_names(len(specs))}{', optimize=True' if len(specs) > 1 else ''})"

@@ -53,10 +53,20 @@ class SpectrumOfHermitian(OneMatrix):
 @register
 @dataclass(frozen=True)
 class Eigh(SpectrumOfHermitian):
-    """Eigenvalues in ascending order, and eigenvectors as columns, of the Hermitian part of square matrices."""
+    """Eigenvalues in ascending order, and eigenvectors as columns, of the Hermitian part of square matrices.
+
+    LAPACK reads one triangle, the `upper` or the lower one: the signs of the vectors depend on which, nothing else does.
+    """
+
+    upper: bool = False
 
     fails_where = "not a number"
     complex = False  # works for complex matrices, but the phase of each eigenvector is free
+
+    @classmethod
+    def samples(cls, draw):
+        yield from super().samples(draw)
+        yield cls(True), (draw(3, 3, domain=(-0.5, 0.5)) + np.diag([1.0, 2.0, 3.0]),)
 
     def infer(self, x):
         check_square(self, x.shape)
@@ -64,7 +74,7 @@ class Eigh(SpectrumOfHermitian):
 
     def eval(self, xp, x):
         check_square(self, x.shape)
-        return tuple(xp.linalg.eigh(hermitian_array(xp, x)))
+        return tuple(xp.linalg.eigh(hermitian_array(xp, x), "U" if self.upper else "L"))
 
     def vjp(self, g, y, x):
         (gw, gv), (w, v) = g, y

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError, called_at
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
+from adjoint.ops.card import card
 from adjoint.ops.functional import linalg as _l
 from adjoint.ops.language import cast, conj, less, permute, real, where
 from adjoint.ops.numpylike import movement as _m
@@ -17,6 +18,7 @@ from adjoint.ops.numpylike import products as _p
 from adjoint.ops.numpylike.common import array_of, is_known, refuse, stored, tensor, tensors
 from adjoint.ops.numpylike.movement import matrix_transpose as matrix_transpose
 from adjoint.ops.numpylike.products import vecdot as vecdot
+from adjoint.ops.spectral import Eigh, EighResult
 
 
 class LstsqResult(NamedTuple):
@@ -160,7 +162,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """As numpy.linalg.eigh. Only the triangle that NumPy reads has a derivative."""
-    return _l.eigh(_hermitian("eigh", a, UPLO))
+    return EighResult(*card(Eigh, UPLO in ("U", "u"))(_hermitian("eigh", a, UPLO)))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:

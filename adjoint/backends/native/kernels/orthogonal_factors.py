@@ -67,7 +67,9 @@ def write_eigenvalues(emitter: GraphEmitter, node: Node, op: Any) -> Any:
 
         put_symmetric(b, x, square, rows)
         room = more, work, counts, integers
-        calls.checked("syevd", "V" if vectors else "N", "L", rows, a, rows, values.address, *room)
+        calls.checked(
+            "syevd", "V" if vectors else "N", "U" if vectors and op.upper else "L", rows, a, rows, values.address, *room
+        )
         need_number(b, values)
         if vectors:
             _move(b, square.transposed, results[1], rows, rows)
