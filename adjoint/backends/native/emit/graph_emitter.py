@@ -68,6 +68,7 @@ class GraphEmitter:
         for k, pointer in targets.items():
             self.targets.setdefault(same_memory(graph.outputs[k]), pointer)
         self.last = self._last_uses()
+        self._made: list[Node] = []  # what has had memory since the last unit: nobody may read it
         self.factors = right_factors(graph)
         self._copies: dict[Node, dict[Any, Place]] = {}
         self._temporary: list[Place] = []  # places that are free after the unit being written
@@ -102,8 +103,13 @@ class GraphEmitter:
                 self.shared.arena.begin_result(self.targets[node], size)
             return self.targets[node]
         where = self.shared.arena.take(size, node)
-        self.places[node] = [where]
+        self.hold(node, [where])
         return self.shared.address(where)
+
+    def hold(self, node: Node, places: list[Place]) -> None:
+        """The memory of an array, until nothing reads it any more."""
+        self.places.setdefault(node, []).extend(places)
+        self._made.append(node)
 
     def keep(self, call: Node, index: int, where: Place) -> None:
         """Memory that holds one of several results."""
@@ -111,7 +117,7 @@ class GraphEmitter:
         if pick is None:
             self._temporary.append(where)
         else:
-            self.places.setdefault(pick, []).append(where)
+            self.hold(pick, [where])
 
     def scratch(self, size: int) -> str:
         """Memory until the end of the unit."""
@@ -127,6 +133,7 @@ class GraphEmitter:
         there = key in copies
         if not there:
             copies[key] = self.shared.arena.take(size, same_memory(node), "packed")
+            self._made.append(same_memory(node))
         return self.shared.address(copies[key]), there
 
     def dies_here(self, node: Node) -> bool:
@@ -149,8 +156,7 @@ class GraphEmitter:
     def _last_uses(self) -> dict[Node, int]:
         last: dict[Node, int] = {}
         for k, unit in enumerate(self.units):
-            for node in self.unit_reads(unit):
-                last[same_memory(node)] = k
+            last.update((same_memory(node), k) for node in self.unit_reads(unit))
         for node in self.graph.outputs:
             last[same_memory(node)] = len(self.units)
         return last
@@ -171,7 +177,7 @@ class GraphEmitter:
                 self.shared.pause()
             self._before(group)
             self._write(group, lead)
-            self._free_unused()
+            self._free_unused(group)
             if clock is not None:
                 clock.after(self.code, group)
         found = [self._result(node) for node in self.graph.outputs]
@@ -190,14 +196,13 @@ class GraphEmitter:
         else:
             self.values[unit.node] = self._evaluated(self._scalar_expression(unit.node), {})
 
-    def _free_unused(self) -> None:
-        """Give back the memory that no later unit reads."""
-        over = [n for n in self.places if self.last.get(n, -1) <= self.now]
-        stale = [n for n in self._copies if self.last.get(n, -1) <= self.now]
-        self._free(self._temporary)
-        self._free(w for n in over for w in self.places.pop(n))
-        self._free(w for n in stale for w in self._copies.pop(n).values())
-        self._temporary = []
+    def _free_unused(self, group: Sequence[Unit]) -> None:
+        """Give back the memory that is not read after the units that have just been written."""
+        read = (same_memory(n) for unit in group for n in self.unit_reads(unit))
+        over = [n for n in dict.fromkeys([*read, *self._made]) if self.last.get(n, -1) <= self.now]
+        held = [w for n in over for w in (*self.places.pop(n, ()), *self._copies.pop(n, {}).values())]
+        self._free([*self._temporary, *held])
+        self._temporary, self._made = [], []
 
     def _free(self, places: Iterable[Place]) -> None:
         for where in places:

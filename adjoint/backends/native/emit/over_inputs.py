@@ -75,7 +75,7 @@ def _place(emitter: GraphEmitter, root: Node, free: list[Node]) -> None:
         return
     free.remove(old)
     emitter.values[root] = emitter.value(old)
-    emitter.places[root] = emitter.places.pop(old)
+    emitter.hold(root, emitter.places.pop(old))
 
 
 def may_take_over(emitter: GraphEmitter, old: Node, root: Node) -> bool:
