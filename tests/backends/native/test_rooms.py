@@ -37,7 +37,12 @@ def test_the_rooms_of_the_native_backend(path: Path) -> None:
     room = path.relative_to(NATIVE).parts[0].removesuffix(".py")
     if room != "__init__":
         assert [r for r in native_imports(tree) if ROOMS.index(r) > ROOMS.index(room)] == []
-    late = {"llvmlite.binding", "numpy._core._multiarray_umath", "scipy.special", "scipy"}  # heavy, and private to a version
+    late = {
+        "llvmlite.binding",
+        "numpy._core._multiarray_umath",
+        "scipy.special",
+        "scipy",
+    }  # heavy, and private to a version
     for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
         assert (function.end_lineno or 0) - function.lineno < 60, function.name
         for node in ast.walk(function):
