@@ -2,6 +2,9 @@
 
 Step sizes are chosen by numbers without derivatives, so that the derivative is that of the steps taken: exact to the tolerance.
 Where numbers are known, Python takes the steps; in a graph or a batch, a loop of the graph does, with the same formulas.
+
+Where the problem is stiff, SciPy's steps are as long as stability allows. Errors of the state then hardly decay from step to step:
+the state stays within the tolerance, but its derivative does not. So steps are shorter there, and errors of both decay.
 """
 
 from __future__ import annotations
@@ -20,7 +23,12 @@ from adjoint.ops import language as F
 from adjoint.ops.numpylike.common import array_of, tensor
 
 SAFETY, MIN_FACTOR, MAX_FACTOR = 0.9, 0.2, 10.0
-MANY = 100_000  # attempted steps before a problem counts as stiff
+MANY = 100_000  # attempted steps before a problem counts as too stiff
+PATIENCE = 20_000  # steps that Python takes through a stiff problem
+#: How long a step may be for stability, times the largest rate of the problem.
+STABLE = {"RK23": 2.5, "RK45": 3.3, "DOP853": 6.0}
+#: Parts of that: what counts as a sign of stiffness, and what a step may take after so many signs.
+NEAR, SAFE, SIGNS = 0.8, 0.6, 4
 Rhs = Callable[[Any, Any], Any]
 
 
@@ -124,6 +132,19 @@ def first_step(
     return _f.minimum(_f.minimum(100 * h0, h1), abs(length))
 
 
+def _stretch(method: StepMethod, f: Rhs, t: Any, new: Any, h: Any, ks: list[Any]) -> Any:
+    """The length of a step times the largest rate of the problem, as the slopes of two states at one time tell it."""
+    ks, new = [_stopped(k) for k in ks], _stopped(new)
+    if method.c[-1] == 1.0:  # the last stage and the end of the step
+        other, apart = ks[-2], h * (_combined(method.b, ks) - _combined(method.a[-1], ks))
+    else:
+        apart = h * _combined(method.errors[0], ks)
+        other = _stopped(f(t + h, new - apart))
+    size = F.sqrt(_mean_square(apart))
+    none = F.equal(size, 0)
+    return F.where(none, 0.0, abs(h) * F.sqrt(_mean_square(ks[-1] - other)) / F.where(none, 1.0, size))
+
+
 # ---------------------------------------------------------------- between the ends of a step
 
 
@@ -192,10 +213,16 @@ def known_steps(
         found, at = [F.expand_last(y)], [t0]
     elif (start := times[times == t0]).size:
         found, at = [F.expand_last(y)] * start.size, [*start]
-    attempts = 0
+    attempts = signs = 0
+    stable = STABLE[method.name]
     while t != end:
         smallest = 10 * abs(np.nextafter(t, direction * np.inf) - t)
         size, rejected = min(max(size, smallest), limit), False
+        if signs >= SIGNS and abs(end - t) > PATIENCE * size:
+            raise ArgumentError(
+                f"{method.name}: the problem is stiff, and takes steps of {size:.1g} from {t:.6g} to {end:.6g}. Scale it, take another "
+                f"model of what decays fast, or solve it with SciPy outside the derivative{called_at()}"
+            )
         while True:
             attempts += 1
             if attempts > MANY:
@@ -228,6 +255,10 @@ def known_steps(
                 found.append(dense(method, f, t, y, new, ks, step)((inside - t) / step))
                 at += [*inside]
                 count += len(method.c_extra)
+        stretch = float(array_of(_stretch(method, f, t, new, step, ks)))
+        signs += stretch > NEAR * stable
+        if signs >= SIGNS and stretch:
+            size = min(size, SAFE * stable / stretch * abs(step))
         t, y, slope = later, new, after
     return Solution(np.array(at), _f.concat(found, -1) if found else F.expand_last(y)[..., :0], count, True)
 
@@ -255,7 +286,7 @@ def looped_steps(
             _f.logical_or(F.greater(size, smallest), F.equal(count, 0)),
         )
 
-    def attempt(t: Any, y: Any, slope: Any, size: Any, rejected: Any, out: Any, count: Any) -> list[Any]:
+    def attempt(t: Any, y: Any, slope: Any, size: Any, rejected: Any, out: Any, count: Any, signs: Any) -> list[Any]:
         size = _f.minimum(size, limit)
         later = t + size * direction
         later = F.where(F.greater(direction * (later - end), 0), end, later)
@@ -271,10 +302,15 @@ def looped_steps(
         out = F.where(inside, dense(method, f, t, y, new, ks, step)(place), out)
         grown = F.where(rejected, _f.minimum(grown, 1.0), grown)
         shrunk = F.where(F.equal(shrunk, shrunk), shrunk, MIN_FACTOR)
-        size = abs(step) * F.where(good, grown, shrunk)
+        stretch = _stretch(method, f, t, new, step, ks)
+        signs = signs + F.cast(_f.logical_and(good, F.greater(stretch, NEAR * stable)), np.int64)
+        capped = _f.logical_and(_f.logical_and(good, F.greater_equal(signs, SIGNS)), F.greater(stretch, 0))
+        most = F.where(capped, SAFE * stable / F.where(capped, stretch, 1.0), MAX_FACTOR)
+        size = abs(step) * F.where(good, _f.minimum(grown, most), shrunk)
         kept = [F.where(good, a, b) for a, b in ((later, t), (new, y), (after, slope))]
-        return [*kept, _stopped(size), _f.logical_not(good), out, count + 1]
+        return [*kept, _stopped(size), _f.logical_not(good), out, count + 1, signs]
 
-    state = [t0, y0, slope, size, tensor(np.bool_(False)), out, tensor(np.int64(0))]
-    t, _, _, _, _, out, count = while_loop(going, attempt, state)
+    stable = STABLE[method.name]
+    state = [t0, y0, slope, size, tensor(np.bool_(False)), out, tensor(np.int64(0)), tensor(np.int64(0))]
+    t, _, _, _, _, out, count, _ = while_loop(going, attempt, state)
     return Solution(times, out, 2 + count * len(method.b), F.equal(t, end))

@@ -179,3 +179,28 @@ def test_integrals_that_are_not_provided_are_refused_by_name(name):
     for transform in (ad.grad, ad.jit):
         with pytest.raises(ad.CutGradientError, match=rf"scipy\.integrate\.{name} cannot be differentiated"):
             transform(NOT_PROVIDED[name])(1.0)
+
+
+# ---------------------------------------------------------------- problems that decay fast
+
+
+def _decay(k, t=2.0):
+    """The solution of y' = -k (y - cos t) from 0."""
+    return k / (k**2 + 1) * (k * np.cos(t) + np.sin(t)) - k**2 / (k**2 + 1) * np.exp(-k * t)
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "LSODA"])
+@pytest.mark.parametrize("k", [3.0, 30.0, 100.0, 400.0])
+def test_a_stiff_problem_has_derivatives_to_the_tolerance(method, k):
+    """At the end of the steps that SciPy takes they are wrong by factors: errors at the limit of stability do not decay."""
+    exact = (_decay(k * 1.0001) - _decay(k * 0.9999)) / (0.0002 * k)
+    f = lambda k: si.solve_ivp(lambda t, y: -k * (y - np.cos(t)), (0, 2), [0.0], t_eval=[2.0], method=method).y[0, 0]
+    for found in (ad.grad(f)(k), ad.jvp(f, (k,), (1.0,))[1], ad.jit(ad.grad(f))(k)):
+        assert abs(float(found) - exact) * k < 1e-3
+    np.testing.assert_allclose(ad.value_and_grad(f)(k)[0], _decay(k), atol=1e-3)
+
+
+def test_a_very_stiff_problem_is_refused():
+    f = lambda k: si.odeint(lambda y, t: -k * (y - np.cos(t)), [0.0], [0.0, 2.0])[-1, 0]
+    with pytest.raises(ad.ArgumentError, match="DOP853: the problem is stiff, and takes steps of"):
+        ad.grad(f)(1e6)
