@@ -1,133 +1,25 @@
-"""Integrals of functions of scipy.integrate, for Tensors: adaptive Gauss-Kronrod rules, in ops.
+"""Integrals of functions of scipy.integrate, for Tensors, by `adaptive_quadrature`.
 
-The intervals are chosen by numbers without derivatives. Limits are held still there, and enter by a Gauss rule on an interval of
-length 0, which has the derivatives that Leibniz gives.
+Limits are held still there, and enter by a Gauss rule on an interval of length 0, which has the derivatives that Leibniz gives.
 """
-# ruff: noqa: ARG001  (arguments of QUADPACK's own)
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from adjoint.api.batching import vmap
 from adjoint.core import context
 from adjoint.core.dispatch import Value
 from adjoint.core.errors import ShapeError, called_at
-from adjoint.graph.flow import while_loop
+from adjoint.graph.flow import cond
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.numpylike.common import array_of, is_known, refuse, tensor, values_in
+from adjoint.scipy.adaptive_quadrature import known_integral, looped_integral
 from adjoint.scipy.wrapping import MARK, takes_functions
-
-_NODES = """0.9956571630258081 0.9739065285171717 0.9301574913557082 0.8650633666889845 0.7808177265864169 0.6794095682990244
-0.5627571346686047 0.4333953941292472 0.2943928627014602 0.1488743389816312 0.0""".split()  # noqa: SIM905
-_KRONROD = """0.01169463886737187 0.03255816230796473 0.054755896574351996 0.07503967481091995 0.0931254545836976
-0.10938715880229764 0.12349197626206585 0.13470921731147333 0.14277593857706008 0.14773910490133849 0.1494455540029169""".split()  # noqa: SIM905
-_GAUSS = [
-    "0.06667134430868814",
-    "0.1494513491505806",
-    "0.21908636251598204",
-    "0.26926671930999635",
-    "0.29552422471475287",
-]
-
-
-@cache
-def _rule() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The 21 nodes on (-1, 1), Kronrod's weights, and Gauss's at every second node."""
-    half, k = np.array(_NODES, float), np.array(_KRONROD, float)
-    g = np.zeros(11)
-    g[1:10:2] = np.array(_GAUSS, float)
-    return (
-        np.concatenate([-half[:-1], half[::-1]]),
-        np.concatenate([k[:-1], k[::-1]]),
-        np.concatenate([g[:-1], g[::-1]]),
-    )
-
-
-def _judged(values: Any, half: Any) -> tuple[Any, Any]:
-    """The integral over an interval from the values at its nodes, and QUADPACK's estimate of the error."""
-    _, kronrod, gauss = _rule()
-    result = half * _f.sum(values * kronrod, -1)
-    held = F.stop_gradient(values)
-    mean = _f.sum(held * kronrod, -1) / 2
-    spread = half * _f.sum(abs(held - F.expand_last(mean)) * kronrod, -1)
-    error = abs(half * _f.sum(held * (kronrod - gauss), -1))
-    zero = _f.logical_or(F.equal(spread, 0), F.equal(error, 0))
-    ratio = 200 * error / F.where(zero, 1.0, spread)
-    scaled = F.where(zero, error, spread * _f.minimum(1.0, F.pow(F.where(zero, 1.0, ratio), 1.5)))
-    return result, F.stop_gradient(scaled)
-
-
-def _known(
-    f: Callable[[Any], Any], edges: list[float], absolute: float, relative: float, limit: int
-) -> tuple[Any, float]:
-    """Intervals halved by Python, the one with the largest error first, until the tolerance is met."""
-    nodes, _, _ = _rule()
-
-    def part(a: float, b: float) -> tuple[float, float, float, Any]:
-        values = _f.stack([tensor(f(x)) for x in (a + b) / 2 + (b - a) / 2 * nodes], 0)
-        result, error = _judged(values, (b - a) / 2)
-        return float(array_of(error)), a, b, result
-
-    parts = [part(a, b) for a, b in pairwise(edges)]
-    while len(parts) < limit:
-        total, error = sum(float(array_of(F.stop_gradient(p[3]))) for p in parts), sum(p[0] for p in parts)
-        worst = max(range(len(parts)), key=lambda i: parts[i][0])
-        _, a, b, _ = parts[worst]
-        middle = (a + b) / 2
-        if not error > max(absolute, relative * abs(total)) or middle in (a, b) or not math.isfinite(error):
-            break
-        parts[worst : worst + 1] = [part(a, middle), part(middle, b)]
-    value = parts[0][3]
-    for p in parts[1:]:
-        value = value + p[3]
-    return value, sum(p[0] for p in parts)
-
-
-def _looped(f: Callable[[Any], Any], edges: Any, absolute: float, relative: float, limit: int) -> tuple[Any, Any]:
-    """The same as a loop of a graph: a table of `limit` intervals, one more in each iteration."""
-    nodes, _, _ = _rule()
-    each = vmap(f)
-
-    def judged(a: Any, b: Any) -> tuple[Any, Any]:
-        """Integrals and errors of several intervals."""
-        points = F.expand_last((a + b) / 2) + F.expand_last((b - a) / 2) * nodes
-        values = each(_f.reshape(points, (points.size,)))
-        return _judged(_f.reshape(tensor(values), points.shape), (b - a) / 2)
-
-    count = edges.shape[0] - 1
-    spare = np.zeros(limit - count)
-    low, high = (_f.concat([v, spare], 0) for v in (edges[:-1], edges[1:]))
-    results, errors = (_f.concat([v, spare], 0) for v in judged(edges[:-1], edges[1:]))
-
-    def going(n: Any, low: Any, high: Any, results: Any, errors: Any) -> Any:
-        bound = _f.maximum(absolute, relative * abs(F.stop_gradient(_f.sum(results))))
-        return _f.logical_and(F.less(n, limit), F.greater(_f.sum(errors), bound))
-
-    def halve(n: Any, low: Any, high: Any, results: Any, errors: Any) -> list[Any]:
-        places = np.arange(limit)
-        worst, fresh = F.equal(places, _f.argmax(errors, 0)), F.equal(places, n)
-        a, b = (_f.sum(F.where(worst, v, 0.0)) for v in (low, high))
-        middle = (a + b) / 2
-        two, wrong = judged(_f.stack([a, middle], 0), _f.stack([middle, b], 0))
-
-        def put(table: Any, at_worst: Any, at_fresh: Any) -> Any:
-            return F.where(worst, at_worst, F.where(fresh, at_fresh, table))
-
-        return [
-            n + 1, put(low, a, middle), put(high, middle, b), put(results, two[0], two[1]), put(errors, wrong[0], wrong[1])
-        ]  # fmt: skip
-
-    state = [tensor(np.int64(count)), low, high, results, F.stop_gradient(errors)]
-    _, _, _, results, errors = while_loop(going, halve, state)
-    return _f.sum(results), _f.sum(errors)
 
 
 def _moved_limit(f: Callable[[Any], Any], limit: Any) -> Any:
@@ -152,27 +44,53 @@ def _moving(x: Any) -> bool:
 
 def _integral(f: Any, a: Any, b: Any, points: Any, absolute: float, relative: float, limit: int) -> tuple[Any, Any]:
     """The integral between limits, of which a constant one may be infinite."""
-    held = [F.stop_gradient(v) if isinstance(v, Value) else float(v) for v in (a, b)]
-    low, high = held
+    low, high = (F.stop_gradient(v) if isinstance(v, Value) else float(v) for v in (a, b))
+    how = absolute, relative, limit
     if _is_infinite(low) and _is_infinite(high):
         if low == high:
             return tensor(0.0), 0.0
         sign = 1.0 if low < high else -1.0
-        both = _half_line(lambda t: f(t) + f(-t), 0.0, 1.0)
-        value, error = _finite(both, 0.0, 1.0, None, absolute, relative, limit)
+        value, error = _finite(_half_line(lambda t: f(t) + f(-t), 0.0, 1.0), 0.0, 1.0, None, *how)
         return sign * value, error
     if _is_infinite(low) or _is_infinite(high):
         start, way = (high, low) if _is_infinite(low) else (low, high)
         direction = 1.0 if way > 0 else -1.0
-        value, error = _finite(_half_line(f, start, direction), 0.0, 1.0, None, absolute, relative, limit)
-        value = direction * (value if way is high else -value)
-    else:
-        value, error = _finite(f, low, high, points, absolute, relative, limit)
-    if _moving(b):
-        value = value + _moved_limit(f, b)
-    if _moving(a):
-        value = value - _moved_limit(f, a)
-    return value, error
+        value, error = _finite(_half_line(f, start, direction), 0.0, 1.0, None, *how)
+        return _with_limits(f, direction * (value if way is high else -value), a, b), error
+    if points is None and (_moving(a) or _moving(b)):
+        return _between_moving(f, a, b, how)
+    value, error = _finite(f, low, high, points, *how)
+    return _with_limits(f, value, a, b), error
+
+
+def _with_limits(f: Any, value: Any, a: Any, b: Any) -> Any:
+    """An integral with the derivatives by its limits."""
+    value = value + _moved_limit(f, b) if _moving(b) else value
+    return value - _moved_limit(f, a) if _moving(a) else value
+
+
+def _between_moving(f: Any, a: Any, b: Any, how: Any) -> tuple[Any, Any]:
+    """The integral between finite limits with derivatives. Where the integrand is singular at one, the interval is moved to a fixed
+    one: the derivative is that of what is inside."""
+    low, high = held = [F.stop_gradient(v) if isinstance(v, Value) else v for v in (a, b)]
+    with np.errstate(all="ignore"):
+        ends = [tensor(f(h)) for v, h in zip((a, b), held, strict=True) if _moving(v)]
+    plain = _f.all(_f.isfinite(F.stop_gradient(_f.stack(ends, 0))))
+
+    def at_limits() -> tuple[Any, Any]:
+        value, error = _finite(f, low, high, None, *how)
+        return _with_limits(f, value, a, b), error
+
+    def moved() -> tuple[Any, Any]:
+        return _finite(lambda u: (b - a) * f(a + (b - a) * u), 0.0, 1.0, None, *how)
+
+    if is_known(plain):
+        return at_limits() if array_of(plain) else moved()
+    return tuple(cond(plain, lambda: _tensors(at_limits()), lambda: _tensors(moved())))  # type: ignore[return-value]
+
+
+def _tensors(found: tuple[Any, Any]) -> list[Any]:
+    return [F.cast(tensor(v), np.float64) for v in found]
 
 
 def _half_line(f: Any, start: Any, direction: float) -> Callable[[Any], Any]:
@@ -185,10 +103,10 @@ def _finite(f: Any, a: Any, b: Any, points: Any, absolute: float, relative: floa
     if all(is_known(v) for v in (probe, a, b)):
         low, high = (float(array_of(tensor(v))) for v in (a, b))
         inner = [] if points is None else sorted((float(p) for p in np.ravel(points)), reverse=high < low)
-        return _known(f, [low, *inner, high], absolute, relative, max(limit, len(inner) + 1))
+        return known_integral(f, [low, *inner, high], absolute, relative, max(limit, len(inner) + 1))
     line = [a, *(() if points is None else np.sort(np.ravel(points)).tolist()), b]
     edges = _f.stack([F.cast(tensor(v), np.float64) for v in line], 0)
-    return _looped(f, edges, absolute, relative, max(limit, len(line) - 1))
+    return looped_integral(f, edges, absolute, relative, max(limit, len(line) - 1))
 
 
 @takes_functions
