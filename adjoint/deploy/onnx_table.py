@@ -48,6 +48,7 @@ REFUSED: dict[str, str] = {
     "MaxPoolPull": _DERIVATIVE,
     "MaxPoolPush": _DERIVATIVE,
     "Pinv": _LINEAR_ALGEBRA,
+    "PolarFactor": _LINEAR_ALGEBRA,
     "Polygamma": _SPECIAL,
     "QR": _LINEAR_ALGEBRA,
     "Recurrence": "ONNX has no recursive filters",

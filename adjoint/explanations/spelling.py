@@ -37,6 +37,7 @@ REFUSED = {
     "BandedSolve": _BY_SCIPY,
     "LU": _BY_SCIPY,
     "Logm": _BY_SCIPY,
+    "PolarFactor": "its derivatives solve Sylvester equations, by scipy.linalg: call scipy.linalg.polar outside",
     "Recurrence": _BY_SCIPY,
     "RowOrder": _BY_SCIPY,
     "SparseSolve": _BY_SCIPY,

@@ -71,8 +71,11 @@ def rounding(s):
 
 
 def inverse_gaps(s):
-    """The matrix of 1 / (s_j - s_i), and 0 where the two are equal to rounding."""
-    return reciprocal(expand_row(s) - expand_last(s), rounding(s))
+    """The matrix of 1 / (s_j - s_i): how vectors turn towards one another. Where two are equal to rounding it is NaN, as their
+    vectors are any in a plane; on the diagonal 0."""
+    gaps = expand_row(s) - expand_last(s)
+    equal = less_equal(F.abs(gaps), rounding(s))
+    return where(np.eye(shape_of(s)[-1], dtype=bool), 0, where(equal, np.nan, 1 / where(equal, 1, gaps)))
 
 
 def inverse_sums(s):

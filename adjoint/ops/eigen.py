@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, add
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, dtype_of, shape_of
 from adjoint.ops.broadcast import batch_front, cast_like, conj, ndim
@@ -22,6 +22,7 @@ from adjoint.ops.language import (
     cast,
     equal,
     expand_row,
+    masked_mul,
     matmul,
     real,
     sum_axes,
@@ -67,21 +68,28 @@ class Eig(OneMatrix):
         dtype = complex_dtype(np.dtype(x.dtype))
         return values.astype(dtype), vectors.astype(dtype)
 
+    takes_zero = True
+
     def vjp(self, g, y, x):
         (gw, gv), (w, v) = g, y
+        inner = ZERO if gw is ZERO else on_diagonal(expand_row(gw))
+        if gv is not ZERO:
+            inner = add(inner, masked_mul(conj(inverse_gaps(w)), matmul(adjoint(v), self._turned(gv, v))))
+        back = matmul(card(Solve)(adjoint(v), inner), adjoint(v))
+        return (cast_like(back, x),)
+
+    def _turned(self, gv, v):
+        """The cotangent of the vectors, less what their length and phase hold still."""
         along = expand_row(sum_axes(conj(v) * gv, (ndim(v) - 2,)))
         place, pivot = _real_component(v)
         turned = where(place, 1j * imag(along) / conj(pivot), 0)
-        gv = gv - real(along) * v - turned
-        inner = on_diagonal(expand_row(gw)) + conj(inverse_gaps(w)) * matmul(adjoint(v), gv)
-        back = matmul(card(Solve)(adjoint(v), inner), adjoint(v))
-        return (cast_like(back, x),)
+        return gv - real(along) * v - turned
 
     def jvp(self, ts, y, x):
         # v^-1 dx v has the changes of the eigenvalues on its diagonal, and those of the vectors, times gaps, beside it.
         w, v = y
         turned = card(Solve)(v, matmul(cast_like(ts[0], v), v))
-        moved = matmul(v, inverse_gaps(w) * turned)
+        moved = matmul(v, masked_mul(inverse_gaps(w), turned))
         stretch = real(sum_axes(conj(v) * moved, (ndim(v) - 2,)))
         place, pivot = _real_component(v)
         phase = imag(sum_axes(where(place, moved / pivot, 0), (ndim(v) - 2,)))

@@ -1,8 +1,8 @@
 """Eigenvalues of Hermitian matrices and singular values: `eigh`, `svd`, `pinv`.
 
-Eigenvectors and singular vectors are determined up to a phase (for real matrices a sign), and up to a rotation where values
-coincide: the rules hold what is free still, so derivatives are right for every function whose value does not depend on that
-choice, and finite for all others.
+Eigenvectors and singular vectors are determined up to a phase (for real matrices a sign): the rules hold it still, so derivatives
+are right for every function whose value does not depend on it. Where values coincide vectors are any in a plane, and how those of
+matrices nearby lie in it decides the derivative: it is NaN, if it is asked for.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.absent import ZERO, add, instantiate
 from adjoint.core.errors import ShapeError
 from adjoint.core.spec import Spec, shape_of
 from adjoint.ops.broadcast import conj, ndim
@@ -30,7 +31,7 @@ from adjoint.ops.decompose import (
     without,
 )
 from adjoint.ops.joining import concat
-from adjoint.ops.language import expand_row, matmul, sum_axes
+from adjoint.ops.language import expand_row, masked_mul, matmul, sum_axes
 from adjoint.ops.linalg import OneMatrix, SquareMatrix, adjoint, check_square, inexact_dtype, product, real, real_dtype
 from adjoint.ops.publish import public
 from adjoint.ops.stacking import array
@@ -76,15 +77,19 @@ class Eigh(SpectrumOfHermitian):
         check_square(self, x.shape)
         return tuple(xp.linalg.eigh(hermitian_array(xp, x), "U" if self.upper else "L"))
 
+    takes_zero = True
+
     def vjp(self, g, y, x):
         (gw, gv), (w, v) = g, y
-        inner = on_diagonal(expand_row(gw)) + inverse_gaps(w) * matmul(adjoint(v), gv)
+        inner = ZERO if gw is ZERO else on_diagonal(expand_row(gw))
+        if gv is not ZERO:
+            inner = add(inner, masked_mul(inverse_gaps(w), matmul(adjoint(v), gv)))
         return (hermitian(product(v, inner, adjoint(v))),)
 
     def jvp(self, ts, y, x):
         w, v = y
         turned = product(adjoint(v), hermitian(ts[0]), v)
-        return _diagonal(turned), matmul(v, inverse_gaps(w) * turned)
+        return _diagonal(turned), matmul(v, masked_mul(inverse_gaps(w), turned))
 
 
 def _diagonal(x):
@@ -185,11 +190,16 @@ class SVD(Singular):
     def eval(self, xp, x):
         return tuple(xp.linalg.svd(x, full_matrices=False))
 
+    takes_zero = True
+
     def vjp(self, g, y, x):
         (gu, gs, gvh), (u, s, vh) = g, y
+        if gu is gvh is ZERO:
+            return (matmul(scale_columns(u, gs), vh),)
+        gu, gs, gvh = map(instantiate, (gu, gs, gvh), y)
         (m, k), n = shape_of(u)[-2:], shape_of(vh)[-1]
         left, right = matmul(adjoint(u), gu), matmul(vh, adjoint(gvh))
-        core = on_diagonal(expand_row(gs)) + hermitian(inverse_gaps(s) * (left + right))
+        core = on_diagonal(expand_row(gs)) + hermitian(masked_mul(inverse_gaps(s), left + right))
         total = product(u, core + skew(inverse_sums(s) * (left - right)), vh)
         if m > k:
             total = total + matmul(without(gu * inverse_values(s), u), vh)
@@ -204,7 +214,7 @@ class SVD(Singular):
         v = adjoint(vh)
         (m, k), n = shape_of(u)[-2:], shape_of(v)[-2]
         p = product(adjoint(u), t, v)
-        both, apart = inverse_gaps(s) * hermitian(p), inverse_sums(s) * skew(p)
+        both, apart = masked_mul(inverse_gaps(s), hermitian(p)), inverse_sums(s) * skew(p)
         du, dv = matmul(u, both + apart), matmul(v, both - apart)
         if m > k:
             du = du + without(matmul(t, v) * inverse_values(s), u)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.spec import is_inexact
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.functional import linalg as _l
@@ -95,17 +96,18 @@ def polar(a: Any, side: str = "right") -> Any:
     """As scipy.linalg.polar."""
     if side not in ("right", "left"):
         raise ArgumentError(f"polar: side must be 'right' or 'left', not {side!r}{called_at()}")
-    w, s, vh = _l.svd(tensor(a), full_matrices=False)
-    u = F.matmul(w, vh)
-    basis = _adjoint(vh) if side == "right" else w
-    return u, F.matmul(basis * F.expand_row(s), _adjoint(basis))
+    x = tensor(a)
+    x = x if is_inexact(x.dtype) else F.cast(x, np.float64)
+    u = _l.polar_factor(x)
+    p = F.matmul(_adjoint(u), x) if side == "right" else F.matmul(x, _adjoint(u))
+    return u, 0.5 * (p + _adjoint(p))
 
 
 def orthogonal_procrustes(A: Any, B: Any, check_finite: bool = True) -> Any:
     """As scipy.linalg.orthogonal_procrustes."""
     product = _f.swapaxes(F.matmul(_f.swapaxes(tensor(B), -1, -2), tensor(A)), -1, -2)
-    u, w, vt = _l.svd(product)
-    return F.matmul(u, vt), _f.sum(w)
+    turn = _l.polar_factor(product)
+    return turn, _f.sum(turn * product)
 
 
 def solve_sylvester(a: Any, b: Any, q: Any) -> Any:

@@ -185,3 +185,21 @@ def test_what_must_be_positive_definite():
                 run(bad)
     for kw in ({}, {"lower": True}, {"transposed": True}):
         agrees(lambda a, kw=kw: sl.solve(a, v, assume_a="pos", **kw), S)
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+@pytest.mark.parametrize(
+    "base", [np.eye(3), 2.5 * np.linalg.qr(np.arange(9.0).reshape(3, 3) ** 2 - 7)[0], np.eye(4, 2)]
+)
+def test_polar_factors_where_singular_values_coincide(base, side):
+    """Of the identity, of rotations: the derivatives of both orders, by differences."""
+    weights = np.sin(np.arange(base.size, dtype=float)).reshape(base.shape)
+
+    def f(t):
+        u, p = sl.polar(base + t * weights, side)
+        return np.sum(weights**2 * u) + np.sum(p[0] * p[-1])
+
+    first, second = ((f(1e-4) - f(-1e-4)) / 2e-4, (f(1e-3) - 2 * f(0.0) + f(-1e-3)) / 1e-6)
+    for mode in (lambda g: g, ad.jit):
+        np.testing.assert_allclose(mode(ad.grad(f))(0.0), first, rtol=1e-6, atol=1e-8)
+        np.testing.assert_allclose(mode(ad.hessian(f))(0.0), second, rtol=1e-4, atol=1e-5)

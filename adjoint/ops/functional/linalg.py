@@ -35,6 +35,7 @@ from adjoint.ops.functional.products import (
 )
 from adjoint.ops.linalg import expm, inv, inverse, matrix_exp, solve, solve_triangular
 from adjoint.ops.matrix_equations import logm, solve_banded, solve_sylvester, sqrtm
+from adjoint.ops.polar_factor import polar_factor as polar_factor
 from adjoint.ops.spectral import eigh, eigvalsh, pinv, svd, svdvals
 from adjoint.ops.stacking import array
 
