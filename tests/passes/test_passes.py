@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import adjoint as ad
 from adjoint import ops
 from adjoint.core.spec import Spec
 from adjoint.graph.node import Graph
@@ -16,7 +17,7 @@ from adjoint.passes import optimise
 X = np.array([[1.0, -2.0], [np.inf, 0.0]])
 
 SIMPLER = {
-    "x + 0": (lambda x: x + 0.0, 0), "x - 0": (lambda x: x - 0.0, 0), "x * 1": (lambda x: 1.0 * x, 0),
+    "x + 0": (lambda x: x + -0.0, 0), "x - 0": (lambda x: x - 0.0, 0), "x * 1": (lambda x: 1.0 * x, 0),
     "x * -1": (lambda x: x * -1.0, 1), "x / 1": (lambda x: x / 1.0, 0), "x ** 1": (lambda x: x**1.0, 0),
     "x ** 2": (lambda x: x**2, 1), "-(-x)": (lambda x: ops.neg(ops.neg(x)), 0), "reshape": (lambda x: x.reshape(4).reshape(2, 2), 0),
     "transpose": (lambda x: x.T.T, 0), "cast": (lambda x: x.astype("float64"), 0), "common": (lambda x: ops.sin(x) + ops.sin(x), 2),
@@ -43,6 +44,17 @@ def test_what_could_hide_an_infinity_stays(fn):
         found = replay(better, [X])[0]
         np.testing.assert_array_equal(found, replay(graph, [X])[0])
     assert np.isnan(found).any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_signs_of_zeros_stay(dtype):
+    x, zero = np.array([-0.0, 0.0, 1.0], dtype), np.zeros((), dtype)
+    for fn in (lambda x: x + zero, lambda x: zero + x, lambda x: x - zero, lambda x: x - -zero, lambda x: x + -zero):
+        assert np.array_equal(np.signbit(ad.jit(fn)(x).asnumpy()), np.signbit(fn(x)))
+
+
+def test_integers_lose_their_zeros():
+    assert not optimise(trace(lambda x: [x + 0], [Spec((2,), np.dtype("int32"))])[0])[0].calls
 
 
 def test_unused_nodes_go():
