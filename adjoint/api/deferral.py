@@ -25,7 +25,7 @@ from adjoint.core.dispatch import wrap
 from adjoint.core.spec import Spec, elements
 from adjoint.graph.trace import trace
 from adjoint.transforms.deferred import Deferral, Pending
-from adjoint.transforms.deferred_programs import ProgramState, ValueSlot, run
+from adjoint.transforms.deferred_programs import ProgramState, ValueSlot, run, that_may_fail
 from adjoint.transforms.tape import Tape
 
 FUNCTIONS = 256  # that are known at one time
@@ -247,7 +247,9 @@ class DeferredCall:
         values = {**trace.inputs, **dict(enumerate(self.leaves))}
         results = code([values[k] for k in sorted(values)] + cotangents)
         others = holders(trace) - 2 - known_by_results(trace, found)
-        trace.settle_kept(others)
+        if others > 0:
+            trace.settle_kept()
+            self.function.needs_numbers()  # what the function keeps would be computed twice in each call
         known = {id(x): wrap(y) for x, y in zip(found, results, strict=False)}
         return tree.map(lambda x: known.get(id(x), x), out), results[len(found) :]
 
@@ -267,6 +269,7 @@ def _compiled(
 ) -> Run:
     """A function from the values of a program's inputs, by slot, and the cotangents of some results to all results and the gradients."""
     slots, count, steps = sorted(inputs), len(leaves), program.state.steps()
+    checked = that_may_fail(steps, program.outputs)
 
     def gradient(*xs: Any) -> list[Any]:
         tape = Tape("grad")
@@ -279,14 +282,15 @@ def _compiled(
         ys = [values[k] for k in seeds]
         gs = xs[len(slots) :] if cotangents else [np.ones(y.shape, y.dtype) for y in ys]
         found = tape.sweep(tape.seeds(ys, gs))
-        results = [lowered(tape, values[k]) for k in program.outputs]
-        return results + [instantiate(found.get(n, ZERO), x) for n, x in zip(nodes, xs, strict=False)]
+        gradients = [instantiate(found.get(n, ZERO), x) for n, x in zip(nodes, xs, strict=False)]
+        lower = lambda k: lowered(tape, values[k])
+        return [*map(lower, program.outputs), *gradients, *map(lower, checked)]
 
-    return compiled(gradient, [*leaves, *(inputs[k] for k in slots[count:]), *cotangents])
+    return compiled(gradient, [*leaves, *(inputs[k] for k in slots[count:]), *cotangents], len(checked))
 
 
-def compiled(function: Callable[..., list[Any]], arrays: Sequence[Any]) -> Run:
-    """A function of flat inputs like these arrays as machine code."""
+def compiled(function: Callable[..., list[Any]], arrays: Sequence[Any], checked: int) -> Run:
+    """A function of flat inputs like these arrays as machine code; so many of its last results are there for their errors only."""
     from adjoint import backends  # and all of static mode: when it is needed
     from adjoint.api.compiled import executable, optimised
     from adjoint.passes import optimise
@@ -295,4 +299,5 @@ def compiled(function: Callable[..., list[Any]], arrays: Sequence[Any]) -> Run:
         graph = trace(function, [Spec(x.shape, x.dtype) for x in arrays], "deferred", "grad", replayed=True)[0]
         graph = optimise(graph)[0]
     optimised.add(graph)
-    return lambda values: executable(graph, backends.chosen())(*values)  # type: ignore[no-any-return]
+    count = len(graph.outputs) - checked
+    return lambda values: executable(graph, backends.chosen())(*values)[:count]  # type: ignore[no-any-return]

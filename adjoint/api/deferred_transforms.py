@@ -19,7 +19,7 @@ from adjoint.core.dispatch import EAGER, Value, wrap
 from adjoint.core.errors import boundary
 from adjoint.core.tensor import Tensor
 from adjoint.transforms.deferred import Pending
-from adjoint.transforms.deferred_programs import run
+from adjoint.transforms.deferred_programs import run, that_may_fail
 
 _STATIC = (bool, int, str, type(None))
 
@@ -138,22 +138,27 @@ class _Call:
         found = self.program.made(rules.version, lambda: self._compiled(taken))
         code, rebuild = found
         results = code([*self.arrays, *(self.trace.inputs[k] for k in taken)])
-        others = holders(self.trace) - 1
-        self.trace.settle_kept(others)
+        if holders(self.trace) > 1:
+            self.trace.settle_kept()
         return rebuild([wrap(y) for y in results])
 
     def _compiled(self, taken: list[int]) -> tuple[Run, Callable[[list[Any]], Any]]:
         steps, count = self.program.state.steps(), len(self.arrays)
+        checked = that_may_fail(steps)
         known: list[Any] = []
 
         def flat(*xs: Any) -> list[Any]:
-            def replayed(*args: Any, **kwargs: Any) -> Any:
-                leaves = tree.leaves((args, kwargs))
+            def replay(inputs: Any) -> list[Any]:
+                leaves = tree.leaves(inputs)
                 values: list[Any] = [None] * self.program.state.count
                 values[: len(self.places)] = [leaves[i] for i in self.places]
                 for k, x in zip(taken, xs[count:], strict=True):
                     values[k] = x
                 run(steps, values)
+                return values
+
+            def replayed(*args: Any, **kwargs: Any) -> Any:
+                values = replay((args, kwargs))
                 return self.regroup([values[k] for k in self.program.outputs])
 
             arrays = iter(xs)
@@ -161,7 +166,7 @@ class _Call:
             args, kwargs = self.rebuild(given)
             ys, rebuild = tree.flatten(self.transform(replayed)(*args, **kwargs))
             known.append(rebuild)
-            return ys
+            return [*ys, *map(replay((args, kwargs)).__getitem__, checked)] if checked else ys
 
         given = [*self.arrays, *(self.trace.inputs[k] for k in taken)]
-        return compiled(flat, given), known[-1]
+        return compiled(flat, given, len(checked)), known[-1]

@@ -12,6 +12,7 @@ below; from then on it runs as if nothing had been deferred. A step that was nev
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from contextvars import copy_context
 from typing import Any
 
@@ -108,6 +109,7 @@ class Deferral(Trace):
         self.hopeless = False  # whether it is of a kind that can never be deferred
         self.over: Any = None  # the transform below, when it has ended
         self._values: list[Any] = []  # of what was pending, once it is computed
+        self._error: BaseException | None = None  # where that ended
         self._outside: dict[int, int] = {}  # the slots of values from outside, by their ids
         # What is noted is computed as at the beginning, whatever block of the user's asks for it.
         self._around = copy_context()
@@ -239,6 +241,7 @@ class Deferral(Trace):
                 return result
             after = step_from(state, key, xs, taken, results)
             after.several = several
+            after.fails = bool(key[0].indexing or key[0].fails_where) and may_fail(key[0], xs, result)
             after = state.following.setdefault(key, after)
         return self._went_on(after, taken, results)
 
@@ -247,7 +250,11 @@ class Deferral(Trace):
 
     def _known(self, x: Pending) -> Any:
         value = _held(x)
-        return self._values[x._extra.index] if value is None else value
+        if value is None:
+            value = self._values[x._extra.index]
+            if value is None and self._error is not None:
+                raise self._error
+        return value
 
     # ------------------------------------------------------------ from noted to computed
 
@@ -267,14 +274,15 @@ class Deferral(Trace):
         if self.over is None:
             self.stop()
         elif self.pending:
-            self.compute()
+            with suppress(Exception):  # it may stand behind what is asked for
+                self.compute()
         found = self._known(x)
         found = found if isinstance(found, Value) else make(found, EAGER)
         return make(found._value, self.over) if x._extra.tracked and found._trace is EAGER else found
 
-    def settle_kept(self, others: int) -> None:
-        """The call is over: compute what so many others than the caller have kept of it, as its inputs may be written to later."""
-        if self.pending and others > 0:
+    def settle_kept(self) -> None:
+        """The call is over: compute what others than the caller have kept of it, as its inputs may be written to later."""
+        if self.pending:
             self.compute()
 
     def compute(self) -> None:
@@ -284,4 +292,8 @@ class Deferral(Trace):
         self._values = [None] * self.state.count
         for index, x in self.inputs.items():
             self._values[index] = x
-        self._around.run(run, self.state.steps(), self._values)
+        try:
+            self._around.run(run, self.state.steps(), self._values)
+        except Exception as error:
+            self._error = error
+            raise

@@ -46,6 +46,7 @@ class ProgramState:
     __slots__ = (
         "count",
         "expected",
+        "fails",
         "following",
         "inputs",
         "known_by",
@@ -63,6 +64,7 @@ class ProgramState:
     known_by: list[Any]  # what tells the step that led here from others of the same op
     inputs: list[int | PythonNumber]  # of the step: slots and numbers
     muted: bool  # whether it was made under `no_grad`
+    fails: bool  # whether its numbers may raise an error
     several: bool  # whether it gives a tuple
     place: tuple[str, int] | None  # the user's line
 
@@ -116,6 +118,17 @@ def step_from(
         else:
             after.inputs.append(PythonNumber(x) if isinstance(at[0], type) else next(new).index)
     return after
+
+
+def that_may_fail(steps: Sequence[ProgramState], needed: Sequence[int] = ()) -> list[int]:
+    """A slot of each step whose numbers may raise an error, but of those that the needed slots are computed from."""
+    wanted, found = set(needed), []
+    for step in reversed(steps):
+        if any(s.index in wanted for s in step.made):
+            wanted.update(x for x in step.inputs if type(x) is int)
+        elif step.fails:
+            found.append(step.made[0].index)
+    return found
 
 
 def may_fail(op: Any, xs: Sequence[Any], result: Any) -> bool:

@@ -238,9 +238,9 @@ def test_an_intermediate_value_that_is_kept() -> None:
         return y.sum()
 
     gradient = ad.grad(f)
-    for _ in range(4):
+    for _ in range(20):
         gradient(ad.Tensor([1.0, 2.0]))
-    assert is_compiled()
+    assert known().following == np.inf  # it would be computed twice in each call
     for y in held:
         np.testing.assert_allclose(y.asnumpy(), np.exp([1.0, 2.0]), rtol=1e-6)
     for y in held:
@@ -257,10 +257,9 @@ def test_a_kept_value_does_not_change_with_its_inputs() -> None:
         return (held[-1] ** 2).sum()
 
     gradient = ad.grad(f, None, w)
-    for _ in range(4):
+    for _ in range(20):
         gradient(ad.Tensor([1.0, 1.0]))
         w._value[...] += 1.0  # as a compiled step does
-    assert is_compiled()
     for k, y in enumerate(held):
         np.testing.assert_allclose(y.asnumpy(), [2.0 + k, 3.0 + k])
 

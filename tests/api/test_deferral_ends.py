@@ -175,3 +175,46 @@ def test_values_of_a_batch_that_are_kept_by_the_function() -> None:
     alike(lambda: ad.vmap(ad.grad(leaking))(ad.Tensor(X)), 6)
     with pytest.raises(ad.AdjointError, match="ended"):
         held[0] + 1.0
+
+
+@pytest.mark.parametrize("transform", [ad.grad, ad.hessian, ad.jacrev])
+def test_errors_of_steps_that_no_result_needs(transform: Any) -> None:
+    matrices = [np.eye(2)] * 6 + [np.zeros((2, 2))]
+
+    def f(x: Any, a: Any) -> Any:
+        ops.linalg.inv(a)
+        ops.linalg.solve(a, x)
+        return (x * x).sum() + ops.linalg.inv(a)[0, 0] * 0
+
+    def only_unneeded(x: Any, a: Any) -> Any:
+        ops.linalg.inv(a)
+        return (x * x).sum()
+
+    def linear(x: Any, a: Any) -> Any:
+        return (x * x).sum() + ops.linalg.solve(a, x).sum()
+
+    for function in (f, only_unneeded, linear):
+        gradient = transform(function)
+        for a in matrices[:-1]:
+            gradient(ad.Tensor([1.0, 2.0]), a)
+        with pytest.raises(np.linalg.LinAlgError):
+            gradient(ad.Tensor([1.0, 2.0]), matrices[-1])
+
+
+def test_what_is_known_before_an_error() -> None:
+    held: list[Any] = []
+
+    def f(x: Any, a: Any) -> Any:
+        y = ops.exp(x)
+        z = ops.linalg.inv(a)
+        held.extend((y, z) if len(held) >= 12 else (None,))
+        return (y * z[0, 0]).sum()
+
+    gradient = ad.grad(f)
+    for _ in range(12):
+        gradient(ad.Tensor([0.0, 1.0]), np.eye(2))
+    with pytest.raises(np.linalg.LinAlgError):
+        gradient(ad.Tensor([0.0, 1.0]), np.zeros((2, 2)))
+    np.testing.assert_allclose(held[-2].asnumpy(), np.exp([0.0, 1.0]), rtol=1e-12)
+    with pytest.raises(np.linalg.LinAlgError):
+        held[-1].asnumpy()
