@@ -283,8 +283,8 @@ def _compiled(
         gs = xs[len(slots) :] if cotangents else [np.ones(y.shape, y.dtype) for y in ys]
         found = tape.sweep(tape.seeds(ys, gs))
         gradients = [instantiate(found.get(n, ZERO), x) for n, x in zip(nodes, xs, strict=False)]
-        lower = lambda k: lowered(tape, values[k])
-        return [*map(lower, program.outputs), *gradients, *map(lower, checked)]
+        results, errors = ([lowered(tape, values[k]) for k in slots_of] for slots_of in (program.outputs, checked))
+        return [*results, *gradients, *errors]
 
     return compiled(gradient, [*leaves, *(inputs[k] for k in slots[count:]), *cotangents], len(checked))
 

@@ -177,44 +177,39 @@ def test_values_of_a_batch_that_are_kept_by_the_function() -> None:
         held[0] + 1.0
 
 
+def unneeded(x: Any) -> Any:
+    ops.linalg.inv(x)
+    return (x * x).sum()
+
+
+def linear(x: Any) -> Any:
+    return (x * x).sum() + ops.linalg.inv(ops.stop_gradient(x)).sum()
+
+
 @pytest.mark.parametrize("transform", [ad.grad, ad.hessian, ad.jacrev])
-def test_errors_of_steps_that_no_result_needs(transform: Any) -> None:
-    matrices = [np.eye(2)] * 6 + [np.zeros((2, 2))]
-
-    def f(x: Any, a: Any) -> Any:
-        ops.linalg.inv(a)
-        ops.linalg.solve(a, x)
-        return (x * x).sum() + ops.linalg.inv(a)[0, 0] * 0
-
-    def only_unneeded(x: Any, a: Any) -> Any:
-        ops.linalg.inv(a)
-        return (x * x).sum()
-
-    def linear(x: Any, a: Any) -> Any:
-        return (x * x).sum() + ops.linalg.solve(a, x).sum()
-
-    for function in (f, only_unneeded, linear):
-        gradient = transform(function)
-        for a in matrices[:-1]:
-            gradient(ad.Tensor([1.0, 2.0]), a)
-        with pytest.raises(np.linalg.LinAlgError):
-            gradient(ad.Tensor([1.0, 2.0]), matrices[-1])
+@pytest.mark.parametrize("function", [unneeded, linear])
+def test_errors_of_steps_that_no_result_needs(transform: Any, function: Any) -> None:
+    gradient = transform(function)
+    for _ in range(6):
+        gradient(ad.Tensor([[1.0, 0.0], [0.0, 1.0]]))
+    with pytest.raises(np.linalg.LinAlgError):
+        gradient(ad.Tensor([[0.0, 0.0], [0.0, 0.0]]))
 
 
 def test_what_is_known_before_an_error() -> None:
     held: list[Any] = []
 
-    def f(x: Any, a: Any) -> Any:
+    def f(x: Any) -> Any:
         y = ops.exp(x)
-        z = ops.linalg.inv(a)
-        held.extend((y, z) if len(held) >= 12 else (None,))
-        return (y * z[0, 0]).sum()
+        z = ops.linalg.inv(x)
+        held.extend((y, z) if len(held) >= 6 else (None,))
+        return (y * z).sum()
 
     gradient = ad.grad(f)
-    for _ in range(12):
-        gradient(ad.Tensor([0.0, 1.0]), np.eye(2))
+    for _ in range(6):
+        gradient(ad.Tensor([[1.0, 0.0], [0.0, 1.0]]))
     with pytest.raises(np.linalg.LinAlgError):
-        gradient(ad.Tensor([0.0, 1.0]), np.zeros((2, 2)))
-    np.testing.assert_allclose(held[-2].asnumpy(), np.exp([0.0, 1.0]), rtol=1e-12)
+        gradient(ad.Tensor([[0.0, 0.0], [0.0, 0.0]]))
+    np.testing.assert_allclose(held[-2].asnumpy(), np.ones((2, 2)))
     with pytest.raises(np.linalg.LinAlgError):
         held[-1].asnumpy()
