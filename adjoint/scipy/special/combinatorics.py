@@ -98,7 +98,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
-    """As scipy.special.lambertw for real z, on the branches 0 and -1 where they are real; complex, as SciPy's.
+    """As scipy.special.lambertw for real z, on the branches 0 and -1 where they are real, else NaN; complex, as SciPy's.
 
     >>> import adjoint as ad
     >>> print(ad.scipy.special.lambertw(1.0).real.round(4))
@@ -117,7 +117,7 @@ def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
     if k == -1:
         real = F.bitwise_and(real, F.less(z, 0))
     y = where(real, of(f"lambertw:{int(k)}")(where(real, z, -0.2)), np.nan)
-    return _f.complex(y, F.zeros_like(y))
+    return _f.complex(y, 0.0 * F.stop_gradient(y))  # NaN in both parts where SciPy has a complex number
 
 
 def diric(x: Any, n: Any) -> Any:
