@@ -14,7 +14,7 @@ from adjoint.ops.compare import where_ as where
 from adjoint.ops.numpylike.common import is_traced, refuse
 from adjoint.ops.removable import sin_over
 from adjoint.ops.special_table import of
-from adjoint.scipy.special.exponential_sums import floating
+from adjoint.scipy.special.exponential_sums import floating, floating_together
 
 __all__ = ["comb", "diric", "factorial", "lambertw", "multigammaln", "polygamma", "zeta"]
 
@@ -46,7 +46,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     1.6449
     """
     refuse("scipy.special.zeta", out=out)
-    return _f.zeta(floating(x), 1.0 if q is None else floating(q))
+    return _f.zeta(floating(x), 1.0) if q is None else _f.zeta(*floating_together(x, q))
 
 
 def multigammaln(a: Any, d: int) -> Any:
