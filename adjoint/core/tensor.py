@@ -292,9 +292,10 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:
         """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
-        return views.settle(snapshot(self) if not autograd.is_leaf(self) else self + 0, None)
+        lies = views.layout_in(self, order)
+        return views.settle(snapshot(self) if not autograd.is_leaf(self) else self + 0, lies)
 
     def __copy__(self) -> Any:
         return self.copy()

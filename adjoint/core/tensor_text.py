@@ -46,10 +46,23 @@ def refuse_to_cut(x: Any, conversion: str) -> None:
     raise refused(CutGradientError(why + called_at()))
 
 
+#: What NumPy's arrays have that is about memory: what to write instead.
+_OF_MEMORY = {
+    **dict.fromkeys(
+        ("base", "ctypes", "data", "flags", "getfield", "setfield", "setflags", "byteswap"),
+        "x.asnumpy() is an array with its numbers, without a gradient",
+    ),
+    "flat": "x.ravel() has the elements in a line, and x.ravel()[i] the i-th of them",
+    "resize": "x = np.resize(x, shape) makes a new one",
+}
+
+
 def instead_of(cls: type, name: str) -> str:
     """What to write for an attribute that Tensors of other libraries have."""
     if name == "at":
         return "; `x[index] = value` and `x[index] += value` write to some of the elements, and have derivatives"
+    if name in _OF_MEMORY:
+        return f"; {_OF_MEMORY[name]}"
     plain = name[:-1]
     if name[-1:] == "_" and plain[:1] != "_" and hasattr(cls, plain):
         return f"; x.{plain} gives a new Tensor: `x = x.{plain}(...)`"
