@@ -326,7 +326,14 @@ def _periodic_slopes(x: Any, y: Any) -> Any:
 
 def of_scipy(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """A spline that SciPy made, at a Tensor."""
+    return _mirrored(spline)(x, nu, extrapolate)
+
+
+def integral_of_scipy(spline: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """The integral of a spline that SciPy made, between Tensors."""
+    return _mirrored(spline).integrate(a, b, extrapolate)
+
+
+def _mirrored(spline: Any) -> PPoly:
     held = isinstance(spline.c, Value) or spline.c.dtype.kind in "fc"
-    return PPoly(spline.c if held else np.asarray(spline.c, float), spline.x, spline.extrapolate, spline.axis)(
-        x, nu, extrapolate
-    )
+    return PPoly(spline.c if held else np.asarray(spline.c, float), spline.x, spline.extrapolate, spline.axis)

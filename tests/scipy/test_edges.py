@@ -101,3 +101,18 @@ def test_second_derivatives_of_small_tails() -> None:
 def test_the_logarithm_of_a_tail_that_is_no_number_any_more() -> None:
     assert ad.value_and_grad(lambda p: st.geom.logsf(3000, p))(0.5) == (3000 * math.log(0.5), -6000.0)
     assert ad.jit(ad.grad(lambda p: st.geom.logsf(3000, p)))(0.5) == -6000.0
+
+
+@MODES
+@pytest.mark.parametrize("edges", [(-40.0, -38.0), (38.0, 40.0), (30.0, math.inf), (-math.inf, -25.0), (5.0, 9.0)])
+def test_quantiles_of_a_normal_distribution_cut_far_out(edges, compiled: bool) -> None:
+    for q in (1e-9, 0.5, 0.9):
+        want = st.truncnorm.ppf(q, *edges)
+        found, slope = (ad.jit if compiled else lambda f: f)(ad.value_and_grad(lambda q: st.truncnorm.ppf(q, *edges)))(
+            q
+        )
+        np.testing.assert_allclose(found, want, rtol=1e-11)
+        np.testing.assert_allclose(slope, 1 / st.truncnorm.pdf(want, *edges), rtol=1e-9)
+    by_edge = ad.grad(lambda b: st.truncnorm.ppf(0.5, -45.0, b))(-38.0)
+    difference = (st.truncnorm.ppf(0.5, -45.0, -38.0 + 1e-5) - st.truncnorm.ppf(0.5, -45.0, -38.0 - 1e-5)) / 2e-5
+    np.testing.assert_allclose(by_edge, difference, rtol=1e-6)

@@ -207,3 +207,11 @@ def test_methods_that_are_not_there_are_refused_by_name() -> None:
         with pytest.raises(ad.CutGradientError, match=f"scipy.interpolate.{name} cannot"):
             ad.grad(f)(y)
     assert not hasattr(ad.scipy.interpolate.CubicSpline(x, y), "no_such_name")
+
+
+@pytest.mark.parametrize("kind", ["periodic", "natural"])
+def test_integrals_of_splines_that_scipy_made(kind: str) -> None:
+    made = si.CubicSpline(x, np.concatenate([y[:-1], y[:1]]), bc_type=kind)
+    agrees(lambda a, b: made.integrate(a, b), 0.3, 1.9 if kind == "natural" else 9.1)
+    agrees(lambda b: made.antiderivative()(b), 1.9)
+    agrees(lambda b: si.PPoly(made.c, made.x).integrate(0.2, b), 1.9)

@@ -18,7 +18,7 @@ from adjoint.ops.special_table import of
 from adjoint.ops.student import log_student_density
 from adjoint.ops.transcendental import exp, expm1, log, log1p, sqrt
 from adjoint.scipy.stats.distribution import ContinuousDistribution
-from adjoint.scipy.stats.tails import cauchy_ppf, log_of_share, logistic_cdf
+from adjoint.scipy.stats.tails import cauchy_ppf, log_of_share, logistic_cdf, ndtri_of_log
 
 LOG_2PI = math.log(2 * math.pi)
 EULER = float(np.euler_gamma)
@@ -287,8 +287,13 @@ def _log_mass(a: Any, b: Any) -> Any:
 def _truncnorm_ppf(q: Any, a: Any, b: Any) -> Any:
     right = F.greater(a, 0)
     low, high, p = where(right, -b, a), where(right, -a, b), where(right, 1.0 - q, q)
-    bottom, top = _ndtr(low), _ndtr(high)
-    z = _ndtri(bottom + p * (top - bottom))
+    far = F.less(high, -20.0)  # where the masses soon are no numbers of the precision: by their logarithms
+    bottom, top = _ndtr(where(far, -1.0, low)), _ndtr(where(far, 1.0, high))
+    bounded = F.greater(low, -np.inf)
+    whole = _log_ndtr(where(far, high, -21.0))
+    least = where(bounded, _log_ndtr(where(F.bitwise_and(far, bounded), low, -22.0)) - whole, -np.inf)
+    share = p + where(bounded, (1.0 - p) * exp(where(bounded, least, -1.0)), 0.0)
+    z = where(far, ndtri_of_log(whole + log(where(far, share, 0.5))), _ndtri(bottom + p * (top - bottom)))
     return where(right, -z, z)
 
 

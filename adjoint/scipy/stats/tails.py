@@ -8,6 +8,7 @@ from typing import Any
 from adjoint.ops import language as F
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.language import where
+from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL
 from adjoint.ops.special_slopes import is_single
 from adjoint.ops.transcendental import exp, log, log1p, sqrt
 
@@ -36,6 +37,16 @@ def quantile_of_end(q: Any, at: int, formula: Any, value: Any, lower: bool, flat
     found = where(known, found, 0.0)
     finite = where(known, F.stop_gradient(value) + (found - F.stop_gradient(found)), value)
     return where(F.less(F.abs(value), math.inf), finite, steep)
+
+
+def ndtri_of_log(y: Any) -> Any:
+    """The quantile of the normal distribution whose logarithm is y, far below 0: by Newton's steps, which have its derivatives too."""
+    log_ndtr, size = COMPOSED_SPECIAL["log_ndtr"], -2.0 * y - math.log(2 * math.pi)
+    z = -sqrt(size - log(size))
+    for _ in range(4):
+        mass = log_ndtr(z)
+        z = z - (mass - y) * exp(mass + 0.5 * z * z + 0.5 * math.log(2 * math.pi))
+    return z
 
 
 def logistic_cdf(z: Any) -> Any:
