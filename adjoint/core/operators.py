@@ -100,7 +100,7 @@ class Operators:
     def __pos__(self) -> Any:
         return self.copy()
 
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:
         """A Tensor of its own with the same value."""
         raise NotImplementedError
 

@@ -161,8 +161,9 @@ class Parameter(Tensor):
     def _updated(self, new: Any) -> Any:
         return self.set_data(new) if language.writes(self, new) else new
 
-    def copy(self) -> Any:
-        return resolve(self) + 0
+    def copy(self, order: str = "C") -> Any:
+        fresh = resolve(self) + 0
+        return fresh if order == "C" else fresh.copy(order)
 
     def clone(self, init: str | float = "same") -> Parameter:
         """A Parameter of its own with the same value, or with `init="zeros"`, `"ones"` or a number."""

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.core import context, dispatch, errors, foreign, library_functions, placement, tree, views
 from adjoint.core.arrays import check_kind, even_array
 from adjoint.core.autograd import autograd
-from adjoint.core.dispatch import BACKWARD, BOTTOM, DEVICE, Value, base_trace, differentiable, has_ended, make, snapshot
+from adjoint.core.dispatch import BACKWARD, BOTTOM, DEVICE, Value, base_trace, has_ended, make, snapshot
 from adjoint.core.errors import AdjointError, BatchedError, CutGradientError, DtypeError, called_at, refused
 from adjoint.core.exchange import SharedWithOthers
 from adjoint.core.inplace_operators import InPlaceOperators
@@ -20,7 +20,7 @@ from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import NUMBER_ATTRIBUTES, Number, dtype_of, is_half, number_of
 from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
-from adjoint.core.tensor_text import ShownInNotebooks, instead_of, no_number, with_values, without_values
+from adjoint.core.tensor_text import ShownInNotebooks, instead_of, refuse_to_cut, with_values, without_values
 
 
 class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Value):
@@ -165,7 +165,8 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
             raise refused(error) from None
 
     def tolist(self) -> Any:
-        """The values as nested Python lists; no gradient flows through them."""
+        """The values as nested Python lists; refused, as float(x) is, where that would cut a gradient."""
+        refuse_to_cut(self, "x.tolist()")
         return self.asnumpy().tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -207,9 +208,8 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
         if self.size != 1:
             what = f"{kind.__name__}() needs a Tensor of one element, not of shape {self.shape}"
             raise errors.SeveralElementsError(what + called_at())
-        explicit = explicit or context.cutting.get()
-        if self.tracked and not explicit and self._trace.level > BACKWARD and differentiable(self):
-            raise refused(CutGradientError(no_number(kind.__name__) + called_at()))
+        if not explicit:
+            refuse_to_cut(self, f"{kind.__name__}(x)")
         return kind(self.item())
 
     def __float__(self) -> float:
@@ -292,9 +292,10 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
     def __contains__(self, value: Any) -> bool:
         return bool((self == value).any())
 
-    def copy(self) -> Any:
+    def copy(self, order: str = "C") -> Any:
         """A Tensor with the same value, tracked like this one; assignments to it leave this one alone."""
-        return views.settle(snapshot(self) if not autograd.is_leaf(self) else self + 0, None)
+        lies = views.layout_in(self, order)
+        return views.settle(snapshot(self) if not autograd.is_leaf(self) else self + 0, lies)
 
     def __copy__(self) -> Any:
         return self.copy()

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.dispatch import has_ended
-from adjoint.core.errors import AdjointError
+from adjoint.core import context
+from adjoint.core.dispatch import BACKWARD, differentiable, has_ended
+from adjoint.core.errors import AdjointError, CutGradientError, called_at, refused
 from adjoint.core.spec import is_half
 
 ROWS, COLUMNS = 10, 10  # of a table of values; more are left out in the middle
@@ -33,19 +34,35 @@ def without_values(x: Any, error: AdjointError) -> str:
         return f"Tensor(<{str(error).splitlines()[0].split(': ')[0]}>)"
 
 
-def no_number(conversion: str) -> str:
-    """Why a Tensor is not made a Python number behind the caller's back."""
-    return (
-        f"{conversion}(x) would cut the gradient of a Tensor that is being differentiated, batched or traced to be compiled. Use the ops of "
+def refuse_to_cut(x: Any, conversion: str) -> None:
+    """Refuse to make Python numbers of a Tensor behind the caller's back, where that cuts a gradient."""
+    if not x.tracked or context.cutting.get() or x._trace.level <= BACKWARD or not differentiable(x):
+        return
+    why = (
+        f"{conversion} would cut the gradient of a Tensor that is being differentiated, batched or traced to be compiled. Use the ops of "
         f"adjoint (ad.ops.sin in place of math.sin, adjoint.numpy.zeros for an array that is filled); where x is only differentiated, "
-        f"x.item() gives the number, without a gradient."
+        f"x.item() gives the number, and x.asnumpy() all of them, without a gradient."
     )
+    raise refused(CutGradientError(why + called_at()))
+
+
+#: What NumPy's arrays have that is about memory: what to write instead.
+_OF_MEMORY = {
+    **dict.fromkeys(
+        ("base", "ctypes", "data", "flags", "getfield", "setfield", "setflags", "byteswap"),
+        "x.asnumpy() is an array with its numbers, without a gradient",
+    ),
+    "flat": "x.ravel() has the elements in a line, and x.ravel()[i] the i-th of them",
+    "resize": "x = np.resize(x, shape) makes a new one",
+}
 
 
 def instead_of(cls: type, name: str) -> str:
     """What to write for an attribute that Tensors of other libraries have."""
     if name == "at":
         return "; `x[index] = value` and `x[index] += value` write to some of the elements, and have derivatives"
+    if name in _OF_MEMORY:
+        return f"; {_OF_MEMORY[name]}"
     plain = name[:-1]
     if name[-1:] == "_" and plain[:1] != "_" and hasattr(cls, plain):
         return f"; x.{plain} gives a new Tensor: `x = x.{plain}(...)`"

@@ -18,7 +18,7 @@ from adjoint.core import context
 from adjoint.core import layout as _layout
 from adjoint.core.autograd import autograd
 from adjoint.core.dispatch import Value, has_ended, snapshot
-from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.errors import AdjointError, ArgumentError, called_at
 from adjoint.core.layout import UNKNOWN, layout_of
 
 _AS_IT_LIES: Any = object()  # the layout of what the root held when its family began, not asked for yet
@@ -146,6 +146,18 @@ def layout(x: Any) -> Any:
     family, steps = kin
     lies = _root_layout(family)
     return lies if lies is UNKNOWN or not steps else _layout.tidy(_after(family, steps))
+
+
+def layout_in(x: Any, order: str) -> Any:
+    """How a copy of x lies in memory, by NumPy's word for the order."""
+    if order == "C":
+        return None
+    columns = _layout.tidy(np.empty(x.shape, _layout.PAIR, order="F"))
+    if order == "A":
+        return columns if _layout.same(layout(x), columns) else None
+    if order not in ("F", "K"):
+        raise ArgumentError(f"copy: order must be 'C', 'F', 'A' or 'K', not {order!r}{called_at()}")
+    return columns if order == "F" else _layout.compact(layout(x))
 
 
 def settle(x: Any, wanted: Any) -> Any:

@@ -10,9 +10,11 @@ import numpy as np
 
 from adjoint.core.arrays import special
 from adjoint.core.errors import NoRuleError
+from adjoint.ops import language as F
 from adjoint.ops.card import card, register
 from adjoint.ops.publish import public
 from adjoint.ops.special import Polygamma, SpecialFunction, lgamma
+from adjoint.ops.special_slopes import DigammaStep
 from adjoint.ops.transcendental import exp, log, log1p
 
 
@@ -76,9 +78,21 @@ class Gammaincc(SpecialFunction):
 
 def _density(order: int, a: Any, x: Any) -> Any:
     """x^(a-1) e^-x / Γ(a), differentiated by a `order` times."""
-    found = [exp((a - 1) * log(x) - x - lgamma(a))]
-    slopes = [log(x) - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, order))]
+    edge = F.equal(x, 0)  # where the logarithm is infinite, but the density and its derivatives may be numbers
+    inside = F.where(edge, 1.0, x)
+    found = [
+        F.where(edge, _power_at_0(edge, x, a) * exp(-x - lgamma(a)), exp((a - 1) * log(inside) - inside - lgamma(a)))
+    ]
+    if order == 0:
+        return found[0]
+    slope = log(F.where(F.bitwise_and(edge, F.greater(a, 1)), 1.0, x))  # there the power is 0, and its derivatives by a
+    slopes = [slope - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, order))]
     return of_exponential(found, slopes, order)
+
+
+def _power_at_0(edge: Any, x: Any, a: Any) -> Any:
+    """x^(a-1) where x is at the edge 0, with its derivatives by x; else 1."""
+    return F.pow(F.where(edge, x, 1.0), F.where(edge, a, 1.0) - 1.0)
 
 
 def of_exponential(found: list[Any], slopes: list[Any], order: int) -> Any:
@@ -230,7 +244,14 @@ def beta_slope(by_a: int, by_b: int) -> Any:
 
 def beta_density(a: Any, b: Any, x: Any) -> Any:
     """The derivative of betainc by x."""
-    return exp((a - 1) * log(x) + (b - 1) * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b))
+    first, last = F.equal(x, 0), F.equal(x, 1)
+    inside = F.where(F.bitwise_or(first, last), 0.5, x)
+    constant = lgamma(a + b) - lgamma(a) - lgamma(b)
+    usual = exp((a - 1) * log(inside) + (b - 1) * log1p(-inside) + constant)
+    # At the edges, where logarithms are infinite, but the density and its derivatives may be numbers.
+    low = F.pow(F.where(last, 1.0, 1.0 - x), b - 1.0) * _power_at_0(first, x, a)
+    high = F.pow(F.where(first, 1.0, x), a - 1.0) * _power_at_0(last, 1.0 - x, b)
+    return F.where(first, low * exp(constant), F.where(last, high * exp(constant), usual))
 
 
 def _beta_density(by_a: int, by_b: int, a: Any, b: Any, x: Any) -> Any:
@@ -239,8 +260,9 @@ def _beta_density(by_a: int, by_b: int, a: Any, b: Any, x: Any) -> Any:
     if by_a + by_b == 0:
         return density
     both = [card(Polygamma, k)(a + b) for k in range(by_a + by_b)]
-    slope_a = log(x) - card(Polygamma, 0)(a) + both[0] if by_a else 1.0
-    slope_b = log1p(-x) - card(Polygamma, 0)(b) + both[0] if by_b else 1.0
+    first, last = (F.bitwise_and(F.equal(x, end), F.greater(c, 1)) for end, c in ((0, a), (1, b)))  # there it is 0
+    slope_a = log(F.where(first, 1.0, x)) - card(Polygamma, 0)(a) + both[0] if by_a else 1.0
+    slope_b = log1p(-F.where(last, 0.0, x)) - card(Polygamma, 0)(b) + both[0] if by_b else 1.0
     if by_a + by_b == 1:
         return density * slope_a * slope_b
     if by_a == by_b:
@@ -261,7 +283,15 @@ def beta_series(by_a: int, by_b: int, a: np.ndarray, b: np.ndarray, x: np.ndarra
     swapped = x > (a + 1) / (a + b + 2)
     value = np.where(swapped, -betaincc(a, b, x), betainc(a, b, x))
     first, second, at = np.where(swapped, b, a), np.where(swapped, a, b), np.where(swapped, 1 - x, x)
-    result[inside] = value * _relative_slope(by_a, by_b, swapped, first, second, at)
+    relative, large = np.empty_like(value), first > 100  # where the terms hardly become smaller
+    for function, at_once, where in (
+        (_relative_slope, value.size + 1, np.flatnonzero(~large)),
+        (_relative_slope_by_quadrature, 4096, np.flatnonzero(large)),
+    ):
+        for k in range(0, where.size, at_once):
+            part = where[k : k + at_once]
+            relative[part] = function(by_a, by_b, *(v[part] for v in (swapped, first, second, at)))
+    result[inside] = value * relative
     return result.reshape(shape)
 
 
@@ -295,9 +325,33 @@ def _relative_slope(by_a: int, by_b: int, swapped: Any, a: np.ndarray, b: np.nda
         term, slope_a, slope_b, both, n = terms[-1], along_a[-1], along_b[-1], shared[-1], n + count
         last = ratio[-1]
         done = (last < 1) & (term * (1 + np.abs(factor[-1])) < 1e-17 * size * (1 - last))
-        if done.all() or n > 500_000:  # parameters so large that digits are lost in any case
-            return np.where(done, total / size, np.nan)
+        if done.all():
+            return total / size
         count = min(2 * count, max(32, 100_000 // max(1, x.size)))
+
+
+def _relative_slope_by_quadrature(
+    by_a: int, by_b: int, swapped: Any, a: np.ndarray, b: np.ndarray, x: np.ndarray
+) -> np.ndarray:
+    """The same from the integral, over t = x e^-u, of t^a (1-t)^(b-1) by u: by the double exponential rule, in its own width."""
+    from scipy.special import polygamma
+
+    step = card(DigammaStep).eval
+    decay, spread = a - (b - 1) * x / (1 - x), np.sqrt(b / (a * (a + b)) + 1 / (a * a))
+    s = np.arange(-4.2, 2.8, 0.04)[:, None]
+    u = np.exp(0.5 * np.pi * np.sinh(s)) / (np.maximum(decay, 0) + 1 / spread)
+    rest = np.log1p(-x * np.expm1(-u) / (1 - x))  # of log(1 - t)
+    weights = u * np.cosh(s) * np.exp(-a * u + (b - 1) * rest)
+    along_a, along_b = np.log(x) + step(np, a, b) - u, np.log1p(-x) + step(np, b, a) + rest
+    if by_a + by_b == 1:
+        by_first, by_second = along_a, along_b
+    elif by_a == by_b:
+        by_first = by_second = along_a * along_b + polygamma(1, a + b)
+    else:
+        both = polygamma(1, a + b)
+        by_first, by_second = along_a**2 + both - polygamma(1, a), along_b**2 + both - polygamma(1, b)
+    factor = np.where(swapped == bool(by_a), by_second, by_first)
+    return (weights * factor).sum(0) / weights.sum(0)
 
 
 def _running(first: np.ndarray, steps: np.ndarray, accumulate: Any) -> np.ndarray:

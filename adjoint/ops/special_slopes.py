@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +54,18 @@ def dawsn_slope(y: Any, x: Any) -> Any:
     far, large, small = _split(x, F.abs(x))
     w = F.div(0.5, large * large)
     return F.where(far, -w * polynomial(_ODD_FACTORIALS, w), 1.0 - 2.0 * small * F.where(far, 1.0, y))
+
+
+def scaled_slope(order: int, x: Any, plain: Callable[[Any], Any]) -> Any:
+    """The derivative of exp(-abs(x)) I(x) of order 0 or 1: far out by the asymptotic series, as the plain formula cancels there."""
+    far = F.stop_gradient(F.greater(F.abs(x), 60.0))
+    size = F.where(far, F.abs(x), 60.0)
+    terms, c = [], 1.0 / math.sqrt(2 * math.pi)
+    for k in range(14):
+        terms.append(-(k + 0.5) * c)
+        c *= ((2 * k + 1) ** 2 - 4 * order * order) / (8 * (k + 1))
+    series = polynomial(terms, F.div(1.0, size)) / (size * F.sqrt(size))
+    return F.where(far, series if order else F.sign(x) * series, plain(F.where(far, 0.0, x)))
 
 
 def log1p_square(x: Any, divisor: Any = None) -> Any:

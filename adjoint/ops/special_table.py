@@ -20,8 +20,8 @@ from adjoint.ops.families import Elementwise
 from adjoint.ops.incomplete import beta_density, beta_slope, gamma_density, gammainc_slope
 from adjoint.ops.removable import log_over, sin_over, sinh_over, slope_of_e, slope_of_k
 from adjoint.ops.special import Polygamma, SpecialFunction
-from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope, log1p_square
-from adjoint.ops.transcendental import exp, expm1, log, log1p
+from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope, scaled_slope
+from adjoint.ops.transcendental import exp, expm1
 from adjoint.ops.trigonometric import cos, cosh, sin
 
 Partials = Callable[..., tuple[Any, ...]]
@@ -181,18 +181,25 @@ _UNARY: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "ellipk": (_UNIT, lambda y, m: slope_of_k(m, lambda m: (of("ellipe")(m) - (1.0 - m) * of("ellipk")(m)) / (2.0 * m * (1.0 - m)))),
     "ellipe": (_UNIT, lambda y, m: slope_of_e(m, lambda m: (of("ellipe")(m) - of("ellipk")(m)) / (2.0 * m))),
     "j0": (_SMALL, lambda y, x: -of("j1")(x)),
-    "j1": (_SMALL, lambda y, x: 0.5 * (of("j0")(x) - of("jv")(2, x))),
+    "j1": (_SMALL, lambda y, x: _slope_of_j1(y, x)),
     "y0": (_POSITIVE, lambda y, x: -of("y1")(x)),
     "y1": (_POSITIVE, lambda y, x: of("y0")(x) - y / x),
     "i0": (_SMALL, lambda y, x: of("i1")(x)),
     "i1": (_SMALL, lambda y, x: 0.5 * (of("i0")(x) + of("iv")(2, x))),
-    "i0e": (_SMALL, lambda y, x: of("i1e")(x) - F.sign(x) * y),
-    "i1e": (_SMALL, lambda y, x: 0.5 * (of("i0e")(x) + of("ive")(2, x)) - F.sign(x) * y),
+    "i0e": (_SMALL, lambda y, x: scaled_slope(0, x, lambda x: of("i1e")(x) - F.sign(x) * of("i0e")(x))),
+    "i1e": (_SMALL, lambda y, x: scaled_slope(1, x, lambda x: 0.5 * (of("i0e")(x) + of("ive")(2, x)) - F.sign(x) * of("i1e")(x))),
     "k0": (_POSITIVE, lambda y, x: -of("k1")(x)),
     "k1": (_POSITIVE, lambda y, x: -of("k0")(x) - y / x),
     "k0e": (_POSITIVE, lambda y, x: y - of("k1e")(x)),
     "k1e": (_POSITIVE, lambda y, x: y - of("k0e")(x) - y / x),
 }  # fmt: skip
+
+
+def _slope_of_j1(y: Any, x: Any) -> Any:
+    """The derivative of J1; far out, where SciPy has no J2, by J1 itself."""
+    far = F.greater(F.abs(x), 1e6)
+    near = F.where(far, 0.0, x)
+    return F.where(far, of("j0")(x) - y / F.where(far, x, 1.0), 0.5 * (of("j0")(near) - of("jv")(2, near)))
 
 
 def _rgamma_slope(y: Any, x: Any) -> Any:
@@ -285,14 +292,20 @@ def _expn(y: Any, n: Any, x: Any) -> tuple[Any, ...]:
     return no_derivative("expn", "n"), slope
 
 
+def _along(slope: Any, density: Any) -> Any:
+    """The derivative of an inverse by a parameter; at the ends, which stay where they are, it is 0."""
+    fixed = F.equal(slope, 0)
+    return -F.where(fixed, 0.0, slope) / F.where(fixed, 1.0, density)
+
+
 @_enter("gammaincinv", _POSITIVE, _UNIT)
 def _gammaincinv(y: Any, a: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: -gammainc_slope(a, y) / gamma_density(a, y), lambda: F.div(1.0, gamma_density(a, y))
+    return lambda: _along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(1.0, gamma_density(a, y))
 
 
 @_enter("gammainccinv", _POSITIVE, _UNIT)
 def _gammainccinv(y: Any, a: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: -gammainc_slope(a, y) / gamma_density(a, y), lambda: F.div(-1.0, gamma_density(a, y))
+    return lambda: _along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(-1.0, gamma_density(a, y))
 
 
 @_enter("betaincc", _POSITIVE, _POSITIVE, _UNIT)
@@ -306,8 +319,8 @@ def _betaincc(y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
 
 def _beta_inverse(y: Any, a: Any, b: Any, sign: float) -> tuple[Any, ...]:
     return (
-        lambda: -beta_slope(1, 0)(a, b, y) / beta_density(a, b, y),
-        lambda: -beta_slope(0, 1)(a, b, y) / beta_density(a, b, y),
+        lambda: _along(beta_slope(1, 0)(a, b, y), beta_density(a, b, y)),
+        lambda: _along(beta_slope(0, 1)(a, b, y), beta_density(a, b, y)),
         lambda: F.div(sign, beta_density(a, b, y)),
     )
 
@@ -320,48 +333,3 @@ def _betaincinv(y: Any, a: Any, b: Any, p: Any) -> tuple[Any, ...]:
 @_enter("betainccinv", _POSITIVE, _POSITIVE, _UNIT)
 def _betainccinv(y: Any, a: Any, b: Any, p: Any) -> tuple[Any, ...]:
     return _beta_inverse(y, a, b, -1.0)
-
-
-# ---------------------------------------------------------------- Student's distribution
-
-
-def student_density(df: Any, t: Any) -> Any:
-    """The density of Student's distribution."""
-    return exp(-of("betaln")(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1)) * log1p_square(t, df))
-
-
-def _student_slope(df: Any, t: Any) -> Any:
-    """The derivative of the distribution function by the degrees of freedom: for t < 0 it is betainc(df/2, 1/2, w) / 2.
-
-    Near t = 0, where that form has no derivatives, by the series of the density.
-    """
-    near = F.stop_gradient(F.less(t * t * (1.0 + F.div(1.0, df)), 0.02))
-    far = F.where(near, 1.0, t)
-    square = far * far
-    w = df / (df + square)
-    by_parameter = 0.5 * beta_slope(1, 0)(0.5 * df, 0.5, w)
-    along = exp((0.5 * df) * -log1p(square / df) - of("betaln")(0.5 * df, 0.5)) * F.abs(far) / F.sqrt(df + square) / df
-    return F.where(near, _student_series(df, F.where(near, t, 0.0)), -0.5 * F.sign(far) * (by_parameter + along))
-
-
-def _student_series(df: Any, t: Any) -> Any:
-    u, a = t * t / df, 0.5 * (df + 1.0)
-    of_constant = 0.5 * (_psi(a) - _psi(0.5 * df)) - F.div(0.5, df)
-    power: Any = 1.0
-    by_power: Any = 0.0
-    total = of_constant
-    for k in range(1, 15):
-        power = power * u * (a + (k - 1.0)) * (-1.0 / k)
-        by_power = by_power + F.div(0.5, a + (k - 1.0)) - F.div(1.0, df)
-        total = total + power * (of_constant + by_power) * (1.0 / (2 * k + 1))
-    return student_density(df, 0.0 * t) * t * total
-
-
-@_enter("stdtr", (1.5, 5.0), _SMALL)
-def _stdtr(y: Any, df: Any, t: Any) -> tuple[Any, ...]:
-    return lambda: _student_slope(df, t), lambda: student_density(df, t)
-
-
-@_enter("stdtrit", (1.5, 5.0), _UNIT)
-def _stdtrit(y: Any, df: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: -_student_slope(df, y) / student_density(df, y), lambda: F.div(1.0, student_density(df, y))

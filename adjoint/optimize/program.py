@@ -36,6 +36,7 @@ from adjoint.graph.walk import replay
 from adjoint.ops.casting import cast
 from adjoint.ops.joining import concat
 from adjoint.ops.language import reshape
+from adjoint.ops.numpylike.common import tensor
 from adjoint.ops.reduce import sum
 from adjoint.ops.stacking import stack
 from adjoint.optimize.unknowns import Variables, line
@@ -182,7 +183,7 @@ def _jitted(what: str, fun: Any, variables: Variables, scalar: bool) -> Jitted:
 
 def _result(what: str, fun: Any, out: Any, scalar: bool) -> Any:
     """What the function returned, as a number or as a vector."""
-    leaves = tree.leaves(out)
+    leaves = [tensor(y) if isinstance(y, np.ndarray) and y.dtype == object else y for y in tree.leaves(out)]
     if not leaves or not all(isinstance(y, (Value, np.ndarray, np.generic, float, int)) for y in leaves):
         said = "nothing (did you forget `return`?)" if out is None else f"{type(out).__name__}"
         raise ArgumentTypeError(f"{what}: {name_of(fun)} must return numbers, it returned {said}{called_at()}")

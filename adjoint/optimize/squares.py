@@ -14,6 +14,7 @@ from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, call
 from adjoint.core.spec import float64, shape_of
 from adjoint.ops import functional as F
 from adjoint.ops.linalg import inv
+from adjoint.ops.numpylike.common import tensor, values_in
 from adjoint.optimize import conditions
 from adjoint.optimize.implicit import ImplicitSolve
 from adjoint.optimize.program import SolverFunction, program
@@ -195,10 +196,12 @@ def curve_fit(
     [2.5 1.3] (2, 2)
     """
     bounds = _real_limits(bounds)
-    start = _start(f, bounds) if p0 is None else p0 if isinstance(p0, Value) else np.asarray(p0, float64)
-    if len(shape_of(start)) != 1:
+    start = _start(f, bounds) if p0 is None else _array(p0)
+    if len(shape_of(start)) > 1:
         raise ArgumentError(f"curve_fit: p0 must be a list of numbers, not of shape {shape_of(start)}{called_at()}")
-    spread = None if sigma is None else wrap(np.asarray(sigma, float64) if not isinstance(sigma, Value) else sigma)
+    start = start if shape_of(start) else F.reshape(start, (1,))
+    xdata, ydata = _array(xdata) if isinstance(xdata, (list, tuple)) else xdata, _array(ydata)
+    spread = None if sigma is None else wrap(_array(sigma))
     if spread is not None and spread.shape not in ((), shape_of(wrap(ydata))):
         raise ArgumentError(
             f"curve_fit: sigma of shape {spread.shape} does not fit ydata of shape {shape_of(wrap(ydata))}; a covariance matrix is not "
@@ -225,6 +228,11 @@ def curve_fit(
             )
         covariance = covariance * (2 * result.cost / (rows - count))
     return p, covariance
+
+
+def _array(x: Any) -> Any:
+    """An array of float64, or a Tensor: of a list that holds Tensors, too."""
+    return np.asarray(x, float64) if next(values_in([x]), None) is None else tensor(x)
 
 
 def _real_limits(bounds: Any) -> Any:

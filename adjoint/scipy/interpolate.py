@@ -7,6 +7,7 @@ from adjoint.scipy.piecewise import (
     CubicSpline as CubicSpline,
     PPoly as PPoly,
     PchipInterpolator as PchipInterpolator,
+    integral_of_scipy as _integral_of_scipy,
     of_scipy as _of_scipy,
 )
 from adjoint.scipy.spline_bases import (
@@ -25,6 +26,7 @@ from adjoint.scipy.wrapping import absent as _absent
 _POLYNOMIALS = ("PPoly", "CubicSpline", "CubicHermiteSpline", "PchipInterpolator", "Akima1DInterpolator")
 METHODS = {
     **{f"{name}.__call__": _of_scipy for name in _POLYNOMIALS},
+    **{f"{name}.integrate": _integral_of_scipy for name in _POLYNOMIALS},
     "BSpline.__call__": _bspline_of_scipy,
     "interp1d.__call__": _interp1d_of_scipy,
     "RegularGridInterpolator.__call__": _grid_of_scipy,

@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from adjoint import optimize as solvers
 from adjoint.api.grad import grad
 from adjoint.api.jacobian import hessian, hvp
-from adjoint.core.dispatch import wrap
+from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, called_at
-from adjoint.ops.language import sum_axes
+from adjoint.ops.language import reshape, sum_axes
+from adjoint.ops.numpylike.common import tensor
 from adjoint.optimize.implicit import Converged
 from adjoint.scipy.wrapping import takes_functions
 
@@ -35,6 +38,14 @@ def _settled(name: str, result: Any, disp: bool = True) -> Any:
     return wrap(Converged(f"scipy.optimize.{name}")(result.x, wrap(result.success))) if disp else result.x
 
 
+def _vector(x0: Any) -> Any:
+    """Where to start, as SciPy has it: one number is a vector of one, and a list, of Tensors too, is an array."""
+    if isinstance(x0, (list, tuple)):
+        return tensor(x0) if any(isinstance(x, Value) and not x.shape for x in x0) else x0
+    is_number = isinstance(x0, (int, float, np.generic, np.ndarray, Value)) and not np.ndim(x0)
+    return reshape(tensor(x0), (1,)) if is_number else x0
+
+
 def _first(fun: Callable[..., Any], jac: Any) -> Callable[..., Any]:
     """The value alone of a function that gives its gradient too."""
     if jac is not True:
@@ -53,7 +64,7 @@ def minimize(
 ) -> Any:  # fmt: skip
     """As `adjoint.optimize.minimize`."""
     del hess, hessp
-    return solvers.minimize(_first(fun, jac), x0, args, method, bounds, constraints, tol, options, callback)
+    return solvers.minimize(_first(fun, jac), _vector(x0), args, method, bounds, constraints, tol, options, callback)
 
 
 @takes_functions
@@ -67,7 +78,9 @@ def least_squares(
     _refuse("least_squares", **others)
     function = fun if not kwargs else (lambda *xs: fun(*xs, **kwargs))
     scale = 1.0 if x_scale is None else x_scale
-    return solvers.least_squares(function, x0, args, bounds, method, ftol, xtol, gtol, scale, loss, f_scale, max_nfev)
+    return solvers.least_squares(
+        function, _vector(x0), args, bounds, method, ftol, xtol, gtol, scale, loss, f_scale, max_nfev
+    )
 
 
 @takes_functions
@@ -77,7 +90,7 @@ def root(
 ) -> Any:  # fmt: skip
     """As `adjoint.optimize.root`."""
     _refuse("root", callback=callback)
-    return solvers.root(_first(fun, jac), x0, args, method, tol, options)
+    return solvers.root(_first(fun, jac), _vector(x0), args, method, tol, options)
 
 
 @takes_functions
@@ -85,7 +98,7 @@ def fsolve(func: Any, x0: Any, args: Any = (), fprime: Any = None, full_output: 
     """The solution alone of `adjoint.optimize.root`."""
     del fprime
     _refuse("fsolve", full_output=full_output or None, **others)
-    return solvers.root(func, x0, args).x
+    return solvers.root(func, _vector(x0), args).x
 
 
 @takes_functions

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.dispatch import Value
-from adjoint.core.errors import ArgumentError, ShapeError, called_at
+from adjoint.core.errors import ArgumentError, ShapeError, called_at, refused
 from adjoint.core.spec import is_inexact, normalize_axis
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.functional import linalg as _l
 from adjoint.ops.numpylike.common import array_of, is_known, tensor
 from adjoint.ops.numpylike.selection import searchsorted
+from adjoint.scipy.wrapping import refusal
 
 
 def inexact(x: Any) -> Any:
@@ -37,7 +38,23 @@ def behind(v: Any, like: Any) -> Any:
     return _f.reshape(v, (v.shape[0], *(1,) * (like.ndim - 1)))
 
 
-class PPoly:
+class Interpolator:
+    """What the mirrors of SciPy's classes have in common: a method of SciPy's that they have not is refused by its name."""
+
+    def __getattr__(self, name: str) -> Any:
+        import scipy.interpolate
+
+        theirs = getattr(scipy.interpolate, type(self).__name__)
+        if name.startswith("_") or not callable(getattr(theirs, name, None)):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+        def refuse(*_args: Any, **_kwargs: Any) -> Any:
+            raise refused(refusal(f"scipy.interpolate.{type(self).__name__}.{name}", "adjoint.scipy.interpolate"))
+
+        return refuse
+
+
+class PPoly(Interpolator):
     """Polynomials between nodes, as SciPy's: c[k, i] is the coefficient of (x - x[i])^(order - k)."""
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
@@ -50,7 +67,7 @@ class PPoly:
         extrapolate = self.extrapolate if extrapolate is None else extrapolate
         x, nodes, c, order = inexact(x), self.x, self.c, self.c.shape[0] - 1
         if nu < 0:
-            return self.antiderivative(-nu)(x, 0, extrapolate)
+            raise ArgumentError(f"{type(self).__name__}: the order of a derivative is 0 or more, not {nu}{called_at()}")
         flat = _f.reshape(x, (x.size,))
         if isinstance(extrapolate, str):
             if extrapolate != "periodic":
@@ -72,13 +89,19 @@ class PPoly:
 
     def derivative(self, nu: int = 1) -> PPoly:
         """The polynomials differentiated `nu` times."""
+        if nu < 0:
+            return self.antiderivative(-nu)
         order = self.c.shape[0] - 1
         kept = [math.perm(order - k, nu) * self.c[k] for k in range(order + 1 - nu)]
         return self._with(_f.stack(kept, 0) if kept else 0 * self.c[:1])
 
     def antiderivative(self, nu: int = 1) -> PPoly:
-        """The polynomials integrated `nu` times, from 0 at the first node."""
+        """The polynomials integrated `nu` times, from 0 at the first node; those of periodic ones are not, and end at the last node."""
+        if nu <= 0:
+            return self.derivative(-nu)
         found: Any = self
+        if self.extrapolate == "periodic":
+            found = PPoly(self.c, self.x, False, self.axis)
         for _ in range(nu):
             order = found.c.shape[0] - 1
             parts = [found.c[k] / (order - k + 1) for k in range(order + 1)]
@@ -87,15 +110,22 @@ class PPoly:
             for part in parts[1:]:
                 total = (total + part) * width
             start = _f.concat([0 * total[:1], _f.cumsum(total, 0)[:-1]], 0)
-            found = self._with(_f.stack([*parts, start], 0))
+            found = found._with(_f.stack([*parts, start], 0))
         return found
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral between limits."""
-        if isinstance(self.extrapolate, str) or isinstance(extrapolate, str):
-            raise ArgumentError(f"integrate: periodic polynomials are not supported for Tensors{called_at()}")
+        extrapolate = self.extrapolate if extrapolate is None else extrapolate
         whole = self.antiderivative()
-        return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+        if extrapolate != "periodic":
+            return whole(b, 0, extrapolate) - whole(a, 0, extrapolate)
+        start, period = self.x[0], self.x[-1] - self.x[0]
+
+        def upto(end: Any) -> Any:
+            turns = _f.floor(F.stop_gradient((inexact(end) - start) / period))
+            return whole(end - turns * period, 0, True) + turns * whole(self.x[-1], 0, True)
+
+        return upto(b) - upto(a)
 
     def _with(self, c: Any) -> PPoly:
         return PPoly(c, self.x, self.extrapolate, self.axis)
@@ -296,7 +326,14 @@ def _periodic_slopes(x: Any, y: Any) -> Any:
 
 def of_scipy(spline: Any, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
     """A spline that SciPy made, at a Tensor."""
+    return _mirrored(spline)(x, nu, extrapolate)
+
+
+def integral_of_scipy(spline: Any, a: Any, b: Any, extrapolate: Any = None) -> Any:
+    """The integral of a spline that SciPy made, between Tensors."""
+    return _mirrored(spline).integrate(a, b, extrapolate)
+
+
+def _mirrored(spline: Any) -> PPoly:
     held = isinstance(spline.c, Value) or spline.c.dtype.kind in "fc"
-    return PPoly(spline.c if held else np.asarray(spline.c, float), spline.x, spline.extrapolate, spline.axis)(
-        x, nu, extrapolate
-    )
+    return PPoly(spline.c if held else np.asarray(spline.c, float), spline.x, spline.extrapolate, spline.axis)

@@ -12,13 +12,13 @@ from adjoint.core.errors import ArgumentError, CutGradientError, ShapeError, cal
 from adjoint.core.spec import normalize_axis
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
+from adjoint.ops.compare import isnan
 from adjoint.ops.numpylike.common import array_of, is_known, is_traced, tensor
 from adjoint.ops.numpylike.selection import searchsorted
-from adjoint.scipy.piecewise import inexact, line
-from adjoint.scipy.wrapping import refusal
+from adjoint.scipy.piecewise import Interpolator, inexact, line
 
 
-class BSpline:
+class BSpline(Interpolator):
     """As scipy.interpolate.BSpline: differentiable by x and by the coefficients; the knots are constants."""
 
     def __init__(self, t: Any, c: Any, k: int, extrapolate: Any = True, axis: int = 0) -> None:
@@ -62,14 +62,6 @@ class BSpline:
     def derivative(self, nu: int = 1) -> Any:
         """A function: the derivative."""
         return lambda x, extrapolate=None: self(x, nu, extrapolate)
-
-    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
-        """Refused by name."""
-        raise refusal("scipy.interpolate.BSpline.integrate", "adjoint.scipy.interpolate")
-
-    def antiderivative(self, nu: int = 1) -> Any:
-        """Refused by name."""
-        raise refusal("scipy.interpolate.BSpline.antiderivative", "adjoint.scipy.interpolate")
 
 
 def _constant(what: str, name: str, x: Any) -> np.ndarray:
@@ -128,7 +120,7 @@ def _spread(bc_type: Any, n: int) -> Any:
 _ORDERS: dict[Any, int] = {"slinear": 1, "quadratic": 2, "cubic": 3, "zero": 0}
 
 
-class interp1d:
+class interp1d(Interpolator):
     """As scipy.interpolate.interp1d. Where values are not known, a point outside gives NaN in place of an error.
 
     Between the steps of the kinds nearest, previous and next the derivative by x is 0.
@@ -181,6 +173,8 @@ class interp1d:
             y = y0 + (y1 - y0) * _f.reshape((flat - x0) / (x1 - x0), (flat.size, *rest))
         else:
             y = _f.take(self.y, self._step(held), 0)
+            if self.kind == "zero":  # the others give NaN the value of a node, as SciPy's do
+                y = F.where(_f.reshape(isnan(held), (flat.size, *rest)), np.nan, y)
         if not self.extrapolates:
             for mask, fill in zip(outside, (self.below, self.above), strict=True):
                 y = F.where(_f.reshape(mask, (flat.size, *rest)), fill, y)
@@ -202,7 +196,7 @@ class interp1d:
 # ---------------------------------------------------------------- grids
 
 
-class RegularGridInterpolator:
+class RegularGridInterpolator(Interpolator):
     """As scipy.interpolate.RegularGridInterpolator for the methods linear and nearest; differentiable by the values and the points asked
     for. Where values are not known, a point outside gives NaN in place of an error."""
 
@@ -260,12 +254,15 @@ class RegularGridInterpolator:
         beyond = outside[0]
         for o in outside[1:]:
             beyond = _f.logical_or(beyond, o)
+        unknown = _f.any(isnan(F.stop_gradient(flat)), -1)
+        beyond = _f.logical_or(beyond, unknown) if self.bounds_error else beyond
         if self.bounds_error and is_known(beyond) and array_of(beyond).any():
             raise ArgumentError(f"RegularGridInterpolator: a point is out of bounds{called_at()}")
         y = self._at(places, shares, method)
         if self.bounds_error or self.fill_value is not None:
             fill = np.nan if self.bounds_error else self.fill_value
             y = F.where(_f.reshape(beyond, (flat.shape[0], *(1,) * (y.ndim - 1))), fill, y)
+        y = F.where(_f.reshape(unknown, (flat.shape[0], *(1,) * (y.ndim - 1))), np.nan, y)
         return _f.reshape(y, (*xi.shape[:-1], *self.values.shape[rank:]))
 
     def _at(self, places: list[Any], shares: list[Any], method: str) -> Any:

@@ -94,6 +94,10 @@ class Pending(Tensor):
         return self._extra.tracked
 
 
+# What errors and printed types say: to a user it is a Tensor.
+Pending.__name__, Pending.__qualname__, Pending.__module__ = Tensor.__name__, Tensor.__qualname__, Tensor.__module__
+
+
 class Deferral(Trace):
     """Notes the ops on Tensors of its level, above the transform that computes them where they must be computed."""
 

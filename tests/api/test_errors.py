@@ -57,6 +57,7 @@ REFUSALS = {
     "no aux": (lambda: ad.grad(keep, has_aux=True)(X), ValueError, ["has_aux=True, but keep returned no second output"]),
     "no cotangent": (lambda: ad.grad(keep, sens_param=True)(), ValueError, ["takes the cotangent as the last argument"]),
     "kept after the end": (use_kept, RuntimeError, ["made inside grad was kept and used after grad had ended", "has_aux"]),
+    "tolist()": (lambda: ad.grad(lambda x: sum(x.tolist()) * x[0])(X), TypeError, ["x.tolist() would cut the gradient", "x.asnumpy()"]),
     "float()": (lambda: ad.grad(lambda x: float(x[0]) * x)(X), TypeError, ["float(x) would cut the gradient", "x.item()"]),
     "asarray with a dtype": (lambda: ad.grad(lambda x: np.asarray(x, float))(X), TypeError, ["would cut its gradient", "x.asnumpy()"]),
     "math under jit": (lambda: ad.jit(lambda x: math.log(x))(2.0), TypeError, ["differentiated, batched or traced", "ad.ops.sin in place of math.sin"]),

@@ -146,3 +146,72 @@ def test_integrals_of_b_splines_are_refused_by_name():
         for transform in (ad.grad, ad.jit):
             with pytest.raises(ad.CutGradientError, match=r"scipy.interpolate.BSpline.integrate cannot"):
                 transform(f)(4.0)
+
+
+PERIODIC = {
+    "antiderivative": lambda x, y, t: si.CubicSpline(x, y, bc_type="periodic").antiderivative()(t[1:-1]),
+    "twice": lambda x, y, t: si.CubicSpline(x, y, bc_type="periodic").antiderivative(2)(t[1:-1]),
+    "there_and_back": lambda x, y, t: si.CubicSpline(x, y, bc_type="periodic").derivative(-1)(t[1:-1]),
+    "integral": lambda x, y, t: si.CubicSpline(x, y, bc_type="periodic").integrate(0.3, t[4] + 11.0),
+    "backwards": lambda x, y, t: si.CubicSpline(x, y, bc_type="periodic").integrate(t[4], -6.0),
+    "asked": lambda x, y, t: si.CubicSpline(x, y).integrate(0.3, t[4] + 11.0, extrapolate="periodic"),
+}
+
+
+@pytest.mark.parametrize("name", PERIODIC)
+def test_integrals_of_periodic_splines(name: str) -> None:
+    def f(y, t):
+        return PERIODIC[name](x, np.concatenate([y[:-1], y[:1]]), t)
+
+    agrees(f, y, at)
+
+
+def test_antiderivatives_of_periodic_splines_end_where_the_nodes_do() -> None:
+    def f(y):
+        return si.CubicSpline(x, np.concatenate([y[:-1], y[:1]]), bc_type="periodic").antiderivative()(at)
+
+    np.testing.assert_allclose(ad.value_and_grad(lambda y: (f(y).sum(), f(y)), has_aux=True)(y)[0][1], f(y))
+    assert np.isnan(f(y)[[0, -1]]).all()
+
+
+@pytest.mark.parametrize("kind", ["zero", "previous", "next", "nearest", "nearest-up", "linear", "cubic"])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_interp1d_where_the_point_is_no_number(kind: str, compiled: bool) -> None:
+    def f(y):
+        return si.interp1d(x, y, kind=kind, bounds_error=False)(np.array([0.2, np.nan]))
+
+    found = (ad.jit(f) if compiled else lambda y: ad.vmap(f)(y[None])[0])(y)
+    np.testing.assert_allclose(found, f(y))
+
+
+@pytest.mark.parametrize("method", ["linear", "nearest"])
+@pytest.mark.parametrize("fill", [np.nan, None, 7.0])
+def test_grids_where_a_point_is_no_number(method: str, fill) -> None:
+    points, grid = np.array([[0.2, np.nan], [1.0, 2.0], [np.nan, 9.0], [0.3, 9.0]]), np.outer(y, y)
+
+    def f(grid):
+        return si.RegularGridInterpolator((x, x), grid, method=method, bounds_error=False, fill_value=fill)(points)
+
+    for found in (ad.vmap(f)(grid[None])[0], ad.jit(f)(grid)):
+        np.testing.assert_allclose(found, f(grid))
+    with pytest.raises(ValueError, match="out of bounds"):
+        ad.grad(lambda grid: si.interpn((x, x), grid, points[:2], method=method).sum())(grid)
+
+
+def test_methods_that_are_not_there_are_refused_by_name() -> None:
+    for f, name in (
+        (lambda y: si.CubicSpline(x, y).roots(), "CubicSpline.roots"), (lambda y: si.PchipInterpolator(x, y).solve(0.1), "PchipInterpolator.solve"),
+        (lambda y: si.make_interp_spline(x, y).integrate(0.0, 1.0), "BSpline.integrate"),
+        (lambda y: si.make_interp_spline(x, y).antiderivative(), "BSpline.antiderivative"),
+    ):  # fmt: skip
+        with pytest.raises(ad.CutGradientError, match=f"scipy.interpolate.{name} cannot"):
+            ad.grad(f)(y)
+    assert not hasattr(ad.scipy.interpolate.CubicSpline(x, y), "no_such_name")
+
+
+@pytest.mark.parametrize("kind", ["periodic", "natural"])
+def test_integrals_of_splines_that_scipy_made(kind: str) -> None:
+    made = si.CubicSpline(x, np.concatenate([y[:-1], y[:1]]), bc_type=kind)
+    agrees(lambda a, b: made.integrate(a, b), 0.3, 1.9 if kind == "natural" else 9.1)
+    agrees(lambda b: made.antiderivative()(b), 1.9)
+    agrees(lambda b: si.PPoly(made.c, made.x).integrate(0.2, b), 1.9)

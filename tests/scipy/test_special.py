@@ -195,3 +195,10 @@ def test_series_meet_the_closed_forms(f, edges) -> None:
         for order in (1, 2, 3):
             g = derivative(order, f)
             np.testing.assert_allclose(g(x - 1e-12), g(x + 1e-12), rtol=1e-9)
+
+
+def test_lambertw_has_no_number_where_it_is_complex() -> None:
+    for f in (lambda z: sp.lambertw(z).imag, lambda z: sp.lambertw(z).real, lambda z: sp.lambertw(z, -1).imag):
+        for mode in (ad.vmap(f), ad.jit(f)):
+            assert np.isnan(mode(np.array([-0.5]))).all()
+    assert ad.vmap(lambda z: sp.lambertw(z).imag)(np.array([0.5]))[0] == 0

@@ -141,3 +141,28 @@ def test_results_of_networks_are_plain_outside_of_transforms() -> None:
             ad.grad(lambda v, f=f: f(net(v)).sum())(ad.Tensor(x))
     with pytest.raises(ad.CutGradientError, match="cannot be differentiated"):
         scipy.stats.describe(ad.Tensor(x, requires_grad=True) * 2)
+
+
+SINGLE = {
+    "norm": lambda x: scipy.stats.norm.logpdf(x, 0.0, 1.1), "frozen": lambda x: scipy.stats.norm(0.1, 2).cdf(x),
+    "gamma": lambda x: scipy.stats.gamma.logpdf(x, 2.0), "t": lambda x: scipy.stats.t.cdf(x, 3.0), "beta": lambda x: scipy.stats.beta.pdf(0.1 * x, 2, 3.0),
+    "ppf": lambda x: scipy.stats.lognorm.ppf(0.1 * x, 0.5, scale=2.0), "moment": lambda x: scipy.stats.gamma.var(x, scale=3.0),
+    "binom": lambda x: scipy.stats.binom.logpmf(2, 3, 0.1 * x), "zeta": lambda x: scipy.special.zeta(2.0, x),
+    "logsumexp": lambda x: scipy.special.logsumexp(x, b=2.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SINGLE)
+def test_python_numbers_leave_float32_as_it_is(name: str) -> None:
+    x = np.array([1.5, 2.5], np.float32)
+    wide = SINGLE[name](x.astype(np.float64))
+    for found in (ad.vjp(SINGLE[name], x)[0], ad.jit(SINGLE[name])(x)):
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, wide, rtol=1e-6)
+
+
+def test_a_python_number_that_is_differentiated_takes_the_dtype_too() -> None:
+    x = np.array([1.5, 2.5], np.float32)
+    value, slope = ad.value_and_grad(lambda s: scipy.stats.norm.logpdf(x, 0.0, s).sum())(1.1)
+    assert value.dtype == np.float32 and slope.dtype == np.float64
+    np.testing.assert_allclose(slope, ((x / 1.1) ** 2 - 1).sum() / 1.1, rtol=1e-6)

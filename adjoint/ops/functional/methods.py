@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.core.tensor import Tensor
-from adjoint.ops import tensor_habits, transfer
+from adjoint.ops import array_methods, tensor_habits, transfer
 from adjoint.ops.casting import cast
 from adjoint.ops.functional import parts
 from adjoint.ops.movement import swapaxes, transpose
@@ -39,3 +39,4 @@ def attach() -> None:
         setattr(Tensor, name, value)
     transfer.attach()
     tensor_habits.attach()
+    array_methods.attach()

@@ -13,7 +13,7 @@ from adjoint.ops import compare as _c
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops.language import bitwise_and, broadcast_to, conj, equal, greater, less, not_equal, zeros_like
-from adjoint.ops.numpylike.common import cast, not_complex, promoted, refuse, tensor
+from adjoint.ops.numpylike.common import array_of, cast, is_known, not_complex, promoted, refuse, tensor
 from adjoint.ops.numpylike.joining import concatenate
 from adjoint.ops.numpylike.result_orders import k_order
 from adjoint.ops.numpylike.selection import searchsorted
@@ -94,27 +94,35 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
 
 
 def _slope(y: Any, axis: int, spacing: Any, edge_order: int) -> Any:
-    """The slope along an axis, by the parabola through three neighbours."""
-    n = y.shape[axis]
-    if spacing.ndim == 0:
-        h = broadcast_to(spacing, (n - 1,))
-    elif spacing.shape == (n,):
-        h = _steps(spacing, 0)
+    """The slope along an axis by NumPy's formulas, so that the results are rounded as NumPy's are."""
+    n, h, even = y.shape[axis], spacing, spacing.ndim == 0
+    if not even:
+        if spacing.shape != (n,):
+            raise ShapeError(f"gradient: {spacing.shape} coordinates for an axis of {n} elements{called_at()}")
+        h = _steps(_inexact(spacing), 0)
+        even = not h.tracked and is_known(h) and bool((array_of(h) == array_of(h)[0]).all())
+        h = h[0] if even else _f.reshape(h, (-1,) + (1,) * (y.ndim - axis - 1))
+
+    def at(k: int) -> Any:
+        return _cut(y, axis, k, k + 1 or None)
+
+    below, middle, above = _cut(y, axis, None, -2), _cut(y, axis, 1, -1), _cut(y, axis, 2, None)
+    if even:
+        inner = (above - below) / (2.0 * h)
+        first, last = (-1.5 / h, 2.0 / h, -0.5 / h), (0.5 / h, -2.0 / h, 1.5 / h)
     else:
-        raise ShapeError(f"gradient: {spacing.shape} coordinates for an axis of {n} elements{called_at()}")
-    h = _f.reshape(h, (-1,) + (1,) * (y.ndim - axis - 1))
-    rates = _steps(y, axis) / h
-    first, last = _cut(rates, axis, 0, 1), _cut(rates, axis, -1, None)
-    if n == 2:
-        return concatenate([first, last], axis)
-    left, right = h[:-1], h[1:]
-    a, b = _cut(rates, axis, None, -1), _cut(rates, axis, 1, None)
-    inner = (right * a + left * b) / (left + right)
-    if edge_order == 2:
-        bend = (b - a) / (left + right)
-        first = first - _cut(bend * left, axis, 0, 1)
-        last = last + _cut(bend * right, axis, -1, None)
-    return concatenate([first, inner, last], axis)
+        d, e = h[:-1], h[1:]
+        inner = -e / (d * (d + e)) * below + (e - d) / (d * e) * middle + d / (e * (d + e)) * above
+        if edge_order == 2:
+            d, e = h[:1], h[1:2]
+            first = -(2.0 * d + e) / (d * (d + e)), (d + e) / (d * e), -d / (e * (d + e))
+            d, e = h[-2:-1], h[-1:]
+            last = e / (d * (d + e)), -(e + d) / (d * e), (2.0 * e + d) / (e * (d + e))
+    if edge_order == 1:
+        ends = [(at(1) - at(0)) / (h if even else h[:1]), (at(-1) - at(-2)) / (h if even else h[-1:])]
+    else:
+        ends = [a * at(k) + b * at(k + 1) + c * at(k + 2) for k, (a, b, c) in ((0, first), (-3, last))]
+    return concatenate([ends[0], inner, ends[1]], axis)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:

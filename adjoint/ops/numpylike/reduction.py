@@ -142,6 +142,10 @@ def _extreme(kind: Any, pick: Any, a: Any, axis: Any, out: Any, keepdims: Any, i
                 f"{kind.__name__.lower()}: where= needs initial=, the result where nothing is chosen{called_at()}"
             )
         x = masked(x, where, initial)
+    axes = axes_in_order(kind.__name__.lower(), x, axis)
+    if initial is not None and 0 in (x.shape[a] for a in axes):
+        shape = (1 if k in axes else n for k, n in enumerate(x.shape) if keepdims or k not in axes)
+        return stored(out, broadcast_to(initial, tuple(shape)))
     y = _reduced(kind, x, axis, keepdims) if x.ndim else x
     return stored(out, y if initial is None else pick(y, initial))
 

@@ -14,7 +14,7 @@ from adjoint.ops.compare import where_ as where
 from adjoint.ops.numpylike.common import is_traced, refuse
 from adjoint.ops.removable import sin_over
 from adjoint.ops.special_table import of
-from adjoint.scipy.special.exponential_sums import floating
+from adjoint.scipy.special.exponential_sums import floating, floating_together
 
 __all__ = ["comb", "diric", "factorial", "lambertw", "multigammaln", "polygamma", "zeta"]
 
@@ -46,7 +46,7 @@ def zeta(x: Any, q: Any = None, out: Any = None) -> Any:
     1.6449
     """
     refuse("scipy.special.zeta", out=out)
-    return _f.zeta(floating(x), 1.0 if q is None else floating(q))
+    return _f.zeta(floating(x), 1.0) if q is None else _f.zeta(*floating_together(x, q))
 
 
 def multigammaln(a: Any, d: int) -> Any:
@@ -98,7 +98,7 @@ def factorial(n: Any, exact: bool = False, extend: str = "zero") -> Any:
 
 
 def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
-    """As scipy.special.lambertw for real z, on the branches 0 and -1 where they are real; complex, as SciPy's.
+    """As scipy.special.lambertw for real z, on the branches 0 and -1 where they are real, else NaN; complex, as SciPy's.
 
     >>> import adjoint as ad
     >>> print(ad.scipy.special.lambertw(1.0).real.round(4))
@@ -117,7 +117,7 @@ def lambertw(z: Any, k: Any = 0, tol: Any = 1e-8) -> Any:
     if k == -1:
         real = F.bitwise_and(real, F.less(z, 0))
     y = where(real, of(f"lambertw:{int(k)}")(where(real, z, -0.2)), np.nan)
-    return _f.complex(y, F.zeros_like(y))
+    return _f.complex(y, 0.0 * F.stop_gradient(y))  # NaN in both parts where SciPy has a complex number
 
 
 def diric(x: Any, n: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import is_inexact
+from adjoint.core.spec import is_inexact, number_of
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import transcendental as _t
@@ -23,6 +23,13 @@ def floating(x: Any) -> Any:
     return x if is_inexact(x.dtype) else cast(x, np.float64)
 
 
+def floating_together(*xs: Any) -> tuple[Any, ...]:
+    """Tensors of floating-point numbers: Python numbers take the dtype of the arrays beside them, as NumPy has it."""
+    arrays = {k: floating(x) for k, x in enumerate(xs) if number_of(x) is None}
+    kind = np.result_type(*(a.dtype for a in arrays.values())) if arrays else np.dtype(np.float64)
+    return tuple(arrays[k] if k in arrays else cast(tensor(x), kind) for k, x in enumerate(xs))
+
+
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """As scipy.special.logsumexp: the logarithm of the sum of b * exp(a).
 
@@ -30,9 +37,9 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     >>> print(ad.scipy.special.logsumexp([0.0, 0.0], b=[1.0, 3.0]).round(4))
     1.3863
     """
-    a = floating(a)
-    if b is not None:
-        b = floating(b)
+    a, *rest = floating_together(*((a,) if b is None else (a, b)))
+    if rest:
+        (b,) = rest
         shape = np.broadcast_shapes(a.shape, b.shape)
         a, b = F.broadcast_to(a, shape), F.broadcast_to(b, shape)
         a = where(F.equal(b, 0), -np.inf, a)  # SciPy's: exp(inf) * 0 is 0

@@ -10,13 +10,15 @@ import numpy as np
 from adjoint.ops import language as F
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.functional import digamma, erf, erfc, erfinv, gammainc, gammaincc, lgamma, log_sigmoid, xlogy
+from adjoint.ops.incomplete import beta_density, gamma_density
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
-from adjoint.ops.special_slopes import log1p_square, one_minus_exp
+from adjoint.ops.special_slopes import digamma_step, log1p_square, one_minus_exp
 from adjoint.ops.special_table import of
+from adjoint.ops.student import log_student_density
 from adjoint.ops.transcendental import exp, expm1, log, log1p, sqrt
 from adjoint.scipy.stats.distribution import ContinuousDistribution
-from adjoint.scipy.stats.tails import cauchy_ppf, logistic_cdf
+from adjoint.scipy.stats.tails import cauchy_ppf, log_of_share, logistic_cdf, ndtri_of_log
 
 LOG_2PI = math.log(2 * math.pi)
 EULER = float(np.euler_gamma)
@@ -48,22 +50,30 @@ norm = ContinuousDistribution(
 
 
 def _t_variance(df: Any) -> Any:
-    finite = _if_above(df, 2.0, lambda df: df / (df - 2.0), math.inf)
-    return where(F.greater(df, 1), finite, np.nan)
+    endless = F.equal(df, np.inf)
+    finite = _if_above(where(endless, 3.0, df), 2.0, lambda df: df / (df - 2.0), math.inf)
+    return where(endless, 1.0, where(F.greater(df, 1), finite, np.nan))
+
+
+def _t_entropy(df: Any) -> Any:
+    endless = F.equal(df, np.inf)
+    half = 0.5 * where(endless, 1.0, df)
+    student = (half + 0.5) * digamma_step(half, 0.5) + 0.5 * log(2.0 * half) + _betaln(half, 0.5)
+    return where(endless, 0.5 * (LOG_2PI + 1), student)
 
 
 t = ContinuousDistribution(
     "t", ("df",),
-    logpdf=lambda z, df: -_betaln(0.5 * df, 0.5) - 0.5 * log(df) - (0.5 * (df + 1.0)) * log1p_square(z, df),
+    logpdf=lambda z, df: log_student_density(df, z),
     cdf=lambda z, df: _stdtr(df, z), sf=lambda z, df: _stdtr(df, -z),
     ppf=lambda q, df: _stdtrit(df, q), isf=lambda q, df: -_stdtrit(df, q),
-    mean=lambda df: where(F.greater(df, 1), 0.0, math.inf), var=_t_variance,
-    entropy=lambda df: 0.5 * (df + 1.0) * (digamma(0.5 * (df + 1.0)) - digamma(0.5 * df)) + 0.5 * log(df) + _betaln(0.5 * df, 0.5),
+    mean=lambda df: where(F.greater(df, 1), 0.0, math.inf), var=_t_variance, entropy=_t_entropy,
 )  # fmt: skip
 
 beta = ContinuousDistribution(
     "beta", ("a", "b"), support=_of_unit,
     logpdf=lambda z, a, b: _xlog1py(b - 1.0, -z) + xlogy(a - 1.0, z) - _betaln(a, b),
+    pdf_at_edge=lambda z, a, b: beta_density(a, b, z),
     cdf=lambda z, a, b: betainc(a, b, z), sf=lambda z, a, b: of("betaincc")(a, b, z),
     ppf=lambda q, a, b: of("betaincinv")(a, b, q), isf=lambda q, a, b: of("betainccinv")(a, b, q),
     mean=lambda a, b: a / (a + b), var=lambda a, b: a * b / ((a + b + 1.0) * (a + b) * (a + b)),
@@ -74,7 +84,7 @@ beta = ContinuousDistribution(
 
 gamma = ContinuousDistribution(
     "gamma", ("a",), support=_positive,
-    logpdf=lambda z, a: xlogy(a - 1.0, z) - z - lgamma(a),
+    logpdf=lambda z, a: xlogy(a - 1.0, z) - z - lgamma(a), pdf_at_edge=lambda z, a: gamma_density(a, z),
     cdf=lambda z, a: gammainc(a, z), sf=lambda z, a: gammaincc(a, z),
     ppf=lambda q, a: of("gammaincinv")(a, q), isf=lambda q, a: of("gammainccinv")(a, q),
     mean=lambda a: a, var=lambda a: a, entropy=lambda a: digamma(a) * (1.0 - a) + a + lgamma(a),
@@ -83,6 +93,7 @@ gamma = ContinuousDistribution(
 chi2 = ContinuousDistribution(
     "chi2", ("df",), support=_positive,
     logpdf=lambda z, df: xlogy(0.5 * df - 1.0, z) - 0.5 * z - lgamma(0.5 * df) - (0.5 * math.log(2.0)) * df,
+    pdf_at_edge=lambda z, df: 0.5 * gamma_density(0.5 * df, 0.5 * z),
     cdf=lambda z, df: gammainc(0.5 * df, 0.5 * z), sf=lambda z, df: gammaincc(0.5 * df, 0.5 * z),
     ppf=lambda q, df: 2.0 * of("gammaincinv")(0.5 * df, q), isf=lambda q, df: 2.0 * of("gammainccinv")(0.5 * df, q),
     mean=lambda df: df, var=lambda df: 2.0 * df,
@@ -133,7 +144,7 @@ def _lognorm_logpdf(z: Any, s: Any) -> Any:
 
 
 lognorm = ContinuousDistribution(
-    "lognorm", ("s",), support=_positive, logpdf=_lognorm_logpdf,
+    "lognorm", ("s",), support=_positive, flat=True, logpdf=_lognorm_logpdf,
     cdf=lambda z, s: _ndtr(log(z) / s), sf=lambda z, s: _ndtr(-log(z) / s),
     logcdf=lambda z, s: _log_ndtr(log(z) / s), logsf=lambda z, s: _log_ndtr(-log(z) / s),
     ppf=lambda q, s: exp(s * _ndtri(q)), isf=lambda q, s: exp(-s * _ndtri(q)),
@@ -174,6 +185,7 @@ def _weibull_variance(c: Any) -> Any:
 weibull_min = ContinuousDistribution(
     "weibull_min", ("c",), support=_positive,
     logpdf=lambda z, c: log(c) + xlogy(c - 1.0, z) - F.pow(z, c),
+    pdf_at_edge=lambda z, c: c * F.pow(z, c - 1.0) * exp(-F.pow(z, c)),
     cdf=lambda z, c: one_minus_exp(-F.pow(z, c)), sf=lambda z, c: exp(-F.pow(z, c)), logsf=lambda z, c: -F.pow(z, c),
     ppf=lambda q, c: F.pow(-log1p(-q), F.div(1.0, c)), isf=lambda q, c: F.pow(-log(q), F.div(1.0, c)),
     mean=lambda c: of("gamma")(1.0 + F.div(1.0, c)), var=_weibull_variance,
@@ -188,7 +200,7 @@ def _invgamma_logpdf(z: Any, a: Any) -> Any:
 
 
 invgamma = ContinuousDistribution(
-    "invgamma", ("a",), support=_positive, logpdf=_invgamma_logpdf,
+    "invgamma", ("a",), support=_positive, flat=True, logpdf=_invgamma_logpdf,
     cdf=lambda z, a: gammaincc(a, F.div(1.0, z)), sf=lambda z, a: gammainc(a, F.div(1.0, z)),
     ppf=lambda q, a: F.div(1.0, of("gammainccinv")(a, q)), isf=lambda q, a: F.div(1.0, of("gammaincinv")(a, q)),
     mean=lambda a: _if_above(a, 1.0, lambda a: F.div(1.0, a - 1.0), math.inf),
@@ -196,16 +208,26 @@ invgamma = ContinuousDistribution(
     entropy=lambda a: a - (a + 1.0) * digamma(a) + lgamma(a),
 )  # fmt: skip
 
+
+def _gumbel_logsf(z: Any) -> Any:
+    far = F.greater(z, 20.0)
+    near = where(far, 0.0, z)
+    share = -exp(-near)
+    large = where(far, z, 20.0)
+    return where(far, -large - 0.5 * exp(-large), log_of_share(one_minus_exp(share), exp(share)))
+
+
 gumbel_r = ContinuousDistribution(
     "gumbel_r",
     logpdf=lambda z: -z - exp(-z), cdf=lambda z: exp(-exp(-z)), logcdf=lambda z: -exp(-z), sf=lambda z: one_minus_exp(-exp(-z)),
+    logsf=_gumbel_logsf,
     ppf=lambda q: -log(-log(q)), isf=lambda q: -log(-log1p(-q)),
     mean=lambda: EULER, var=lambda: math.pi**2 / 6.0, entropy=lambda: EULER + 1.0,
 )  # fmt: skip
 
 gumbel_l = ContinuousDistribution(
     "gumbel_l",
-    logpdf=lambda z: z - exp(z), cdf=lambda z: one_minus_exp(-exp(z)), sf=lambda z: exp(-exp(z)), logsf=lambda z: -exp(z),
+    logpdf=lambda z: z - exp(z), cdf=lambda z: one_minus_exp(-exp(z)), sf=lambda z: exp(-exp(z)), logsf=lambda z: -exp(z), logcdf=lambda z: _gumbel_logsf(-z),
     ppf=lambda q: log(-log1p(-q)), isf=lambda q: log(-log(q)),
     mean=lambda: -EULER, var=lambda: math.pi**2 / 6.0, entropy=lambda: EULER + 1.0,
 )  # fmt: skip
@@ -235,9 +257,9 @@ def _rayleigh_logpdf(z: Any) -> Any:
 
 
 rayleigh = ContinuousDistribution(
-    "rayleigh", support=_positive, logpdf=_rayleigh_logpdf,
+    "rayleigh", support=_positive, logpdf=_rayleigh_logpdf, pdf_at_edge=lambda z: z * exp(-0.5 * z * z),
     cdf=lambda z: one_minus_exp(-0.5 * z * z), sf=lambda z: exp(-0.5 * z * z), logsf=lambda z: -0.5 * z * z,
-    ppf=lambda q: sqrt(-2.0 * log1p(-q)), isf=lambda q: sqrt(-2.0 * log(q)),
+    ppf=lambda q: sqrt(-2.0 * log1p(-q)), isf=lambda q: sqrt(0.0 - 2.0 * log(q)),
     mean=lambda: math.sqrt(math.pi / 2), var=lambda: (4 - math.pi) / 2, entropy=lambda: EULER / 2 + 1 - 0.5 * math.log(2),
 )  # fmt: skip
 
@@ -265,8 +287,13 @@ def _log_mass(a: Any, b: Any) -> Any:
 def _truncnorm_ppf(q: Any, a: Any, b: Any) -> Any:
     right = F.greater(a, 0)
     low, high, p = where(right, -b, a), where(right, -a, b), where(right, 1.0 - q, q)
-    bottom, top = _ndtr(low), _ndtr(high)
-    z = _ndtri(bottom + p * (top - bottom))
+    far = F.less(high, -20.0)  # where the masses soon are no numbers of the precision: by their logarithms
+    bottom, top = _ndtr(where(far, -1.0, low)), _ndtr(where(far, 1.0, high))
+    bounded = F.greater(low, -np.inf)
+    whole = _log_ndtr(where(far, high, -21.0))
+    least = where(bounded, _log_ndtr(where(F.bitwise_and(far, bounded), low, -22.0)) - whole, -np.inf)
+    share = p + where(bounded, (1.0 - p) * exp(where(bounded, least, -1.0)), 0.0)
+    z = where(far, ndtri_of_log(whole + log(where(far, share, 0.5))), _ndtri(bottom + p * (top - bottom)))
     return where(right, -z, z)
 
 

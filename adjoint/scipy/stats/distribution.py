@@ -7,23 +7,17 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentTypeError, CutGradientError, called_at, refused
+from adjoint.core.spec import dtype_of
 from adjoint.ops import functional as _f
 from adjoint.ops import language as F
 from adjoint.ops import transcendental as _t
 from adjoint.ops.compare import isnan
 from adjoint.ops.language import where
-from adjoint.ops.numpylike.common import cast, is_traced, tensor
+from adjoint.ops.numpylike.common import array_of, cast, is_known, is_traced, tensor
 from adjoint.ops.special_table import undifferentiated
-from adjoint.scipy.stats.tails import log_of_share
+from adjoint.scipy.stats.arguments import narrowed, number
+from adjoint.scipy.stats.tails import log_of_share, quantile_of_end
 from adjoint.scipy.wrapping import untraced
-
-
-def number(x: Any) -> Any:
-    """An argument: Python numbers stay, arrays and lists are Tensors of floating-point numbers."""
-    if type(x) in (int, float):
-        return float(x)
-    x = tensor(x)
-    return x if x.dtype.kind == "f" else cast(x, np.float64)
 
 
 def both(*conditions: Any) -> Any:
@@ -36,6 +30,8 @@ def both(*conditions: Any) -> Any:
 
 def _above_zero(scale: Any) -> Any:
     """A scale where it is one, else 1. NaN stays."""
+    if type(scale) is float:
+        return 1.0 if scale <= 0 else scale
     return where(F.less_equal(scale, 0), 1.0, scale)
 
 
@@ -119,7 +115,7 @@ class Distribution:
     # ------------------------------------------------------------ moments
 
     def _moment(self, asked: str, args: tuple, kwargs: dict) -> Any:
-        given, method = self.bound(asked, args, kwargs), "var" if asked == "std" else asked
+        (given,), method = narrowed(self.bound(asked, args, kwargs)), "var" if asked == "std" else asked
         formula = self.formula(method)
         if formula is None:
             self.refuse(asked)
@@ -138,7 +134,7 @@ class Distribution:
         """NaN, in its derivatives too, for parameters that are none, and where something is not known."""
         valid = self.valid(given)
         tests = [*known] if valid is True else [valid, *known]
-        return y * where(both(*tests), 1.0, np.nan) if tests else y
+        return y * cast(tensor(where(both(*tests), 1.0, np.nan)), dtype_of(y)) if tests else y
 
     def mean(self, *args: Any, **kwargs: Any) -> Any:
         """The expected value."""
@@ -187,7 +183,7 @@ class ContinuousDistribution(Distribution):
         if not (type(loc) is float and loc == 0):
             z = z - loc
         if not (type(scale) is float and scale == 1):
-            z = F.div(z, scale if type(scale) is float and scale > 0 else _above_zero(scale))
+            z = F.div(z, _above_zero(scale))
         shapes = self.shape_values(given)
         low, high = self.formula("support")(*shapes) if "support" in self._formulas else (-np.inf, np.inf)
         return tensor(z), shapes, low, high
@@ -202,7 +198,7 @@ class ContinuousDistribution(Distribution):
 
     def _density(self, method: str, x: Any, args: tuple, kwargs: dict) -> Any:
         """The logarithm of the density."""
-        given = self.bound(method, args, kwargs)
+        x, given = narrowed(self.bound(method, args, kwargs), x)
         z, shapes, low, high = self._standard(x, given)
         inside = F.logical_not(F.bitwise_or(F.less(z, low), F.greater(z, high)))
         y = self.formula("logpdf")(self._at(z, shapes, inside), *shapes)
@@ -216,24 +212,47 @@ class ContinuousDistribution(Distribution):
 
     def pdf(self, x: Any, *args: Any, **kwargs: Any) -> Any:
         """The density."""
-        return _t.exp(self._density("pdf", x, args, kwargs))
+        y = _t.exp(self._density("pdf", x, args, kwargs))
+        formula = self.formula("pdf_at_edge")
+        if formula is None:
+            return y
+        x, given = narrowed(
+            self.bound("pdf", args, kwargs), x
+        )  # where the logarithm is infinite, the density has its own derivative
+        z, shapes, low, high = self._standard(x, given)
+        edge = F.bitwise_or(F.equal(z, low), both(F.equal(z, high), F.less(z, np.inf)))
+        if is_known(edge) and not array_of(F.stop_gradient(edge)).any():
+            return y
+        on_edge = formula(where(edge, z, low), *shapes)
+        return self._finish(where(edge, F.div(on_edge, _above_zero(given["scale"])), y), given)
+
+    def _under(self, z: Any, low: Any) -> Any:
+        """Where no mass lies below. At a finite edge the formula has the derivative, unless it is flat there."""
+        if self.formula("flat"):
+            return F.less_equal(z, low)
+        return F.bitwise_or(F.less(z, low), F.equal(z, -np.inf))
+
+    def _over(self, z: Any, high: Any) -> Any:
+        """Where no mass lies above."""
+        return F.bitwise_or(F.greater(z, high), F.equal(z, np.inf))
 
     def _tail(self, method: str, x: Any, args: tuple, kwargs: dict) -> Any:
         """The distribution function, or 1 minus it."""
-        given = self.bound(method, args, kwargs)
+        x, given = narrowed(self.bound(method, args, kwargs), x)
         z, shapes, low, high = self._standard(x, given)
         below, above = (0.0, 1.0) if method == "cdf" else (1.0, 0.0)
-        under, over = F.less_equal(z, low), F.greater_equal(z, high)
+        under, over = self._under(z, low), self._over(z, high)
         at = self._at(z, shapes, F.logical_not(F.bitwise_or(under, over)))
         y = self.formula(method)(at, *shapes)
         return self._finish(where(under, below, where(over, above, y)), given)
 
     def _log_tail(self, method: str, x: Any, args: tuple, kwargs: dict) -> Any:
-        given = self.bound(method, args, kwargs)
+        x, given = narrowed(self.bound(method, args, kwargs), x)
         formula, plain = self.formula(method), method.removeprefix("log")
         z, shapes, low, high = self._standard(x, given)
         below, above = (-np.inf, 0.0) if plain == "cdf" else (0.0, -np.inf)
-        under, over = F.less_equal(z, low), F.greater_equal(z, high)
+        under = F.less_equal(z, low) if plain == "cdf" else self._under(z, low)
+        over = F.greater_equal(z, high) if plain == "sf" else self._over(z, high)
         at = self._at(z, shapes, F.logical_not(F.bitwise_or(under, over)))
         if formula is not None:
             y = formula(at, *shapes)
@@ -259,12 +278,15 @@ class ContinuousDistribution(Distribution):
         return self._log_tail("logsf", x, args, kwargs)
 
     def _quantile(self, method: str, q: Any, args: tuple, kwargs: dict) -> Any:
-        given = self.bound(method, args, kwargs)
+        q, given = narrowed(self.bound(method, args, kwargs), q)
         q, shapes = tensor(number(q)), self.shape_values(given)
         low, high = self.formula("support")(*shapes) if "support" in self._formulas else (-np.inf, np.inf)
         first, last = (low, high) if method == "ppf" else (high, low)
         inside = F.bitwise_or(isnan(q), both(F.greater(q, 0), F.less(q, 1)))
         z = self.formula(method)(where(inside, q, 0.5), *shapes)
+        flat, formula = self.formula("flat"), lambda q: self.formula(method)(q, *shapes)
+        first = quantile_of_end(q, 0, formula, first, method == "ppf", flat)
+        last = quantile_of_end(q, 1, formula, last, method == "isf", flat)
         z = where(F.equal(q, 0), first, where(F.equal(q, 1), last, where(inside, z, np.nan)))
         y = F.add(F.mul(z, given["scale"]), given["loc"])
         return self._finish(y, given)
@@ -309,7 +331,7 @@ class DiscreteDistribution(Distribution):
 
     def _probability(self, method: str, k: Any, args: tuple, kwargs: dict) -> Any:
         """The logarithm of the probability."""
-        given = self.bound(method, args, kwargs)
+        k, given = narrowed(self.bound(method, args, kwargs), k)
         z, shapes, low, high = self._standard(method, k, given)
         inside = both(F.greater_equal(z, low), F.less_equal(z, high), F.equal(_f.floor(z), z))
         y = self.formula("logpmf")(where(inside, z, low), *shapes)
@@ -321,20 +343,36 @@ class DiscreteDistribution(Distribution):
 
     def pmf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
         """The probability."""
-        return _t.exp(self._probability("pmf", k, args, kwargs))
+        k, given = narrowed(self.bound("pmf", args, kwargs), k)
+        edge = F.equal(given[self.shapes[-1]], 0)
+        if self.shapes[-1] == "p":
+            edge = F.bitwise_or(edge, F.equal(given["p"], 1))
+        if is_known(edge) and not array_of(F.stop_gradient(edge)).any():
+            return _t.exp(self._probability("pmf", k, args, kwargs))
+        # Where the logarithm of p or of 1 - p is infinite, the powers have their own derivatives.
+        last = self.shapes[-1]
+        inside = given | {last: where(edge, 0.5, given[last])}
+        del inside["scale"]
+        y = _t.exp(self._probability("pmf", k, (), inside))
+        z, shapes, low, high = self._standard("pmf", k, given)
+        whole = both(F.greater_equal(z, low), F.less_equal(z, high), F.equal(_f.floor(z), z))
+        on_edge = self.formula("pmf_at_edge")(where(whole, z, low), *shapes[:-1], where(edge, shapes[-1], 0.0))
+        y = where(edge, where(whole, on_edge, 0.0), y)
+        return self._finish(y, given, F.logical_not(isnan(z)))
 
     def _tail(self, method: str, k: Any, args: tuple, kwargs: dict) -> Any:
-        given = self.bound(method, args, kwargs)
+        k, given = narrowed(self.bound(method, args, kwargs), k)
         z, shapes, low, high = self._standard(method, k, given)
         plain = method.removeprefix("log")
         below, above = (0.0, 1.0) if plain == "cdf" else (1.0, 0.0)
         under, over = F.less(z, low), F.greater_equal(z, high)
         at = where(F.bitwise_or(under, over), low, _f.floor(z))
-        y = self.formula(plain)(at, *shapes)
+        y = self.formula(method, plain)(at, *shapes)
         if plain != method:
+            below, above = (-np.inf, 0.0) if plain == "cdf" else (0.0, -np.inf)
+        if plain != method and self.formula(method) is None:
             rest, nothing = self.formula("sf" if plain == "cdf" else "cdf")(at, *shapes), F.equal(y, 0)
             y = where(nothing, -np.inf, log_of_share(where(nothing, 0.5, y), rest))
-            below, above = (-np.inf, 0.0) if plain == "cdf" else (0.0, -np.inf)
         return self._finish(where(under, below, where(over, above, y)), given, F.logical_not(isnan(z)))
 
     def cdf(self, k: Any, *args: Any, **kwargs: Any) -> Any:
