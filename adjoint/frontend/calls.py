@@ -24,11 +24,11 @@ from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.guards import SIZED
-from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
+from adjoint.frontend.items import GraphIterator, GraphRange, RunIterable, backwards, enumerated, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
 from adjoint.frontend.source import OURS
-from adjoint.graph.numbers import as_number, is_number, kind_of, needs
+from adjoint.graph.numbers import MANY, as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_and
 
 _FUNCTIONS = (FunctionType, MethodType, operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -236,30 +236,33 @@ def _holds_graph_values(index: Any) -> bool:
     return state.is_graph_value(index)
 
 
-def _has_items(x: Any) -> bool:
-    return isinstance(x, LoopItems) or state.is_graph_value(x)
-
-
 def _range(*bounds: Any) -> Any:
-    return graph_range(*bounds) if _any_graph(bounds) else range(*bounds)
+    return GraphRange(*bounds) if _any_graph(bounds) else range(*bounds)
 
 
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
-    found = enumerated(iterable, start) if _has_items(iterable) or state.is_graph_value(start) else None
-    return enumerate(iterable, start) if found is None else found
+    counted = not isinstance(iterable, RunIterable)
+    if counted and not state.is_graph_value(start):
+        return enumerate(iterable, start)
+    found = enumerated(iterable, start)
+    return enumerate(iterable, start) if found is None else GraphIterator(enumerate, found)
 
 
 def _zip(*parts: Any, **options: Any) -> Any:
-    found = zipped(parts) if any(map(_has_items, parts)) and not options else None
-    return zip(*parts, **options) if found is None else found
+    if options.get("strict") or not any(isinstance(p, RunIterable) for p in parts):
+        return zip(*parts, **options)
+    found = zipped(parts)
+    return zip(*parts, **options) if found is None else GraphIterator(zip, found)
 
 
-def _reversed(iterable: Any) -> Any:
-    found = backwards(iterable) if _has_items(iterable) else None
-    return reversed(iterable) if found is None else found
+def _reversed(sequence: Any) -> Any:
+    found = backwards(sequence) if isinstance(sequence, GraphRange) else None
+    return reversed(sequence) if found is None else GraphIterator(reversed, found)
 
 
 def _len(x: Any) -> Any:
+    if isinstance(x, GraphRange):
+        return as_number(x.items().count, 0, MANY)
     if type(x) not in SIZED:
         reading_calls.handed((x,))
     return len(x)
@@ -278,7 +281,7 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
     def extreme(*args: Any, key: Any = None, **options: Any) -> Any:
         values: Any = list(args) if len(args) != 1 else args[0]
         if len(args) == 1 and (
-            isinstance(values, (Iterator, LoopItems, Set, ValuesView)) or state.is_graph_value(values)
+            isinstance(values, (Iterator, RunIterable, Set, ValuesView)) or state.is_graph_value(values)
         ):
             args = (values := list(values),)  # an iterator is empty once it has been gone through
         if not (isinstance(values, (list, tuple)) and (key is not None or _any_graph(values))):

@@ -12,6 +12,7 @@ from adjoint.core.spec import number_of
 from adjoint.frontend import state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.items import RunIterable
 from adjoint.frontend.logic import truth
 from adjoint.frontend.region import Abandoned, current, is_tried, is_tried_here, uncaught, when
 from adjoint.frontend.site import Site
@@ -91,6 +92,9 @@ def check(condition: Any, site: Site, error: Any, /, *args: Any, **kwargs: Any) 
 
 def _template(value: Any) -> tuple[Template, list[Any]]:
     template, inputs = Template.of(value, state.is_graph_value)
+    for leaf in template.leaves:
+        if isinstance(leaf, RunIterable):
+            str(leaf)  # which it refuses
     for x in inputs:
         if (mark := number_of(x)) is not None and mark.kinds:
             raise needs(

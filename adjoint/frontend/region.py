@@ -259,5 +259,7 @@ def check_iteration(x: Any) -> None:
     block = current.get()
     if block is None or not isinstance(x, Iterator) or is_users_class(type(x)) or x not in block.heap:
         return
-    facet = facets(x)[0]
+    if not (found := facets(x)):
+        return  # one of ours, which refuses by itself
+    facet = found[0]
     raise refused(f"items are taken from {facet.what} ({type(x).__name__}) in", block.where, facet.advice)
