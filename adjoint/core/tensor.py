@@ -20,7 +20,14 @@ from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import NUMBER_ATTRIBUTES, Number, dtype_of, is_half, number_of
 from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
-from adjoint.core.tensor_text import ShownInNotebooks, instead_of, no_number, with_values, without_values
+from adjoint.core.tensor_text import (
+    ShownInNotebooks,
+    instead_of,
+    is_text_of_program,
+    no_number,
+    with_values,
+    without_values,
+)
 
 
 class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Value):
@@ -246,10 +253,12 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
     # ------------------------------------------------------------ text
 
     def __repr__(self) -> str:
-        """What it is and its values; of one that has none to show yet, or no more, what it is. Never raises."""
+        """What it is and its values; of one that has none to show yet, or no more, what it is, if it is not the program that asks."""
         try:
             array = self.asnumpy()
         except AdjointError as error:
+            if is_text_of_program(1) and not has_ended(self):
+                raise refused(error) from None
             return without_values(self, error)
         return with_values(array)
 

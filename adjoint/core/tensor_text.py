@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from html import escape
 from typing import Any
 
 import numpy as np
 
+from adjoint.core import context
 from adjoint.core.dispatch import has_ended
 from adjoint.core.errors import AdjointError
 from adjoint.core.spec import is_half
@@ -22,6 +24,22 @@ def with_values(array: np.ndarray) -> str:
     body = str(array) if array.ndim == 0 else body
     gap = "\n" if array.ndim > 1 else " "
     return f"Tensor(shape={list(array.shape)}, dtype={dtype_name(array.dtype)}, value={gap}{body})"
+
+
+#: Modules that show values to a person who looks into a program, or name them in messages; and, of ours, those that run the user's.
+_ONLOOKERS = {"adjoint", "pdb", "bdb", "traceback", "_pytest", "pydevd", "_pydevd_bundle", "debugpy", "IPython", "rich"}
+_RUNNERS = ("adjoint.frontend.", "adjoint.graph.effects")
+
+
+def is_text_of_program(depth: int) -> bool:
+    """Whether the text of a value is asked for by a program that is being compiled, and not by someone who looks on."""
+    if context.tracer.get() is None:
+        return False
+    frame: Any = sys._getframe(depth + 1)
+    while frame.f_code.co_name == "__repr__" and frame.f_globals.get("__name__") == "adjoint.core.parameter":
+        frame = frame.f_back
+    module = frame.f_globals.get("__name__") or ""
+    return module.partition(".")[0] not in _ONLOOKERS or module.startswith(_RUNNERS)
 
 
 def without_values(x: Any, error: AdjointError) -> str:

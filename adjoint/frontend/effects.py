@@ -64,6 +64,9 @@ def holds(test: Any, message: Callable[[], Any] | None, site: Site) -> Any:
 
 def raised(site: Site, error: Any, /, *args: Any, **kwargs: Any) -> BaseException:
     """What `raise error(*args)` raises now; in a branch or loop of the graph, the graph raises the error when it runs."""
+    said = (error.args if isinstance(error, BaseException) else (), args, kwargs)
+    if current.get() is None and not is_tried() and any(map(state.is_graph_value, tree.leaves(said))):
+        raise needs("an error is raised with this number")
     if isinstance(error, BaseException):
         found, error = error, lambda: found
     elif not (isinstance(error, type) and issubclass(error, BaseException)) or current.get() is None:
