@@ -20,14 +20,7 @@ from adjoint.core.language import language
 from adjoint.core.operators import Operators
 from adjoint.core.spec import NUMBER_ATTRIBUTES, Number, dtype_of, is_half, number_of
 from adjoint.core.tensor_copies import accumulated, array_of_elements, copy_of_leaf
-from adjoint.core.tensor_text import (
-    ShownInNotebooks,
-    instead_of,
-    is_text_of_program,
-    no_number,
-    with_values,
-    without_values,
-)
+from adjoint.core.tensor_text import ShownInNotebooks, instead_of, no_number, with_values, without_values
 
 
 class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Value):
@@ -257,8 +250,6 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
         try:
             array = self.asnumpy()
         except AdjointError as error:
-            if is_text_of_program(1) and not has_ended(self):
-                raise refused(error) from None
             return without_values(self, error)
         return with_values(array)
 

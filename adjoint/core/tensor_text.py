@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.dispatch import has_ended
-from adjoint.core.errors import AdjointError
+from adjoint.core.errors import AdjointError, refused
 from adjoint.core.spec import is_half
 
 ROWS, COLUMNS = 10, 10  # of a table of values; more are left out in the middle
@@ -31,11 +31,11 @@ _ONLOOKERS = {"adjoint", "pdb", "bdb", "traceback", "_pytest", "pydevd", "_pydev
 _RUNNERS = ("adjoint.frontend.", "adjoint.graph.effects")
 
 
-def is_text_of_program(depth: int) -> bool:
+def _asked_by_program() -> bool:
     """Whether the text of a value is asked for by a program that is being compiled, and not by someone who looks on."""
     if context.tracer.get() is None:
         return False
-    frame: Any = sys._getframe(depth + 1)
+    frame: Any = sys._getframe(3)  # behind this, `without_values` and `__repr__`
     while frame.f_code.co_name == "__repr__" and frame.f_globals.get("__name__") == "adjoint.core.parameter":
         frame = frame.f_back
     module = frame.f_globals.get("__name__") or ""
@@ -43,7 +43,9 @@ def is_text_of_program(depth: int) -> bool:
 
 
 def without_values(x: Any, error: AdjointError) -> str:
-    """A Tensor whose values cannot be shown."""
+    """A Tensor whose values cannot be shown. A program that is compiled is refused: the text would hold no number, and go unnoticed."""
+    if _asked_by_program() and not has_ended(x):
+        raise refused(error) from None
     over = ", of a transform that has ended" if has_ended(x) else ""
     try:
         return f"Tensor(shape={list(x.shape)}, dtype={dtype_name(x.dtype)}, value=?{over})"

@@ -6,6 +6,7 @@ import builtins
 import functools
 import operator
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Set, ValuesView
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -13,14 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import library_functions
-from adjoint.core.errors import PACKAGE
+from adjoint.core import context, library_functions
+from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import looked_up, numbers, reading, reading_calls, state, unseen
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
-from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.guards import SIZED
@@ -38,9 +39,14 @@ _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)`."""
+    kind = type(fn)
+    if kind is BuiltinFunctionType or kind is MethodType:
+        if fn is print or (fn.__name__ in ("write", "writelines") and _is_stream(fn.__self__)):
+            return _shown(fn, args, kwargs)
+        if (recorded := reading.recorder.get()) is not None and any(fn.__self__ is file for file in recorded.printed):
+            raise ControlFlowError(f"`{fn.__name__}` of a file that the graph prints into when it runs{called_at()}")
     if current.get() is not None:
         check_call(fn, args)
-    kind = type(fn)
     if kind is FunctionType:
         fn = behind(library_functions.current(fn), kwargs)
         if fn.__code__.co_filename.startswith(PACKAGE):
@@ -83,6 +89,22 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading_calls.handed((fn, *args))
     return reading_calls.made(fn(*args, **kwargs))
+
+
+def _is_stream(x: Any) -> bool:
+    return x is sys.stdout or x is sys.stderr
+
+
+def _shown(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`print` under another name, and what is written to the streams that it prints to."""
+    from adjoint.frontend import effects  # which calls this module
+
+    if fn is print:
+        return effects.print_(fn, *args, **kwargs)
+    if context.tracer.get() is None or kwargs or len(args) != 1:
+        return fn(*args, **kwargs)
+    written = effects.wrote(fn.__self__, args if fn.__name__ == "write" else args[0])
+    return written if fn.__name__ == "write" else None
 
 
 def _is_item_of_array(fn: Any) -> bool:

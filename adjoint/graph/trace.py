@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -32,6 +33,7 @@ class Tracer(Trace):
         self.builder = Builder(context.locating.get() or user_place)
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
+        self.streams = sys.stdout, sys.stderr  # where a run will print, if nobody turns them while it is traced
         self._inside: dict[Any, Node] = {}
         self._outside: dict[Node, Any] = {}  # what these inputs stand for
         self._cut: set[Node] = set()  # what was computed under no_grad: none of its inputs has a derivative
