@@ -48,6 +48,7 @@ from adjoint.frontend.reads import PlaceInput, Reads, recorder
 from adjoint.frontend.tracked import noting
 from adjoint.graph.fused import fused
 from adjoint.graph.node import Graph
+from adjoint.graph.numbers import is_large
 from adjoint.graph.ruled import uses
 from adjoint.graph.trace import NeedsNumberError, Tracer
 from adjoint.ops.stacking import array
@@ -171,13 +172,16 @@ class Traced:
                     f"jit: {name_of(self._fn)} returned nothing (did you forget `return`?){called_at()}"
                 )
             lenient = context.lenient.get()
-            numeric = [isinstance(y, ARRAYS if lenient else (*NUMBERS, bool, int)) for y in ys]
+            numeric = [isinstance(y, ARRAYS if lenient else (*NUMBERS, bool, int)) and not is_large(y) for y in ys]
             python = [lenient and is_python_number(y) for y, yes in zip(ys, numeric, strict=True) if yes]
             for y, yes in zip(ys, numeric, strict=True):
                 if not yes:
                     check_leaf(f"jit: a result of {name_of(self._fn)}", y)
             if not any(numeric) and not parameters.stored:
-                raise ArgumentError(f"jit: {name_of(self._fn)} returned no number, so there is no graph{called_at()}")
+                size = " of at most 64 bits" if any(map(is_large, ys)) else ""
+                raise ArgumentError(
+                    f"jit: {name_of(self._fn)} returned no number{size}, so there is no graph{called_at()}"
+                )
             results = [y for y, yes in zip(ys, numeric, strict=True) if yes]
             donated = [self._signature.belongs(path, self._donate) for path in made.paths()]
             places = tuple(i for i in written(left, nodes) if not donated[i])  # those are not to be used again

@@ -67,8 +67,8 @@ place: ContextVar[tuple[str, int] | None] = ContextVar("place", default=None)
 #: What says of each step of a graph being built where it comes from, in place of file and line alone; None for those.
 locating: ContextVar[Any] = ContextVar("locating", default=None)
 
-#: Whether Python may catch an IndexError of the code that is being traced.
-index_caught: ContextVar[bool] = ContextVar("index_caught", default=False)
+#: The kinds of errors of the code that is being traced which Python may catch.
+caught: ContextVar[tuple[type, ...]] = ContextVar("caught", default=())
 
 #: How a graph being built reads a user's function: its control flow becomes the graph's. None in dynamic mode.
 reader: ContextVar[Any] = ContextVar("reader", default=None)

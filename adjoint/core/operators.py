@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import deque
+from operator import index
 from types import EllipsisType, NoneType, NotImplementedType
 from typing import Any
 
 import numpy as np
 
+from adjoint.core.errors import AdjointError, called_at
 from adjoint.core.language import language
 from adjoint.core.spec import Number, dtype_of, number_of
 
 #: What no number is equal to, so that `==` says so, as NumPy does.
 _NO_NUMBERS = {str, bytes, bytearray, NoneType, type, dict, set, frozenset, EllipsisType, NotImplementedType}
+#: What Python's numbers repeat.
+_REPEATED = {list, tuple, str, bytes, bytearray, deque}
+#: Those that are arrays to NumPy.
+_ARRAY_LIKE = {list, tuple}
 #: Marks the truth of a comparison of Python numbers: an integer to Python's arithmetic, unlike NumPy's truth values.
 TRUTH = object()
 
@@ -30,6 +37,33 @@ def _differs(x: Any, other: object) -> bool:
     return type(other) in _NO_NUMBERS or (type(x._extra) is Number and isinstance(other, (list, tuple)))
 
 
+def _repeats(x: Any, sequence: Any) -> bool:
+    """Whether a value known only when a graph runs is to Python a number, by which it repeats sequences.
+
+    NumPy's integers do as well; a graph cannot tell them from Tensors without axes.
+    """
+    if type(x._extra) is Number:
+        return type(sequence) in _ARRAY_LIKE or dtype_of(x).kind in "bi"
+    known = x._trace.deferred or isinstance(x._value, (np.ndarray, np.generic, int, Operators))
+    return not known and x.shape == () and dtype_of(x).kind in "iu"
+
+
+def _repeated(sequence: Any, times: Any) -> Any:
+    """`[a, b] * k` with a Python number k."""
+    kind, name = dtype_of(times).kind, type(sequence).__name__
+    if kind not in "bi":
+        raise TypeError(
+            f"can't multiply sequence by non-int of type {'complex' if kind == 'c' else 'float'!r}{called_at()}"
+        )
+    try:
+        return sequence * index(times)
+    except AdjointError as error:
+        raise type(error)(
+            f"this repeats a {name} by a number that is known only when the graph runs, so that its length is not known: make one "
+            f"that is as long as needed at most and use a part of it, make the number static, or multiply a Tensor{called_at()}"
+        ) from None
+
+
 class Operators:
     """`x + y`, `x @ y`, `x < y`, ...: each calls the function of its name in the op language."""
 
@@ -37,9 +71,13 @@ class Operators:
     _extra: Any
 
     def __add__(self, other: Any) -> Any:
+        if type(other) in _ARRAY_LIKE and type(self._extra) is Number:
+            return NotImplemented
         return language.add(self if self._extra is not TRUTH else int(self), other)
 
     def __radd__(self, other: Any) -> Any:
+        if type(other) in _ARRAY_LIKE and type(self._extra) is Number:
+            return NotImplemented
         return language.add(other, self if self._extra is not TRUTH else int(self))
 
     def __sub__(self, other: Any) -> Any:
@@ -49,9 +87,13 @@ class Operators:
         return language.sub(other, self if self._extra is not TRUTH else int(self))
 
     def __mul__(self, other: Any) -> Any:
+        if type(other) in _REPEATED and _repeats(self, other):
+            return _repeated(other, self)
         return language.mul(self if self._extra is not TRUTH else int(self), other)
 
     def __rmul__(self, other: Any) -> Any:
+        if type(other) in _REPEATED and _repeats(self, other):
+            return _repeated(other, self)
         return language.mul(other, self if self._extra is not TRUTH else int(self))
 
     def __truediv__(self, other: Any) -> Any:

@@ -246,7 +246,7 @@ class Tensor(ShownInNotebooks, SharedWithOthers, InPlaceOperators, Operators, Va
     # ------------------------------------------------------------ text
 
     def __repr__(self) -> str:
-        """What it is and its values; of one that has none to show yet, or no more, what it is. Never raises."""
+        """What it is and its values; of one that has none to show yet, or no more, what it is, if it is not the program that asks."""
         try:
             array = self.asnumpy()
         except AdjointError as error:

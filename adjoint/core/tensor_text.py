@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from html import escape
 from typing import Any
 
@@ -25,8 +26,26 @@ def with_values(array: np.ndarray) -> str:
     return f"Tensor(shape={list(array.shape)}, dtype={dtype_name(array.dtype)}, value={gap}{body})"
 
 
+#: Modules that show values to a person who looks into a program, or name them in messages; and, of ours, those that run the user's.
+_ONLOOKERS = {"adjoint", "pdb", "bdb", "traceback", "_pytest", "pydevd", "_pydevd_bundle", "debugpy", "IPython", "rich"}
+_RUNNERS = ("adjoint.frontend.", "adjoint.graph.effects")
+
+
+def _asked_by_program() -> bool:
+    """Whether the text of a value is asked for by a program that is being compiled, and not by someone who looks on."""
+    if context.tracer.get() is None:
+        return False
+    frame: Any = sys._getframe(3)  # behind this, `without_values` and `__repr__`
+    while frame.f_code.co_name == "__repr__" and frame.f_globals.get("__name__") == "adjoint.core.parameter":
+        frame = frame.f_back
+    module = frame.f_globals.get("__name__") or ""
+    return module.partition(".")[0] not in _ONLOOKERS or module.startswith(_RUNNERS)
+
+
 def without_values(x: Any, error: AdjointError) -> str:
-    """A Tensor whose values cannot be shown."""
+    """A Tensor whose values cannot be shown. A program that is compiled is refused: the text would hold no number, and go unnoticed."""
+    if _asked_by_program() and not has_ended(x):
+        raise refused(error) from None
     over = ", of a transform that has ended" if has_ended(x) else ""
     try:
         return f"Tensor(shape={list(x.shape)}, dtype={dtype_name(x.dtype)}, value=?{over})"

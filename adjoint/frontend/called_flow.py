@@ -17,7 +17,7 @@ from adjoint.core.spec import Spec, number_of, promote, spec_of
 from adjoint.core.tree_matching import beside, shown
 from adjoint.frontend import state
 from adjoint.frontend.branches import choose
-from adjoint.frontend.items import LoopItems, graph_range
+from adjoint.frontend.items import GraphRange, LoopItems
 from adjoint.frontend.rolled import GraphLoop
 from adjoint.frontend.site import Site
 from adjoint.frontend.state import Again, Box, FrameVariables, HeldContents
@@ -159,7 +159,7 @@ def for_in_graph(what: str, lower: Any, upper: Any, step: Callable[[Any, Any], A
     if isinstance(lower, int) and isinstance(upper, int):
         items = LoopItems(max(upper - lower, 0), lambda i: i + lower if lower else i)
     else:
-        items = graph_range(lower, upper)
+        items = GraphRange(lower, upper).items()
     loop = CalledLoop(what, lambda x, i: (step(i, x), None), init, items)
     loop.run()
     return loop.box.value

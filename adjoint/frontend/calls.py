@@ -6,6 +6,7 @@ import builtins
 import functools
 import operator
 import os
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Set, ValuesView
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -13,22 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import library_functions
-from adjoint.core.errors import PACKAGE
+from adjoint.core import context, library_functions
+from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import looked_up, numbers, reading, reading_calls, state, unseen
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
-from adjoint.frontend.errors import SourceError, UnsupportedSyntaxError
+from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.guards import SIZED
-from adjoint.frontend.items import LoopItems, backwards, enumerated, graph_range, zipped
+from adjoint.frontend.items import GraphIterator, GraphRange, RunIterable, backwards, enumerated, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
 from adjoint.frontend.source import OURS
-from adjoint.graph.numbers import as_number, is_number, kind_of, needs
+from adjoint.graph.numbers import MANY, as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_and
 
 _FUNCTIONS = (FunctionType, MethodType, operator.attrgetter, operator.itemgetter, operator.methodcaller)
@@ -38,9 +39,14 @@ _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
 
 def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
     """`fn(*args, **kwargs)`."""
+    kind = type(fn)
+    if kind is BuiltinFunctionType or kind is MethodType:
+        if fn is print or (fn.__name__ in ("write", "writelines") and _is_stream(fn.__self__)):
+            return _shown(fn, args, kwargs)
+        if (recorded := reading.recorder.get()) is not None and any(fn.__self__ is file for file in recorded.printed):
+            raise ControlFlowError(f"`{fn.__name__}` of a file that the graph prints into when it runs{called_at()}")
     if current.get() is not None:
         check_call(fn, args)
-    kind = type(fn)
     if kind is FunctionType:
         fn = behind(library_functions.current(fn), kwargs)
         if fn.__code__.co_filename.startswith(PACKAGE):
@@ -83,6 +89,22 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading_calls.handed((fn, *args))
     return reading_calls.made(fn(*args, **kwargs))
+
+
+def _is_stream(x: Any) -> bool:
+    return x is sys.stdout or x is sys.stderr
+
+
+def _shown(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """`print` under another name, and what is written to the streams that it prints to."""
+    from adjoint.frontend import effects  # which calls this module
+
+    if fn is print:
+        return effects.print_(fn, *args, **kwargs)
+    if context.tracer.get() is None or kwargs or len(args) != 1:
+        return fn(*args, **kwargs)
+    written = effects.wrote(fn.__self__, args if fn.__name__ == "write" else args[0])
+    return written if fn.__name__ == "write" else None
 
 
 def _is_item_of_array(fn: Any) -> bool:
@@ -236,30 +258,33 @@ def _holds_graph_values(index: Any) -> bool:
     return state.is_graph_value(index)
 
 
-def _has_items(x: Any) -> bool:
-    return isinstance(x, LoopItems) or state.is_graph_value(x)
-
-
 def _range(*bounds: Any) -> Any:
-    return graph_range(*bounds) if _any_graph(bounds) else range(*bounds)
+    return GraphRange(*bounds) if _any_graph(bounds) else range(*bounds)
 
 
 def _enumerate(iterable: Any, start: Any = 0) -> Any:
-    found = enumerated(iterable, start) if _has_items(iterable) or state.is_graph_value(start) else None
-    return enumerate(iterable, start) if found is None else found
+    counted = not isinstance(iterable, RunIterable)
+    if counted and not state.is_graph_value(start):
+        return enumerate(iterable, start)
+    found = enumerated(iterable, start)
+    return enumerate(iterable, start) if found is None else GraphIterator(enumerate, found)
 
 
 def _zip(*parts: Any, **options: Any) -> Any:
-    found = zipped(parts) if any(map(_has_items, parts)) and not options else None
-    return zip(*parts, **options) if found is None else found
+    if options.get("strict") or not any(isinstance(p, RunIterable) for p in parts):
+        return zip(*parts, **options)
+    found = zipped(parts)
+    return zip(*parts, **options) if found is None else GraphIterator(zip, found)
 
 
-def _reversed(iterable: Any) -> Any:
-    found = backwards(iterable) if _has_items(iterable) else None
-    return reversed(iterable) if found is None else found
+def _reversed(sequence: Any) -> Any:
+    found = backwards(sequence) if isinstance(sequence, GraphRange) else None
+    return reversed(sequence) if found is None else GraphIterator(reversed, found)
 
 
 def _len(x: Any) -> Any:
+    if isinstance(x, GraphRange):
+        return as_number(x.items().count, 0, MANY)
     if type(x) not in SIZED:
         reading_calls.handed((x,))
     return len(x)
@@ -278,7 +303,7 @@ def _extreme(python: Callable[..., Any], better: Callable[[Any, Any], Any]) -> C
     def extreme(*args: Any, key: Any = None, **options: Any) -> Any:
         values: Any = list(args) if len(args) != 1 else args[0]
         if len(args) == 1 and (
-            isinstance(values, (Iterator, LoopItems, Set, ValuesView)) or state.is_graph_value(values)
+            isinstance(values, (Iterator, RunIterable, Set, ValuesView)) or state.is_graph_value(values)
         ):
             args = (values := list(values),)  # an iterator is empty once it has been gone through
         if not (isinstance(values, (list, tuple)) and (key is not None or _any_graph(values))):

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from adjoint.core import context, tree
+from adjoint.core.errors import called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import number_of
-from adjoint.frontend import state
+from adjoint.frontend import reading, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.items import RunIterable
 from adjoint.frontend.logic import truth
 from adjoint.frontend.region import Abandoned, current, is_tried, is_tried_here, uncaught, when
 from adjoint.frontend.site import Site
@@ -35,15 +38,54 @@ def print_(fn: Any, /, *values: Any, **options: Any) -> Any:
     if fn is not builtins.print:
         return call(fn, *map(_plain, values), **options)
     recorder = context.tracer.get()
-    if current.get() is not None or any(map(state.is_graph_value, tree.leaves(values))):
-        template, inputs = _template(values)
-        Print(template, options)(when(), *inputs)
-    elif recorder is None:
+    graph = any(map(state.is_graph_value, tree.leaves(values)))
+    options = {k: _plain(v) for k, v in options.items()}
+    if recorder is None and current.get() is None and not graph:
         print(*values, **options)
+        return
+    stream = printed_to(options, recorder, graph)
+    if stream is None:
+        print(*map(_plain, values), **options)
+        return
+    template, inputs = _template(values)
+    if recorder is None or graph or current.get() is not None:
+        Print(template, options, stream)(when(), *inputs)
     else:
-        template, inputs = _template(values)
-        recorder.apply(Print(template, options), (True, *inputs))
+        recorder.apply(Print(template, options, stream), (True, *inputs))
+
+
+def printed_to(options: dict[str, Any], recorder: Any, graph: bool) -> str | None:
+    """Which stream the graph prints to, in place of the `file` of the options; None where Python prints, at once."""
+    file, reads, block = options.get("file"), reading.recorder.get(), current.get()
+    streams = (sys.stdout, sys.stderr) if recorder is None else recorder.streams
+    for name, stream in zip(("stdout", "stderr"), streams, strict=True):
+        now = getattr(sys, name)
+        if (file is None and name == "stdout") or (file is not None and file is now):
+            if now is not stream:
+                raise _unprinted(f"this prints where sys.{name} has been redirected")
+            options.pop("file", None)
+            return name
+    if reads is None or reads.is_outside(file):
+        if reads is not None:
+            reads.printed.append(file)
+        return ""
+    if graph or (block is not None and file in block.heap):
+        raise _unprinted("this prints into a file that the compiled function has made")
     return None
+
+
+def _unprinted(why: str) -> ControlFlowError:
+    return ControlFlowError(
+        f"{why}, but what is printed is known only when the graph runs, when that is over: return the values, and print them outside "
+        f"of the compiled function{called_at()}"
+    )
+
+
+def wrote(stream: Any, texts: Iterable[str]) -> int:
+    """`sys.stdout.write(text)`, likewise."""
+    text = "".join(texts)
+    print_(builtins.print, text, end="", file=stream)
+    return len(text)
 
 
 def holds(test: Any, message: Callable[[], Any] | None, site: Site) -> Any:
@@ -63,6 +105,9 @@ def holds(test: Any, message: Callable[[], Any] | None, site: Site) -> Any:
 
 def raised(site: Site, error: Any, /, *args: Any, **kwargs: Any) -> BaseException:
     """What `raise error(*args)` raises now; in a branch or loop of the graph, the graph raises the error when it runs."""
+    said = (error.args if isinstance(error, BaseException) else (), args, kwargs)
+    if current.get() is None and not is_tried() and any(map(state.is_graph_value, tree.leaves(said))):
+        raise needs("an error is raised with this number")
     if isinstance(error, BaseException):
         found, error = error, lambda: found
     elif not (isinstance(error, type) and issubclass(error, BaseException)) or current.get() is None:
@@ -91,6 +136,9 @@ def check(condition: Any, site: Site, error: Any, /, *args: Any, **kwargs: Any) 
 
 def _template(value: Any) -> tuple[Template, list[Any]]:
     template, inputs = Template.of(value, state.is_graph_value)
+    for leaf in template.leaves:
+        if isinstance(leaf, RunIterable):
+            str(leaf)  # which it refuses
     for x in inputs:
         if (mark := number_of(x)) is not None and mark.kinds:
             raise needs(

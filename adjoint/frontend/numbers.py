@@ -20,6 +20,7 @@ from adjoint.core.errors import called_at
 from adjoint.core.spec import Number, dtype_of
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import aliases, looked_up, reading, state
+from adjoint.frontend.items import GraphRange, RunIterable
 from adjoint.graph.control import Control
 from adjoint.graph.node import Const, Node, Param, Pick
 from adjoint.graph.number_types import kinds_of, needs, types_of
@@ -89,6 +90,8 @@ def is_not(a: Any, b: Any) -> Any:
 def in_(x: Any, container: Any) -> Any:
     """`x in container`."""
     graph = state.is_graph_value(x)
+    if isinstance(container, GraphRange) and (isinstance(x, (int, float)) or is_number(x)):
+        return container.has(x)
     if isinstance(container, (Tensor, np.ndarray)):
         if not graph and not state.is_graph_value(container):
             return x in container
@@ -177,6 +180,8 @@ def _which_kind() -> NeedsNumberError:
 
 
 def _isinstance(x: Any, classes: Any) -> bool:
+    if isinstance(x, RunIterable):
+        return issubclass(x.kind, classes)
     if not is_number(x):
         answer = reading.isinstance_(x, classes)
         if not answer and _may_be_number(x) and any(issubclass(kind, classes) for kind in (bool, int, float, complex)):
@@ -187,6 +192,8 @@ def _isinstance(x: Any, classes: Any) -> bool:
 
 
 def _type(*args: Any, **options: Any) -> Any:
+    if len(args) == 1 and isinstance(args[0], RunIterable):
+        return args[0].kind
     if len(args) == 1 and _may_be_number(args[0]):
         raise _which_kind()
     return kind_of(args[0]) if len(args) == 1 and is_number(args[0]) else reading.type_(*args, **options)

@@ -71,6 +71,7 @@ class Reads:
         self.results: dict[Any, Any] = {}  # what ops on a device have made since
         self.unread: list[str] = []  # why functions stay as they are
         self.unrolled: dict[str, str] = {}  # long loops that Python runs, by place, in words
+        self.printed: list[Any] = []  # files that the graph prints into
         self._inside: set[int] = set()  # ids of objects made in the trace: nothing from outside can have one of these
         self._containers: dict[int, Any] = {}  # lists and dicts from outside
         self._looked_into: set[int] = set()

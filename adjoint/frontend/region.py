@@ -9,7 +9,7 @@ import builtins
 import dis
 import io
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
@@ -21,6 +21,7 @@ import numpy as np
 
 from adjoint.core import context
 from adjoint.core.errors import (
+    AdjointError,
     BatchedError,
     CutGradientError,
     UnknownShapeError,
@@ -86,31 +87,38 @@ OURS = (
 )  # fmt: skip
 
 
+#: What refusals of other kinds say, which plain Python does not raise either.
+_ONLY_THEN = "known only when the graph runs"
 #: What NumPy says of an index of objects, graph values perhaps.
 _NO_INDEX = ("arrays used as indices must be of integer", "only integers, slices")
 
 
 class trying:
-    """The body of a `try` that has handlers, perhaps one for IndexErrors."""
+    """The body of a `try` that has handlers for some kinds of errors."""
 
-    __slots__ = ("before", "index", "indexed", "token")
+    __slots__ = ("before", "caught", "kinds", "token")
     token: Token
-    indexed: Token
+    caught: Token
     before: Any
 
-    def __init__(self, index: bool) -> None:
-        self.index = index
+    def __init__(self, kinds: Callable[[], Any]) -> None:
+        try:
+            self.kinds = _classes(kinds())
+        except Exception:  # whatever it was: Python raises it again where it looks for a handler
+            self.kinds = (BaseException,)
 
     def __enter__(self) -> None:
         self.token = _tried.set(current.get())
-        self.indexed = context.index_caught.set(context.index_caught.get() or self.index)
+        self.caught = context.caught.set((*context.caught.get(), *self.kinds))
         self.before = last_refusal()
 
     def __exit__(self, kind: type | None, error: BaseException | None, at: TracebackType | None) -> None:
-        context.index_caught.reset(self.indexed)
+        context.caught.reset(self.caught)
         _tried.reset(self.token)
         if error is not None and not isinstance(error, OURS) and (refusal := refusal_behind(error, self.before)):
             raise refusal from error
+        if isinstance(error, AdjointError) and not isinstance(error, OURS) and _ONLY_THEN in str(error):
+            raise NeedsNumberError(str(error)) from error
         if type(error) is IndexError and str(error).startswith(_NO_INDEX) and context.tracer.get() is not None:
             raise NeedsNumberError(
                 f"an index that NumPy cannot take, of numbers that are known only when the graph runs perhaps. Index a Tensor in place "
@@ -118,12 +126,19 @@ class trying:
             ) from error
 
 
+def _classes(kinds: Any) -> tuple[type, ...]:
+    """Classes of errors, from a tuple of such; None stands for all."""
+    if isinstance(kinds, tuple):
+        return tuple(c for k in kinds for c in _classes(k))
+    return (kinds if isinstance(kinds, type) else BaseException,)
+
+
 class _Swallowing:
     """A context manager that may swallow errors; but not what tracing itself raises."""
 
     def __init__(self, manager: Any) -> None:
-        kinds: Any = vars(manager)["_exceptions"] if type(manager) is suppress else IndexError
-        self.manager, self.tried = manager, trying(issubclass(IndexError, kinds))
+        kinds: Any = vars(manager)["_exceptions"] if type(manager) is suppress else None
+        self.manager, self.tried = manager, trying(lambda: kinds)
 
     def __enter__(self) -> Any:
         entered = type(self.manager).__enter__(self.manager)
@@ -259,5 +274,7 @@ def check_iteration(x: Any) -> None:
     block = current.get()
     if block is None or not isinstance(x, Iterator) or is_users_class(type(x)) or x not in block.heap:
         return
-    facet = facets(x)[0]
+    if not (found := facets(x)):
+        return  # one of ours, which refuses by itself
+    facet = found[0]
     raise refused(f"items are taken from {facet.what} ({type(x).__name__}) in", block.where, facet.advice)

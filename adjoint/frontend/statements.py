@@ -14,10 +14,11 @@ from adjoint.frontend.expressions import (
     arguments,
     function_definition,
     runtime_call,
+    suspends,
     thunk,
 )
 from adjoint.frontend.liveness import Liveness
-from adjoint.frontend.names import appended, bound, captured, declared, local, own_nodes, read, shared
+from adjoint.frontend.names import appended, bound, captured, copied, declared, local, own_nodes, read, shared
 from adjoint.frontend.returns import Lowered, is_converted, lower
 from adjoint.frontend.source import argument_names
 
@@ -182,7 +183,7 @@ class FunctionRewriter(Expressions):
         node.body = self._visit_block(node.body)
         self.caught = outer
         if node.handlers:
-            guard = ast.withitem(runtime_call("trying", [ast.Constant(_catches_index(node))], [], node))
+            guard = ast.withitem(runtime_call("trying", [_caught(node)], [], node))
             node.body = [ast.copy_location(ast.With([guard], node.body), node)]
         node.handlers = [*self._not_caught(node), *(self.generic_visit(h) for h in node.handlers)]
         node.orelse, node.finalbody = self._visit_block(node.orelse), self._visit_block(node.finalbody)
@@ -192,7 +193,7 @@ class FunctionRewriter(Expressions):
         outer, self.caught = self.caught, True
         self.generic_visit(node)
         self.caught = outer
-        guard = ast.withitem(runtime_call("trying", [ast.Constant(_catches_index(node))], [], node))
+        guard = ast.withitem(runtime_call("trying", [_caught(node)], [], node))
         node.body = [ast.copy_location(ast.With([guard], node.body), node)]
         return node
 
@@ -318,18 +319,11 @@ def _augmented(nodes: Sequence[ast.AST]) -> set[str]:
     return {target.id for target in found if isinstance(target, ast.Name)}
 
 
-#: Errors that are no IndexErrors; nor are IndexErrors among them.
-_OTHERS = {
-    "ValueError", "TypeError", "KeyError", "AttributeError", "ArithmeticError", "ZeroDivisionError", "OverflowError",
-    "FloatingPointError", "AssertionError", "RuntimeError", "NotImplementedError", "StopIteration", "NameError", "OSError",
-}  # fmt: skip
-
-
-def _catches_index(node: Any) -> bool:
-    """Whether a `try` may catch an IndexError."""
+def _caught(node: Any) -> ast.Lambda:
+    """What gives the kinds of errors that a `try` may catch; None stands for all."""
     kept = [h for h in node.handlers if not _raises_again(h)]
-    types = [t for h in kept for t in (h.type.elts if isinstance(h.type, ast.Tuple) else [h.type])]
-    return not all(isinstance(t, ast.Name) and t.id in _OTHERS for t in types)
+    kinds = [ast.Constant(None) if h.type is None or suspends(h.type) else copied(h.type) for h in kept]
+    return thunk(ast.copy_location(ast.Tuple(list(kinds), ast.Load()), node))
 
 
 def _raises_again(handler: ast.ExceptHandler) -> bool:

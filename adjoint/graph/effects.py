@@ -106,14 +106,16 @@ class Effect(Control):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Print(Effect):
-    """`print`: `Print(template, options)(when, *inputs)`."""
+    """`print`: `Print(template, options, stream)(when, *inputs)`, to `sys.stdout` or `sys.stderr` as it is then, or to a file."""
 
     template: Template
     options: dict[str, Any] = field(default_factory=dict)
+    stream: str = ""
 
     def eval(self, xp, when, *xs):
         if when:
-            print(*self.template.filled(xs), **self.options)
+            to = {"file": getattr(sys, self.stream)} if self.stream else {}
+            print(*self.template.filled(xs), **self.options, **to)
         return np.bool_(when)
 
 

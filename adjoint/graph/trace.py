@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
@@ -16,8 +17,9 @@ from adjoint.core.spec import Number, Spec, dtype_of, float32, number_of, shape_
 from adjoint.graph.layouts import layout_of_node
 from adjoint.graph.nested import stopped
 from adjoint.graph.node import Builder, Graph, Node
-from adjoint.graph.numbers import NeedsNumberError, check_inside, fitting, operands, plain
+from adjoint.graph.numbers import NeedsNumberError, fitting, operands, plain
 from adjoint.graph.rounded import check_rounded, node_of, note_rounded
+from adjoint.graph.uncaught import check_uncaught
 from adjoint.ops.card import card
 from adjoint.ops.casting import Cast
 from adjoint.ops.movement import unchanged
@@ -32,6 +34,7 @@ class Tracer(Trace):
         self.builder = Builder(context.locating.get() or user_place)
         self.captured: list[Any] = []  # values from outside, in the order of their params
         self.effects: list[Node] = []
+        self.streams = sys.stdout, sys.stderr  # where a run will print, if nobody turns them while it is traced
         self._inside: dict[Any, Node] = {}
         self._outside: dict[Node, Any] = {}  # what these inputs stand for
         self._cut: set[Node] = set()  # what was computed under no_grad: none of its inputs has a derivative
@@ -85,8 +88,8 @@ class Tracer(Trace):
             )
         if (clean := gathered(xs)) is not None:
             return op(*clean)
-        if context.index_caught.get() and op.indexing:
-            check_inside(xs[0], xs[op.first_index :])
+        if caught := context.caught.get():
+            check_uncaught(op, xs, caught)
         check_operands(op, xs)
         given: Sequence[Any] = plain(xs)
         mark = rounded = None

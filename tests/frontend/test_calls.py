@@ -114,7 +114,7 @@ def test_a_number_of_items_that_is_not_known() -> None:
     def f(n):
         return ops.stack([i * 2 for i in range(n)])
 
-    with pytest.raises(NeedsNumberError, match="go through them with a `for` statement"):
+    with pytest.raises(NeedsNumberError, match="go through the items with a `for` statement"):
         run(f, np.int64(3))
 
 

@@ -243,3 +243,17 @@ def test_what_is_no_operand_is_named(given):
     for f in (lambda x: x * given, lambda x: given + x, lambda x: ad.ops.add(x, given)):
         with pytest.raises(ad.DtypeError, match=r"input \d is (None|the str 'a'|of type \w+); pass a number"):
             ad.jit(f)(1.5)
+
+
+def test_integers_beyond_64_bits_are_returned_as_they_are() -> None:
+    def f(x):
+        n = 1
+        for _ in range(80):
+            n *= 2
+        return x * 2, {"n": n, "low": -(2**63) - 1, "fits": -(2**63)}
+
+    y, found = ad.jit(f)(1.5)
+    assert y == 3.0
+    assert (found["n"], found["low"], int(found["fits"])) == (2**80, -(2**63) - 1, -(2**63))
+    with pytest.raises(ValueError, match="returned no number of at most 64 bits"):
+        ad.jit(lambda x: 2**70)(1.5)

@@ -57,3 +57,5 @@ def test_the_state_is_an_integer_that_can_be_set() -> None:
             ad.set_rng_state(wrong)
     with pytest.raises(ValueError, match="inside a function that is being compiled"):
         ad.jit(lambda x: x * ad.get_rng_state())(1.0)
+    with pytest.raises(ValueError, match="set_seed: inside a function that is being compiled"):
+        ad.jit(lambda x: x * (ad.set_seed(1) or 2.0))(1.0)

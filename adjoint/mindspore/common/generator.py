@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.random_counters import PROGRAM
 from adjoint.core.tensor import Tensor
+from adjoint.ops.functional.random import set_seed
 
 
 class Generator:
@@ -56,8 +57,9 @@ class _Program(Generator):
     """The source of the samples that name none."""
 
     def manual_seed(self, seed: int) -> Generator:
+        if isinstance(seed, int) and not isinstance(seed, bool):
+            set_seed(seed & (2**64 - 1))
         super().manual_seed(seed)
-        PROGRAM.restart(seed & (2**64 - 1))
         return self
 
     def get_state(self) -> Any:

@@ -54,6 +54,7 @@ def set_seed(seed: int) -> None:
     >>> bool((ad.ops.randn(2) == a).all())
     True
     """
+    _outside_graphs("set_seed")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
         raise ArgumentError(f"set_seed: the seed must be an integer >= 0, not {seed!r}{called_at()}")
     PROGRAM.restart(int(seed))
@@ -96,7 +97,7 @@ def set_rng_state(state: int) -> None:
 def _outside_graphs(what: str) -> None:
     if source.get() is not PROGRAM:
         raise ArgumentError(
-            f"{what}: inside a function that is being compiled, where samples have no state yet: call it outside{called_at()}"
+            f"{what}: inside a function that is being compiled, where samples have no state yet and only its runs draw: call it outside{called_at()}"
         )
 
 
