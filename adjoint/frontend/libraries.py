@@ -20,6 +20,11 @@ def is_users_class(kind: type) -> bool:
     return is_users_module(kind.__module__) or (kind.__module__ == "builtins" and bool(kind.__flags__ & _HEAP_TYPE))
 
 
+def is_of_package(cls: type) -> bool:
+    """Whether a class is one of adjoint's."""
+    return cls.__module__.split(".")[0] == "adjoint"
+
+
 def is_users_module(name: Any) -> bool:
     """Whether a module is the user's: one without a file is what was typed in."""
     module = sys.modules.get(name) if isinstance(name, str) else None

@@ -17,7 +17,7 @@ from adjoint.core.errors import PACKAGE
 from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import Found, Guard
-from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.libraries import is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, ItemOf, Itself
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ EVALUATING = frozenset({"eval", "exec"})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 #: Methods that converted code calls itself, where Python makes an object in the usual way.
 _CALLED = {"__init__", "__call__", "__post_init__"}
+#: Methods that run when a function is made or shown, or that converted code calls itself.
+_NOT_IMPLICIT = {
+    "__init__", "__new__", "__call__", "__repr__", "__str__", "__init_subclass__", "__class_getitem__", "__del__",
+    "__post_init__", "__setattr__", "__reduce__", "__getstate__", "__setstate__", "__set_name__",
+}  # fmt: skip
 
 
 class Never(Found):
@@ -50,6 +55,26 @@ class Listing(Found):
         return dir(now) == self.value
 
 
+class Names(Found):
+    """How many names a class has: what is added to it hides what was found elsewhere, or is a method that Python calls by itself."""
+
+    def __init__(self, cls: type) -> None:
+        self.value = len(vars(cls))
+
+    def fits(self, now: Any) -> bool:
+        return len(now) == self.value
+
+    def code(self, now: str, hold: Any) -> str:
+        return f"len({now}) == {self.value}"
+
+
+def names_of_class(reads: Reads, cls: type) -> None:
+    """The names of a class of the user's are part of the program."""
+    if is_users_class(cls):
+        place = reads.attribute(cls, "__dict__", f"{cls.__qualname__}.__dict__")
+        reads.guards.setdefault((place.key, "names"), Guard(place, Names(cls)))
+
+
 def unwatched(reads: Reads, what: str) -> None:
     """Something is read that cannot be watched."""
     place = Itself(reads, what)
@@ -57,6 +82,22 @@ def unwatched(reads: Reads, what: str) -> None:
 
 
 # ---------------------------------------------------------------- methods that Python calls
+
+
+def implicit_methods(reads: Reads, x: Any, network: bool) -> None:
+    """An object of the user's has come in: what the methods may read that Python calls by itself. Those of our own Cells read what
+    their versions tell of."""
+    for inside in attributes_of(x).get("_cells", {}).values() if network else ():
+        reads.instance(inside)
+    for cls in type(x).__mro__:
+        if network and is_of_package(cls):
+            continue
+        names_of_class(reads, cls)
+        for name, method in list(vars(cls).items()):
+            implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
+            if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
+                reads.see(reads.attribute(type(x), name), getattr(type(x), name))
+                reads.sweep(method, (x,))
 
 
 def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
@@ -70,6 +111,7 @@ def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
         for name in ("__call__", "__instancecheck__"):
             _method(reads, kind, name, (cls,))
     for kind in cls.__mro__:
+        names_of_class(reads, kind)
         for name in list(vars(kind)):
             if name.startswith("__") and name.endswith("__") and not (usual and name in _CALLED):
                 _method(reads, kind, name, (cls,))
