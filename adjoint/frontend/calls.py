@@ -120,8 +120,8 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     elif not fn.__code__.co_filename.startswith(PACKAGE):
         reading_calls.handed((fn, *args))
         return lambda *xs, **options: reading_calls.made(fn(*xs, **options))
-    elif args:
-        reading_calls.filled_in(args[0])
+    elif args and not reading.note_network(args[0]):
+        unseen.filled_in(recorded, args[0])
     return fn
 
 

@@ -8,11 +8,9 @@ import weakref
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
-from adjoint.core.dispatch import Value
 from adjoint.frontend import unseen
 from adjoint.frontend.files import is_users
 from adjoint.frontend.guards import CONTAINERS, LENGTH, Guard, Kind, is_constant, members
-from adjoint.frontend.libraries import is_of_package, is_users_class
 from adjoint.frontend.places import Free, Itself
 from adjoint.frontend.reads import (
     Reads,
@@ -77,20 +75,6 @@ def instantiated(cls: type) -> None:
             method = getattr(cls, name, None)
             if type(method) is FunctionType and not is_ours(method):
                 reads.see(reads.attribute(cls, name), method)
-
-
-def filled_in(x: Any) -> None:
-    """A method of adjoint's runs on an object whose class is the user's, and calls what that class defines."""
-    reads = recorder.get()
-    if reads is None or isinstance(x, Value) or not reads.is_outside(x) or note_network(x) or not users_class(x):
-        return
-    for cls in type(x).__mro__:
-        if is_users_class(cls) and not is_of_package(cls):
-            unseen.names_of_class(reads, cls)
-            for name, method in list(vars(cls).items()):
-                if type(method) is FunctionType and is_users(method.__code__.co_filename):
-                    reads.see(reads.attribute(cls, name), method)
-                    reads.sweep(method, (x,))
 
 
 def handed(things: tuple[Any, ...]) -> None:

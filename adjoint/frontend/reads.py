@@ -32,6 +32,7 @@ from adjoint.frontend.guards import (
     Held,
     Kind,
     Length,
+    LibraryState,
     Method,
     Same,
     image,
@@ -101,6 +102,8 @@ class Reads:
         if isinstance(found, (Held, Method)) or found.fits(place.get()):  # what each access makes anew says nothing
             self.guards[key] = Guard(place, found)
             self.instance(value)
+            if type(found) is LibraryState:
+                unseen.parts_of_library(self, value)
         return value
 
     def _contains(self, value: Any) -> None:

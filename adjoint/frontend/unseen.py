@@ -12,12 +12,15 @@ from contextvars import ContextVar
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adjoint.core import tree
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE
 from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import Found, Guard
-from adjoint.frontend.libraries import is_of_package, is_users_class
+from adjoint.frontend.guards import CONTAINERS, Found, Guard, is_constant, members
+from adjoint.frontend.libraries import held_by_library, is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, ItemOf, Itself
 
 if TYPE_CHECKING:
@@ -135,6 +138,32 @@ def _is_pythons(method: FunctionType) -> bool:
         and code.co_filename != "<string>"
         and "_ad_runtime" not in code.co_freevars
     )
+
+
+def filled_in(reads: Reads, x: Any) -> None:
+    """A method of adjoint's runs on an object whose class is the user's, and calls what that class defines."""
+    if isinstance(x, Value) or not reads.is_outside(x) or not is_users_class(type(x)):
+        return
+    for cls in type(x).__mro__:
+        if is_users_class(cls) and not is_of_package(cls):
+            names_of_class(reads, cls)
+            for name, method in list(vars(cls).items()):
+                if type(method) is FunctionType and is_users(method.__code__.co_filename):
+                    reads.see(reads.attribute(cls, name), method)
+                    reads.sweep(method, (x,))
+
+
+def parts_of_library(reads: Reads, x: Any) -> None:
+    """What an object of ours or of a library holds is called by its methods: a Bijector of the user's, a function."""
+    held = held_by_library(x)
+    if held is None:
+        reads.follow(x)
+        filled_in(reads, x)
+    elif reads.first_time(("parts", id(x))):
+        for y in held.values():
+            for part in members(y) if isinstance(y, CONTAINERS) else (y,):
+                if not (is_constant(part) or isinstance(part, (Value, np.ndarray))):
+                    parts_of_library(reads, part)
 
 
 def held_inside(reads: Reads, x: Any) -> None:
