@@ -76,6 +76,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         name, given, options = _method_called(fn)
         return call(reading.attr(args[0], name), *given, **options)
     if isinstance(fn, type):
+        if fn is str:
+            reading_calls.handed(args)
         return reading_calls.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:

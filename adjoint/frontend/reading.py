@@ -55,7 +55,8 @@ def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     try:
         value = thunk()
     except NameError:
-        reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+        for names in (namespace, vars(builtins)):
+            reads.see(Global(names, name, f"`{name}`"), MISSING)
         raise
     module = namespace.get("__name__", "")
     if module.startswith("adjoint.nn") or is_read(module):
@@ -63,6 +64,7 @@ def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     now = namespace.get(name, MISSING)
     if now is MISSING and getattr(builtins, name, MISSING) is value:
         reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+        return reads.see(Global(vars(builtins), name, f"`{name}`"), value, deep)
     if now is not value or (type(value) is ModuleType and not users_module(value)):
         return value
     note_network(value)
@@ -219,7 +221,8 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
         if name not in vars(owner) and type(getter := unseen.module_getter(owner)) is FunctionType:
             reads.sweep(getter)
             return reads.see(reads.attribute(owner, name, text), value, deep)
-        known = not users_module(owner) and (isinstance(value, ModuleType) or _is_fixed(owner, value))
+        fixed = _is_fixed(owner, value) and _caller().startswith(PACKAGE)
+        known = not users_module(owner) and (isinstance(value, ModuleType) or fixed)
         return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)
     reads.instance(owner)
     if type(value) in (BuiltinFunctionType, WRAPPER):

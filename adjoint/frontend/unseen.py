@@ -31,11 +31,12 @@ EVALUATING = frozenset({"eval", "exec"})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 #: Methods that converted code calls itself, where Python makes an object in the usual way.
 _CALLED = {"__init__", "__call__", "__post_init__"}
-#: Methods that run when a function is made or shown, or that converted code calls itself.
+#: Methods that run when a function is made, or that converted code calls itself.
 _NOT_IMPLICIT = {
-    "__init__", "__new__", "__call__", "__repr__", "__str__", "__init_subclass__", "__class_getitem__", "__del__",
+    "__init__", "__new__", "__call__", "__init_subclass__", "__class_getitem__", "__del__",
     "__post_init__", "__setattr__", "__reduce__", "__getstate__", "__setstate__", "__set_name__",
 }  # fmt: skip
+_SHOWING = {"__repr__", "__str__", "__format__"}
 
 
 class Never(Found):
@@ -100,7 +101,8 @@ def implicit_methods(reads: Reads, x: Any, network: bool) -> None:
             implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
             if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
                 reads.see(reads.attribute(type(x), name), getattr(type(x), name))
-                reads.sweep(method, (x,))
+                if name not in _SHOWING:  # what they read is looked for where an object is seen to become text
+                    reads.sweep(method, (x,))
 
 
 def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
