@@ -214,9 +214,8 @@ def guards_of(reads: Reads, captured: list[Any], cells: dict[Any, float]) -> tup
             x = PlaceInput(place)
         live.append(x)
     for cls in {type(cell) for cell in cells}:
-        if not cls.__module__.startswith("adjoint."):
-            place = AttributeOf(cls, "construct", f"`{cls.__name__}.construct`")
-            guards.setdefault((place.key, False), Guard(place, image(cls.construct)))
+        place = AttributeOf(cls, "construct", f"`{cls.__name__}.construct`")
+        guards.setdefault((place.key, False), Guard(place, image(cls.construct)))
     return live, tuple(guards.values())
 
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint import ops
+from adjoint.core import context
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, NotDifferentiableError, ShapeError, called_at
 from adjoint.core.keywords import understanding_class
 from adjoint.core.parameter import Parameter, resolve
@@ -182,7 +183,7 @@ def _of_value(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
             own = isinstance(value, (np.ndarray, np.generic))
             value = Tensor(value) if own else Tensor(value, self.dtype)
         plain = value.dtype.kind in "biu" or (value.dtype.kind == "f" and number_of(value) is not None)
-        return function(self, ops.cast(value, self.dtype) if plain else value)
+        return context.readable(function)(self, ops.cast(value, self.dtype) if plain else value)
 
     return method
 

@@ -82,6 +82,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         name, given, options = _method_called(fn)
         return call(reading.attr(args[0], name), *given, **options)
     if isinstance(fn, type):
+        if fn is str:
+            reading_calls.handed(args)
         return reading_calls.made(_instance(fn, args, kwargs))
     of_class = getattr(kind, "__call__", None)  # noqa: B004
     if type(of_class) is FunctionType:
@@ -142,6 +144,8 @@ def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:
     elif not fn.__code__.co_filename.startswith(PACKAGE):
         reading_calls.handed((fn, *args))
         return lambda *xs, **options: reading_calls.made(fn(*xs, **options))
+    elif args and not reading.note_network(args[0]):
+        unseen.filled_in(recorded, args[0])
     return fn
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from array import array
-from collections import ChainMap, UserDict, UserList, deque
+from collections import ChainMap, OrderedDict, UserDict, UserList, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
@@ -38,14 +38,19 @@ def members(x: Any) -> list[Any]:
         if isinstance(x, kind):
             return list(kind.__iter__(x))
     if isinstance(x, dict):
-        return list(dict.values(x))
+        return list(_dict_of(x).values(x))
     return list(x.values() if isinstance(x, Mapping) else x)
+
+
+def _dict_of(x: Any) -> Any:
+    """The class of Python's own that knows the order of a dict."""
+    return OrderedDict if isinstance(x, OrderedDict) else dict
 
 
 def keys_of(x: Any) -> list[Any] | None:
     """The keys of a dict or the like; None for other containers."""
     if isinstance(x, dict):
-        return list(dict.keys(x))
+        return list(_dict_of(x).keys(x))
     return list(x) if isinstance(x, Mapping) else None
 
 

@@ -20,6 +20,11 @@ def is_users_class(kind: type) -> bool:
     return is_users_module(kind.__module__) or (kind.__module__ == "builtins" and bool(kind.__flags__ & _HEAP_TYPE))
 
 
+def is_of_package(cls: type) -> bool:
+    """Whether a class is one of adjoint's."""
+    return cls.__module__.split(".")[0] == "adjoint"
+
+
 def is_users_module(name: Any) -> bool:
     """Whether a module is the user's: one without a file is what was typed in."""
     module = sys.modules.get(name) if isinstance(name, str) else None
@@ -32,6 +37,8 @@ def is_users_module(name: Any) -> bool:
 # ---------------------------------------------------------------- objects of NumPy and SciPy
 
 _LIBRARIES = ("numpy", "scipy")
+#: Modules of ours whose objects hold numbers and Tensors: distributions, sparse matrices, splines.
+_HOLDING = ("adjoint.distributions.", "adjoint.sparse.", "adjoint.scipy.", "adjoint.train.scaling")
 #: What a user derives from it is read by the user's own methods, which are seen as they run.
 _DERIVED = {"scipy.sparse.linalg._interface.LinearOperator"}
 _DISTRIBUTION = "scipy.stats._distn_infrastructure.rv_generic"
@@ -42,7 +49,7 @@ _held_how: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
 def held_by_library(x: Any) -> dict[str, Any] | None:
-    """What an object of NumPy or SciPy (a sparse matrix, a spline, a frozen distribution) or an array of objects holds, by name.
+    """What an object of NumPy, SciPy or ours (a sparse matrix, a spline, a frozen distribution) or an array of objects holds, by name.
 
     None for all others, and for what has no attributes.
 
@@ -68,13 +75,17 @@ def held_by_library(x: Any) -> dict[str, Any] | None:
     return {k: y for k, y in held.items() if k not in _NOTES and not (type(y) is MethodType and y.__self__ is x)}
 
 
+def _holds_numbers(module: str) -> bool:
+    return module.split(".")[0] in _LIBRARIES or module.startswith(_HOLDING)
+
+
 def _how(kind: type) -> str:
     """Whether objects of a class are known by all that they hold, by the arrays in it, or by themselves."""
     if issubclass(
         kind, (type, np.random.Generator, np.random.RandomState, np.random.BitGenerator, np.generic, np.dtype)
     ):
         return ""
-    bases = [c for c in kind.__mro__ if str(c.__module__).split(".")[0] in _LIBRARIES and "__init__" in vars(c)]
+    bases = [c for c in kind.__mro__ if _holds_numbers(str(c.__module__)) and "__init__" in vars(c)]
     names = {f"{c.__module__}.{c.__qualname__}" for c in bases}
     if not bases or issubclass(kind, (list, tuple)) or (names & _DERIVED and is_users_class(kind)):
         return ""

@@ -22,7 +22,7 @@ from adjoint.frontend import aliases, unseen
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_read, is_users
 from adjoint.frontend.guards import MUTABLE, Guard, Same
-from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.libraries import is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
     WRAPPER,
@@ -55,7 +55,8 @@ def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     try:
         value = thunk()
     except NameError:
-        reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+        for names in (namespace, vars(builtins)):
+            reads.see(Global(names, name, f"`{name}`"), MISSING)
         raise
     module = namespace.get("__name__", "")
     if module.startswith("adjoint.nn") or is_read(module):
@@ -63,6 +64,7 @@ def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
     now = namespace.get(name, MISSING)
     if now is MISSING and getattr(builtins, name, MISSING) is value:
         reads.see(Global(namespace, name, f"`{name}`"), MISSING)
+        return reads.see(Global(vars(builtins), name, f"`{name}`"), value, deep)
     if now is not value or (type(value) is ModuleType and not users_module(value)):
         return value
     note_network(value)
@@ -113,7 +115,8 @@ def attr(owner: Any, name: str, text: str = "", deep: bool | str = True) -> Any:
         return value
     if not reads.is_outside(owner):
         cached = isinstance(getattr(type(owner), name, None), functools.cached_property)
-        own = (name in unseen.attributes_of(owner) and not cached) or network_version(owner)
+        own = name in unseen.attributes_of(owner) and not cached
+        own = own or (network_version(owner) and is_of_package(type(owner)))
         return value if own else _of_class(reads, owner, name, value, deep)
     if type(owner) is ContextVar and not _caller().startswith(PACKAGE):
         reads.see(Itself(owner, f"`{text}`"), owner.get(MISSING), lift_it=False)
@@ -190,6 +193,26 @@ def _is_of_library(module: ModuleType) -> bool:
     return module.__name__.split(".")[0] in _ARRAY_LIBRARIES
 
 
+def _is_covered(owner: Any, name: str, value: Any) -> bool:
+    """Whether an attribute of a Cell changes only with the Cell's version, or with what its classes define.
+
+    What the user's own classes give it (constants, properties, methods) may change at any time.
+    """
+    own = type(value) is MethodType and value.__self__ is owner
+    if name in OF_NETWORKS or (own and is_ours(value)):
+        return True
+    kind = type(owner)
+    getters = [
+        vars(cls)[name] for cls in kind.__mro__ for name in ("__getattr__", "__getattribute__") if name in vars(cls)
+    ]
+    usual = all(type(getter) is not FunctionType or is_ours(getter) for getter in getters)
+    if usual and any(name in unseen.attributes_of(owner).get(held, ()) for held in ("_params", "_cells")):
+        return True
+    if all(is_of_package(cls) or not is_users_class(cls) for cls in kind.__mro__):
+        return not (own or isinstance(value, (*MUTABLE, Value))) or isinstance(value, Parameter)
+    return False
+
+
 def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool | str) -> Any:
     if isinstance(owner, ModuleType):
         if name == "__dict__" and not _is_of_library(owner):
@@ -198,18 +221,17 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
         if name not in vars(owner) and type(getter := unseen.module_getter(owner)) is FunctionType:
             reads.sweep(getter)
             return reads.see(reads.attribute(owner, name, text), value, deep)
-        known = not users_module(owner) and (isinstance(value, ModuleType) or _is_fixed(owner, value))
+        fixed = _is_fixed(owner, value) and _caller().startswith(PACKAGE)
+        known = not users_module(owner) and (isinstance(value, ModuleType) or fixed)
         return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)
     reads.instance(owner)
     if type(value) in (BuiltinFunctionType, WRAPPER):
         return value
     if note_network(owner):
         note_network(value)
-        own = type(value) is MethodType and value.__self__ is owner
-        covered = name in OF_NETWORKS or not (own or isinstance(value, (*MUTABLE, Value)))
-        if covered or isinstance(value, Parameter) or (own and is_ours(value)):
+        reads.instance(value)
+        if _is_covered(owner, name, value):
             return value
-        return reads.see(reads.attribute(owner, name, text), value, deep)
     static = static_attribute(owner, name)
     if isinstance(static, property):
         reads.through_property(owner, name, static)

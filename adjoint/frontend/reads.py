@@ -32,6 +32,7 @@ from adjoint.frontend.guards import (
     Held,
     Kind,
     Length,
+    LibraryState,
     Method,
     Same,
     image,
@@ -47,11 +48,6 @@ PLAIN = (
     bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, range, slice, bytearray, np.ndarray,
     np.generic, np.dtype, type(None), Value, super, BuiltinFunctionType, WRAPPER, CellType, CodeType,
 )  # fmt: skip
-#: Methods that run when a function is made or shown, or that converted code calls itself.
-_NOT_IMPLICIT = {
-    "__init__", "__new__", "__call__", "__repr__", "__str__", "__init_subclass__", "__class_getitem__", "__del__",
-    "__post_init__", "__setattr__", "__reduce__", "__getstate__", "__setstate__", "__set_name__",
-}  # fmt: skip
 
 
 class Reads:
@@ -107,6 +103,8 @@ class Reads:
         if isinstance(found, (Held, Method)) or found.fits(place.get()):  # what each access makes anew says nothing
             self.guards[key] = Guard(place, found)
             self.instance(value)
+            if type(found) is LibraryState:
+                unseen.parts_of_library(self, value)
         return value
 
     def _contains(self, value: Any) -> None:
@@ -220,14 +218,7 @@ class Reads:
         if id(x) in self._swept:
             return
         self._swept.add(id(x))
-        if network_version(x):
-            return
-        for cls in type(x).__mro__:
-            for name, method in vars(cls).items():
-                implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
-                if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
-                    self.see(self.attribute(type(x), name), getattr(type(x), name))
-                    self.sweep(method, (x,))
+        unseen.implicit_methods(self, x, network_version(x))
 
     def through_property(self, x: Any, name: str, found: property | cached_property[Any]) -> None:
         """A property is read, and with it whatever its function reads."""

@@ -12,12 +12,15 @@ from contextvars import ContextVar
 from types import FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from adjoint.core import tree
+from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE
 from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import Found, Guard
-from adjoint.frontend.libraries import is_users_class
+from adjoint.frontend.guards import CONTAINERS, Found, Guard, is_constant, members
+from adjoint.frontend.libraries import held_by_library, is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, ItemOf, Itself
 
 if TYPE_CHECKING:
@@ -28,6 +31,12 @@ EVALUATING = frozenset({"eval", "exec"})
 _ENVIRONMENT = frozenset({"environ", "getenv"})
 #: Methods that converted code calls itself, where Python makes an object in the usual way.
 _CALLED = {"__init__", "__call__", "__post_init__"}
+#: Methods that run when a function is made, or that converted code calls itself.
+_NOT_IMPLICIT = {
+    "__init__", "__new__", "__call__", "__init_subclass__", "__class_getitem__", "__del__",
+    "__post_init__", "__setattr__", "__reduce__", "__getstate__", "__setstate__", "__set_name__",
+}  # fmt: skip
+_SHOWING = {"__repr__", "__str__", "__format__"}
 
 
 class Never(Found):
@@ -50,6 +59,26 @@ class Listing(Found):
         return dir(now) == self.value
 
 
+class Names(Found):
+    """How many names a class has: what is added to it hides what was found elsewhere, or is a method that Python calls by itself."""
+
+    def __init__(self, cls: type) -> None:
+        self.value = len(vars(cls))
+
+    def fits(self, now: Any) -> bool:
+        return len(now) == self.value
+
+    def code(self, now: str, hold: Any) -> str:
+        return f"len({now}) == {self.value}"
+
+
+def names_of_class(reads: Reads, cls: type) -> None:
+    """The names of a class of the user's are part of the program."""
+    if is_users_class(cls):
+        place = reads.attribute(cls, "__dict__", f"{cls.__qualname__}.__dict__")
+        reads.guards.setdefault((place.key, "names"), Guard(place, Names(cls)))
+
+
 def unwatched(reads: Reads, what: str) -> None:
     """Something is read that cannot be watched."""
     place = Itself(reads, what)
@@ -57,6 +86,23 @@ def unwatched(reads: Reads, what: str) -> None:
 
 
 # ---------------------------------------------------------------- methods that Python calls
+
+
+def implicit_methods(reads: Reads, x: Any, network: bool) -> None:
+    """An object of the user's has come in: what the methods may read that Python calls by itself. Those of our own Cells read what
+    their versions tell of."""
+    for inside in attributes_of(x).get("_cells", {}).values() if network else ():
+        reads.instance(inside)
+    for cls in type(x).__mro__:
+        if network and is_of_package(cls):
+            continue
+        names_of_class(reads, cls)
+        for name, method in list(vars(cls).items()):
+            implicit = name.startswith("__") and name.endswith("__") and name not in _NOT_IMPLICIT
+            if implicit and type(method) is FunctionType and is_users(method.__code__.co_filename):
+                reads.see(reads.attribute(type(x), name), getattr(type(x), name))
+                if name not in _SHOWING:  # what they read is looked for where an object is seen to become text
+                    reads.sweep(method, (x,))
 
 
 def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
@@ -70,6 +116,7 @@ def methods_of(reads: Reads, cls: type, usual: bool = True) -> None:
         for name in ("__call__", "__instancecheck__"):
             _method(reads, kind, name, (cls,))
     for kind in cls.__mro__:
+        names_of_class(reads, kind)
         for name in list(vars(kind)):
             if name.startswith("__") and name.endswith("__") and not (usual and name in _CALLED):
                 _method(reads, kind, name, (cls,))
@@ -93,6 +140,32 @@ def _is_pythons(method: FunctionType) -> bool:
         and code.co_filename != "<string>"
         and "_ad_runtime" not in code.co_freevars
     )
+
+
+def filled_in(reads: Reads, x: Any) -> None:
+    """A method of adjoint's runs on an object whose class is the user's, and calls what that class defines."""
+    if isinstance(x, Value) or not reads.is_outside(x) or not is_users_class(type(x)):
+        return
+    for cls in type(x).__mro__:
+        if is_users_class(cls) and not is_of_package(cls):
+            names_of_class(reads, cls)
+            for name, method in list(vars(cls).items()):
+                if type(method) is FunctionType and is_users(method.__code__.co_filename):
+                    reads.see(reads.attribute(cls, name), method)
+                    reads.sweep(method, (x,))
+
+
+def parts_of_library(reads: Reads, x: Any) -> None:
+    """What an object of ours or of a library holds is called by its methods: a Bijector of the user's, a function."""
+    held = held_by_library(x)
+    if held is None:
+        reads.follow(x)
+        filled_in(reads, x)
+    elif reads.first_time(("parts", id(x))):
+        for y in held.values():
+            for part in members(y) if isinstance(y, CONTAINERS) else (y,):
+                if not (is_constant(part) or isinstance(part, (Value, np.ndarray))):
+                    parts_of_library(reads, part)
 
 
 def held_inside(reads: Reads, x: Any) -> None:

@@ -121,8 +121,8 @@ class CompiledStep:
         out, buffer = self._collect(buffer, params, batch)
         if self.lanes > 1:
             buffer = list(self.optimiser.rule.collected([self.over_lanes(b) for b in buffer]))
-        grads = buffer if self._gradients is None else list(self._gradients(buffer))
-        return out, *self.optimiser.rule.update(grads, state, params, *rates)
+        grads = buffer if self._gradients is None else list(context.readable(self._gradients)(buffer))
+        return out, *context.readable(self.optimiser.rule.update)(grads, state, params, *rates)
 
     def _collect(self, buffer: list[Any], params: list[Any], batch: tuple[Any, ...]) -> Any:
         """The loss, and the buffer with the gradients in it; the gradients themselves if there is no buffer."""
