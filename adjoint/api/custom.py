@@ -71,7 +71,7 @@ class _Custom:
             return context.readable(self.fn)(*given.arguments(xs), **kwargs)
 
         call = self._call(on_arrays, given)
-        call.users_rule = self.rule
+        call.users_rule = getattr(self.rule, "users", self.rule)  # behind one of ours, as in host_callback
         return call.output(wrap(call(*given.numbers())))
 
     def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

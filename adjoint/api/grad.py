@@ -99,6 +99,11 @@ class Recording:
     def differentiated(self, has_aux: bool, sens: Any) -> tuple[Any, list[Any], list[Any]]:
         """The output, and the gradients of the chosen inputs and of the weights."""
         out = self.out[0] if has_aux else self.out
+        if sens is None and (chosen := getattr(type(out), "not_summed", None)):
+            raise ArgumentError(
+                f"{self.what}: {name_of(self.fn)} returns the whole result of a solver, whose entries would be added up; return one of them, "
+                f"{chosen}{called_at()}"
+            )
         if self.deferred is not None and self.deferred.program is not None:
             ys = output_leaves(self.what, self.fn, out)
             gs = None if sens is None else self._checked(sens, out, ys)

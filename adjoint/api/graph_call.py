@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,16 +10,19 @@ from adjoint.api.compiled import executable
 from adjoint.core import watching
 from adjoint.core.absent import ZERO
 from adjoint.core.checkpoint_policy import CheckpointPolicy
-from adjoint.core.dispatch import beside, lift
+from adjoint.core.dispatch import BOTTOM, beside, lift
 from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.placement import is_device_array
 from adjoint.core.rules import kept
 from adjoint.core.spec import shape_of
 from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
 from adjoint.graph.loop_checkpoints import with_plans
-from adjoint.graph.nested import Control, active_series, float_positions, spread, spread_series
+from adjoint.graph.nested import Control, active_series, float_positions, silent, spread, spread_series
 from adjoint.graph.node import Graph
+from adjoint.graph.python_results import all_noted, has_calls, noted, noting, noting_inside
+from adjoint.graph.walk import replay
 from adjoint.ops.broadcast import batch_front
+from adjoint.ops.card import innermost
 from adjoint.passes.checkpoint_plan import planned
 
 
@@ -36,6 +39,14 @@ class GraphCall(Control):
     def _of(self, graph: Graph) -> GraphCall:
         return GraphCall(graph, self.backend, self.policy)
 
+    def __call__(self, *xs):
+        if innermost(xs) in (None, *BOTTOM) or not has_calls(self.graph):
+            return super().__call__(*xs)
+        noted_too = replace(self, graph=noting(noting_inside(self.graph), 0))
+        if not all_noted(noted_too.graph):
+            return tuple(replay(self.graph, xs))
+        return super(GraphCall, noted_too).__call__(*xs)[: len(self.graph.outputs)]
+
     def infer(self, *xs):
         return self.graph.specs
 
@@ -51,19 +62,22 @@ class GraphCall(Control):
     def vjp(self, gs, ys, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
         graph = self.graph if self.policy is None else _planned(self.graph, wanted, self.policy)
-        pulled = self._of(vjp_graph(graph, wanted, active))
-        if len(pulled.graph.params) > len(xs) + len(active):
+        quiet = silent(graph)
+        given = noted(quiet)
+        pulled = self._of(vjp_graph(quiet, wanted, active, tuple(y for y, _ in given)))
+        if len(pulled.graph.params) > len(xs) + len(given) + len(active):
             raise ArgumentError(
                 "the derivative of a compiled function is asked for, and a derivative rule inside it reads a Parameter or a Tensor "
                 f"that is no input of the function with the rule: make it one, or compile the gradient, jit(grad(f)){called_at()}"
             )
-        return tuple(spread(pulled(*xs, *(gs[i] for i in active)), wanted, len(xs)))
+        return tuple(spread(pulled(*xs, *(ys[k] for _, k in given), *(gs[i] for i in active)), wanted, len(xs)))
 
     def jvp(self, ts, ys, *xs):
         active = tuple(i for i, t in enumerate(ts) if t is not ZERO)
-        kept = float_positions(ys)
-        pushed = self._of(jvp_graph(self.graph, active, kept))
-        return tuple(spread(pushed(*xs, *(ts[i] for i in active)), kept, len(ys)))
+        kept, quiet = float_positions(ys), silent(self.graph)
+        given = noted(quiet, 0, "jvp")
+        pushed = self._of(jvp_graph(quiet, active, kept, tuple(y for y, _ in given)))
+        return tuple(spread(pushed(*xs, *(ys[k] for _, k in given), *(ts[i] for i in active)), kept, len(ys)))
 
     def taylor(self, order, series, ys, *xs):
         (active, later), kept = active_series(series, xs), float_positions(ys)

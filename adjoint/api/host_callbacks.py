@@ -12,7 +12,7 @@ from adjoint.api.host_calls import HostCall
 from adjoint.api.inputs import name_of
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
-from adjoint.core.dispatch import Value, wrap
+from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -25,7 +25,7 @@ from adjoint.core.errors import (
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, is_inexact, shape_of
 from adjoint.core.tree_matching import beside
-from adjoint.frontend.region import current, when
+from adjoint.frontend.region import when
 from adjoint.graph.trace import is_graph_value
 from adjoint.ops.broadcast import batch_front
 
@@ -40,6 +40,7 @@ class HostEffect(HostCall):
     """
 
     effect = True
+    calls_python = True
 
     def __init__(self, name: str, fn: Callable[..., Sequence[Any]], result: tuple[Spec, ...] | None) -> None:
         super().__init__(name, fn, result or ())
@@ -67,7 +68,7 @@ class HostEffect(HostCall):
 
     def _no_rule(self, mode: str) -> NoRuleError:
         return NoRuleError(
-            self.name,
+            f"host_callback({self.name})",
             mode,
             "host_callback does not see what it computes: give vjp= or jvp=, or ops.stop_gradient its arguments.",
         )
@@ -120,8 +121,8 @@ def host_callback(
         vjp: the derivative as `custom_vjp` has it: `vjp(*args, out, dout)` returns a gradient for each argument.
         jvp: or as `custom_jvp` has it: `jvp(args, tangents)` returns `(out, tangent)`; `out` may be None.
 
-    Without a rule, a derivative that needs one is refused. Where a program is computed again for its derivative (`grad(jit(f))`, and forward
-    mode through a compiled loop), a call whose result is used is made again; `jit(grad(f))` makes each call once.
+    Without a rule, a derivative that needs one is refused. What a call gave is kept for the derivative, in loops, branches and checkpoints
+    too: no call is made again.
 
     >>> import adjoint as ad, numpy as np
     >>> def sort(x):
@@ -137,14 +138,26 @@ def host_callback(
     if vjp is not None and jvp is not None:
         raise ArgumentError(f"host_callback: give vjp or jvp: the other mode follows from it{called_at()}")
     specs = None if result is None else _Announced(result)
+    takes_place, recorder = when(), context.tracer.get()
+    if takes_place is True and recorder is not None:  # also of what is known now: it is called when the graph runs
+        takes_place = make(recorder.node(np.bool_(True)), recorder)
     if vjp is None and jvp is None:
-        return _called(fn, specs, args)
+        return _called(fn, specs, args, takes_place)
 
-    def call(*inputs: Any) -> Any:
-        return _called(fn, specs, inputs)
+    def call(takes: Any, *inputs: Any) -> Any:
+        return _called(fn, specs, inputs, takes)
 
+    # A condition around the call is an argument: a rule sees nothing but its arguments.
+    def back(_: Any, *rest: Any) -> Any:
+        grads = context.readable(vjp)(*rest)
+        return (None, *(grads if isinstance(grads, (tuple, list)) else (grads,)))
+
+    def ahead(inputs: Any, tangents: Any) -> Any:
+        return context.readable(jvp)(tuple(inputs)[1:], tuple(tangents)[1:])
+
+    back.users, ahead.users = vjp, jvp  # type: ignore[attr-defined]
     call.__name__ = call.__qualname__ = name_of(fn)
-    return custom_vjp(call, vjp)(*args) if vjp is not None else custom_jvp(call, jvp)(*args)
+    return (custom_vjp(call, back) if vjp is not None else custom_jvp(call, ahead))(takes_place, *args)
 
 
 class _Announced:
@@ -201,7 +214,7 @@ def _is_shape(x: Any) -> bool:
     return isinstance(x, (tuple, list)) and all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in x)
 
 
-def _called(fn: Callable[..., Any], announced: _Announced | None, args: tuple[Any, ...]) -> Any:
+def _called(fn: Callable[..., Any], announced: _Announced | None, args: tuple[Any, ...], takes_place: Any) -> Any:
     name = name_of(fn)
     leaves, rebuild = tree.flatten(args)
     spots = [i for i, x in enumerate(leaves) if isinstance(x, _NUMBERS)]
@@ -220,18 +233,13 @@ def _called(fn: Callable[..., Any], announced: _Announced | None, args: tuple[An
         return [np.asarray(y.asnumpy() if isinstance(y, Value) else y) for y in ys]
 
     xs = [resolve(x) if isinstance(x, Parameter) else x for x in (leaves[i] for i in spots)]
-    recorder, traced = context.tracer.get(), any(map(is_graph_value, xs))
-    if announced is None and (recorder is not None or traced):
+    traced = any(map(is_graph_value, (takes_place, *xs)))
+    if announced is None and traced:
         raise ArgumentError(
             f"host_callback: in a compiled function the shapes and dtypes of what {name} gives must be announced, by arrays like them or pairs "
             f"(shape, dtype){called_at()}"
         )
     op = HostEffect(name, on_arrays, None if announced is None else tuple(announced.specs))
-    if current.get() is not None or traced:
-        ys = op(when(), *xs)
-    elif recorder is not None:
-        ys = recorder.apply(op, (True, *xs))
-    else:
-        ys = op(True, *xs)
+    ys = op(takes_place, *xs)
     results = list(ys) if isinstance(ys, tuple) else [ys]
     return made[0](list(map(wrap, results[: counts[0]])))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -303,7 +305,8 @@ def hvp(
 ) -> Callable[..., Any]:
     """The product of the Hessian of a scalar function with a vector: `hvp(fn)(x, v)` is `hessian(fn)(x) @ v`.
 
-    The vector comes after the arguments of `fn`; for a tuple of positions it is a tuple of as many, and so is the result.
+    The vector comes after the arguments of `fn`; for a tuple of positions it is a tuple of as many, and so is the result. As `hessp=` of
+    SciPy's solvers it takes the order of theirs, `(x, v, *args)`.
     The Hessian is not built: the cost is a few times that of the function, whatever the number of inputs.
     `jvp(grad(fn), x, v)` gives the gradient and the product at the same cost.
 
@@ -320,7 +323,25 @@ def hvp(
     positions = check_positions("hvp", grad_position)
     check_function("hvp", fn)
     several = isinstance(grad_position, tuple) and len(grad_position) > 1
-    return deferring(fn, lambda f: _hvp(f, positions, several), "hvp", positions, several)
+    product = deferring(fn, lambda f: _hvp(f, positions, several), "hvp", positions, several)
+
+    @functools.wraps(product)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > 2 and positions == (0,) and _by_scipy():
+            x, v, *others = args
+            args = x, *others, v
+        return product(*args, **kwargs)
+
+    called.__wrapped__ = fn  # type: ignore[attr-defined]
+    return called
+
+
+def _by_scipy() -> bool:
+    """Whether a solver of SciPy's makes the call: it gives the vector as the second argument, and the others behind it."""
+    frame: Any = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("adjoint."):
+        frame = frame.f_back
+    return frame is not None and str(frame.f_globals.get("__name__", "")).startswith("scipy.optimize")
 
 
 def _hvp(fn: Any, positions: tuple[int, ...], several: bool) -> Callable[..., Any]:

@@ -20,7 +20,7 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, dtype_of, has_derivative, promote, shape_of, spec_of
-from adjoint.core.tree_matching import children_beside, shown
+from adjoint.core.tree_matching import check_static, children_beside, shown
 from adjoint.ops.joining import concat
 from adjoint.ops.language import cast, reshape
 
@@ -221,6 +221,7 @@ def _at_places(other: Any, structure: Structure, name: str, is_leaf: IsLeaf) -> 
         return [None] * structure.num_leaves
     said = f"the first is {structure!r:.100}"
     mine = children_beside(other, structure.label[0], structure.names, name, said)
+    check_static(other, structure.label, name, "the first")
     return [
         y
         for x, part, n in zip(mine, structure.parts, structure.names, strict=True)

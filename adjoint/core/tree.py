@@ -333,6 +333,13 @@ def label(node: Any) -> tuple[Any, ...]:
     return kind, _carried(node)
 
 
+def static_part(label: tuple[Any, ...]) -> Any:
+    """Of a label: what is static by declaration, the static fields of a dataclass or what a registered class keeps."""
+    if len(label) == 1:
+        return ()
+    return label[1] if isinstance(label[1], Static) else label[1][-1]
+
+
 def paths(tree: Any, prefix: Path = "") -> Iterator[tuple[Path, Any]]:
     """Each leaf with the Python expression that reaches it.
 

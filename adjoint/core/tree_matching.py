@@ -49,6 +49,34 @@ def children_beside(tree: Any, kind: type, names: Sequence[str], name: str, said
     return [mine[n] for n in names]
 
 
+def check_static(tree: Any, label: tuple[Any, ...], name: str, other: str) -> None:
+    """Refuse a container whose static data is not that of another one of its class, given by its label."""
+    if type(tree) is not label[0] or len(label) == 1:
+        return
+    mine, theirs = trees.static_part(trees.label(tree)), trees.static_part(label)
+    if mine == theirs:
+        return
+    if isinstance(mine, tuple):
+        changed = [(n, x, y) for (n, x), (m, y) in zip(mine, theirs, strict=False) if n == m and x != y]
+        name, mine, theirs = (f"{name}.{changed[0][0]}", *changed[0][1:]) if changed else (name, mine, theirs)
+    raise ArgumentError(
+        f"{name} is {mine!r:.60}, and {theirs!r:.60} in {other}: what is static is part of the structure and must be the same. A number that "
+        f"changes must be a leaf{called_at()}"
+    )
+
+
+def check_all_static(tree: Any, like: Any, name: str, other: str) -> None:
+    """The same for all containers of two trees of one structure."""
+    theirs, mine = trees.named_children(like), trees.named_children(tree)
+    if theirs is None or mine is None:
+        return
+    check_static(tree, trees.label(like), name, other)
+    parts = dict(theirs[0])
+    for n, child in mine[0]:
+        if n in parts:
+            check_all_static(child, parts[n], name + n, other)
+
+
 def shown(x: Any) -> str:
     """A value as messages name it."""
     if x is None:

@@ -37,6 +37,7 @@ class Distribution:
     """
 
     reparametrised: ClassVar[bool] = False
+    discrete: ClassVar[bool] = False  # integers, which have probabilities, no density
     event_shape: tuple[int, ...] = ()
     arguments: dict[str, Any]
 

@@ -33,6 +33,7 @@ class Bernoulli(Distribution):
     -1.3862944 0.5
     """
 
+    discrete = True
     probs: Any
     logits: Any
 
@@ -80,6 +81,7 @@ class Categorical(Distribution):
     -0.6931472 int64 ()
     """
 
+    discrete = True
     probs: Any
     logits: Any
 
@@ -134,6 +136,7 @@ class Geometric(Distribution):
     1.0
     """
 
+    discrete = True
     probs: Any
 
     def __init__(self, probs: Any) -> None:
@@ -176,6 +179,7 @@ class Poisson(Distribution):
     -2.0
     """
 
+    discrete = True
     rate: Any
 
     def __init__(self, rate: Any) -> None:
@@ -212,6 +216,7 @@ class Binomial(Distribution):
     2.0
     """
 
+    discrete = True
     total_count: Any
     probs: Any
 

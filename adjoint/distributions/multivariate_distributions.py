@@ -13,6 +13,8 @@ from adjoint.core.spec import shape_of
 from adjoint.distributions.base_distribution import Distribution, event_of, require_all
 from adjoint.ops.functional.random import randn
 
+UNLIKE = 1e-4  # by how much of the largest element the halves of a covariance may differ: rounding, or a small step in one of them
+
 
 class MultivariateNormal(Distribution):
     """The normal distribution of vectors, given by its covariance, or by the lower triangular factor `scale_tril` of it.
@@ -42,6 +44,10 @@ class MultivariateNormal(Distribution):
             positive = ops.all(ops.greater(ops.diagonal(matrix, 0, -2, -1), 0))
             text = "MultivariateNormal: scale_tril must be lower triangular, with a diagonal above 0"
             require_all(ops.logical_and(lower, positive), text)
+        else:  # a factorisation reads one half of it
+            most = UNLIKE * ops.amax(ops.abs(matrix))
+            alike = ops.less_equal(ops.abs(matrix - ops.swapaxes(matrix, -1, -2)), most)
+            require_all(ops.all(alike), "MultivariateNormal: the covariance must be symmetric")
         self.scale_tril = matrix if covariance is None else ops.cholesky(matrix)
         self.arguments = {"loc": mean, "covariance" if scale_tril is None else "scale_tril": matrix}
         self._broadcast = np.broadcast_shapes(shape_of(mean)[:-1], shape[:-2])
@@ -116,6 +122,11 @@ class Independent(Distribution):
     def reparametrised(self) -> bool:  # type: ignore[override]
         """Whether samples have derivatives by the arguments."""
         return self.base.reparametrised
+
+    @property
+    def discrete(self) -> bool:  # type: ignore[override]
+        """Whether values have probabilities, no density."""
+        return self.base.discrete
 
     @property
     def dtype(self) -> np.dtype:

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint import ops
 from adjoint.core.errors import ArgumentTypeError, called_at
+from adjoint.core.spec import dtype_of, shape_of
 from adjoint.core.tensor import Tensor
 from adjoint.distributions.base_distribution import Distribution
 
@@ -111,6 +112,12 @@ class TanhBijector(Bijector):
         return 2 * (math.log(2.0) - x - ops.softplus(-2 * x))
 
 
+def _near(a: Any, b: Any) -> Any:
+    """Whether two values are the same but for rounding."""
+    some = 1e-5 if dtype_of(b).itemsize < 8 else 1e-12
+    return ops.logical_or(ops.equal(a, b), ops.less_equal(ops.abs(a - b), some * (1 + ops.abs(b))))
+
+
 class TransformedDistribution(Distribution):
     """The distribution of `bijectors` applied, one after another, to what `base` samples.
 
@@ -130,7 +137,8 @@ class TransformedDistribution(Distribution):
                 f"TransformedDistribution: the base has events of shape {base.event_shape}; put Independent around the result{called_at()}"
             )
         self.base, self.bijectors, self.arguments = base, listed, base.arguments
-        self._broadcast = base.batch_shape
+        like = self._forward(ops.zeros(base.batch_shape, base.dtype))
+        self._broadcast, self._dtype = np.broadcast_shapes(shape_of(like), base.batch_shape), dtype_of(like)
 
     @property
     def reparametrised(self) -> bool:  # type: ignore[override]
@@ -138,14 +146,21 @@ class TransformedDistribution(Distribution):
         return self.base.reparametrised
 
     @property
-    def dtype(self) -> np.dtype:
-        return self.base.dtype
+    def discrete(self) -> bool:  # type: ignore[override]
+        """Whether values have probabilities, no density."""
+        return self.base.discrete
 
-    def _sampled(self, shape: tuple[int, ...], seed: int | None) -> Any:
-        x = self.base._sampled(shape, seed)
+    @property
+    def dtype(self) -> np.dtype:
+        return self._dtype
+
+    def _forward(self, x: Any) -> Any:
         for bijector in self.bijectors:
             x = bijector.forward(x)
         return x
+
+    def _sampled(self, shape: tuple[int, ...], seed: int | None) -> Any:
+        return self._forward(self.base._sampled(shape, seed))
 
     def log_prob(self, value: Any) -> Any:
         y, slopes, outside = value, 0.0, ops.less(value, -np.inf)
@@ -154,7 +169,14 @@ class TransformedDistribution(Distribution):
             x = bijector.inverse(inside)
             slopes, y = slopes + bijector.log_slope(x), x
             outside = ops.logical_or(outside, ops.logical_or(below, above))
+        if self.base.discrete:  # a probability, which no slope spreads, at the integer that gives the value
+            whole = ops.round(ops.where(outside, 0.0, y))
+            near = _near(self._forward(whole), value)
+            return ops.where(ops.logical_and(near, ops.logical_not(outside)), self._base_log_prob(whole), -np.inf)
         return ops.where(outside, -np.inf, self.base.log_prob(y) - slopes)
+
+    def _base_log_prob(self, whole: Any) -> Any:
+        return self.base.log_prob(ops.cast(whole, self.base.dtype))
 
     def cdf(self, value: Any) -> Any:
         y, increasing = value, True
@@ -164,6 +186,9 @@ class TransformedDistribution(Distribution):
             outside = ops.logical_or(below, above)
             y = ops.where(ops.logical_and(outside, low), -np.inf, ops.where(outside, np.inf, bijector.inverse(inside)))
             increasing = ops.equal(increasing, bijector.increasing)
+        if self.base.discrete:
+            y = ops.where(_near(ops.round(y), y), ops.round(y), y)
+            return ops.where(increasing, self.base.cdf(y), 1 - self.base.cdf(ops.ceil(y) - 1))
         below = self.base.cdf(y)
         return ops.where(increasing, below, 1 - below)
 

@@ -14,7 +14,7 @@ from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, called_at, user_place
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, number_of, promote, spec_of
-from adjoint.core.tree_matching import beside, shown
+from adjoint.core.tree_matching import beside, check_all_static, shown
 from adjoint.frontend import state
 from adjoint.frontend.branches import choose
 from adjoint.frontend.items import GraphRange, LoopItems
@@ -43,6 +43,7 @@ def kept_carry(what: str, before: Any, after: Any) -> tuple[Any, list[int]]:
     """
     old, rebuild = tree.flatten(before)
     new = beside(after, before, f"{what}: carry", "before it")
+    check_all_static(after, before, f"{what}: carry", "the carry before the iteration")
     paths = [path for path, _ in tree.paths(before, "carry")]
     settled = []
     for i, (x, y, path) in enumerate(zip(old, new, paths, strict=True)):
@@ -211,6 +212,8 @@ def _joined(a: Any, b: Any) -> Any:
 def stacked_outputs(what: str, rows: Sequence[Any]) -> Any:
     """The outputs of the iterations along a new first axis. They are alike in structure, shape and dtype."""
     columns = [beside(row, rows[0], f"{what}: the output of iteration {k}", "the first") for k, row in enumerate(rows)]
+    for k, row in enumerate(rows):
+        check_all_static(row, rows[0], f"{what}: the output of iteration {k}", "the first")
     rebuild = tree.flatten(rows[0])[1]
     stacks = []
     for i, (path, _) in enumerate(tree.paths(rows[0], "output")):

@@ -16,8 +16,9 @@ from adjoint.core.spec import Spec, shape_of
 from adjoint.graph.derivatives import jvp_graph, taylor_graph, vjp_graph, vmap_graph
 from adjoint.graph.loop_rules import loop_jvp, loop_taylor, loop_vjp, loop_vmap
 from adjoint.graph.nested import Control as Control
-from adjoint.graph.nested import Passing, active_series, float_positions, select, spread, spread_series
-from adjoint.graph.node import Graph
+from adjoint.graph.nested import Passing, active_series, float_positions, select, silent, spread, spread_series
+from adjoint.graph.node import Graph, Node, Param
+from adjoint.graph.python_results import has_calls, noted, noting, noting_both, noting_inside, strong
 from adjoint.graph.steps import steps
 from adjoint.graph.untaken import batch_if_wanted
 from adjoint.ops.broadcast import batch_front
@@ -35,23 +36,47 @@ class Cond(Passing):
     true: Graph
     false: Graph
 
+    def __call__(self, *xs):
+        if not (has_calls(self.true) or has_calls(self.false)):
+            return super().__call__(*xs)
+        return super(Cond, self.noting()).__call__(*xs)[: len(self.true.outputs)]
+
+    def noting(self) -> Cond:
+        """The branch that also puts out what calls of Python in it gave."""
+        return Cond(*noting_both([noting_inside(side) for side in (self.true, self.false)]))
+
     def infer(self, chosen, *xs):
         return tuple(Spec(a.shape, a.dtype) for a in self.true.specs)
 
     def eval(self, xp, chosen, *xs):
         return tuple(steps(self.true if chosen else self.false)(*xs))
 
+    def _called(self, rule):
+        """The branches without their effects, and where the results of their calls of Python are."""
+        quiet = [silent(side) for side in (self.true, self.false)]
+        return quiet, [noted(side, 0, rule) for side in quiet]
+
     def vjp(self, gs, ys, chosen, *xs):
         wanted, active = float_positions(xs), tuple(i for i in float_positions(ys) if gs[i] is not ZERO)
-        sides = [vjp_graph(side, wanted, active) for side in (self.true, self.false)]
-        found = Cond(*sides)(chosen, *xs, *(gs[i] for i in active))
+        quiet, given = self._called("bprop")
+        sides = [
+            vjp_graph(side, wanted, active, tuple(y for y, _ in own)) for side, own in zip(quiet, given, strict=True)
+        ]
+        if any(given):
+            sides = _with_both(sides, len(xs), given)
+        found = Cond(*sides)(chosen, *xs, *(ys[k] for own in given for _, k in own), *(gs[i] for i in active))
         return (ZERO, *spread(found, wanted, len(xs)))
 
     def jvp(self, ts, ys, chosen, *xs):
         active = tuple(i for i, t in enumerate(ts[1:]) if t is not ZERO)
         kept = float_positions(ys)
-        sides = [jvp_graph(side, active, kept) for side in (self.true, self.false)]
-        found = Cond(*sides)(chosen, *xs, *(ts[i + 1] for i in active))
+        quiet, given = self._called("jvp")
+        sides = [
+            jvp_graph(side, active, kept, tuple(y for y, _ in own)) for side, own in zip(quiet, given, strict=True)
+        ]
+        if any(given):
+            sides = _with_both(sides, len(xs), given)
+        found = Cond(*sides)(chosen, *xs, *(ys[k] for own in given for _, k in own), *(ts[i + 1] for i in active))
         return tuple(spread(found, kept, len(ys)))
 
     def taylor(self, order, series, ys, chosen, *xs):
@@ -70,6 +95,16 @@ class Cond(Passing):
         no = batch_if_wanted(self.false, batched, size, xs, bitwise_not(mask))
         with context.handing_on():
             return tuple([select(mask, a, b) for a, b in zip(yes, no, strict=True)])
+
+
+def _with_both(sides: list[Graph], n: int, given: list[list[tuple[Node, int]]]) -> list[Graph]:
+    """The branches of a derivative, each of which takes what the calls of Python in both have given."""
+    (true, false), a = sides, len(given[0])
+    unused = [[Node(Param(n + k), (), strong(y.spec)) for k, (y, _) in enumerate(own)] for own in given]
+    return [
+        replace(true, params=(*true.params[: n + a], *unused[1], *true.params[n + a :])),
+        replace(false, params=(*false.params[:n], *unused[0], *false.params[n:])),
+    ]
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +130,15 @@ class Loop(Passing):
     guarded: bool = False
     snapshots: int = 0
     segment: int = 0
+
+    def __call__(self, *xs):
+        if not has_calls(self.body):
+            return super().__call__(*xs)
+        return super(Loop, self.noting()).__call__(*xs)[: len(self.body.outputs)]
+
+    def noting(self) -> Loop:
+        """The loop that also puts out what calls of Python in it gave."""
+        return self.with_body(noting(noting_inside(self.body), self.carried))
 
     def parts(self, xs: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
         """Carry, stacked inputs, constants."""
@@ -141,7 +185,7 @@ class Loop(Passing):
 
     def vjp(self, gs, ys, *xs):
         if not self.snapshots:
-            return loop_vjp(self, gs, xs)
+            return loop_vjp(self, gs, ys, xs)
         from adjoint.graph.loop_revolve import revolved_vjp
 
         return revolved_vjp(self, gs, ys, xs)

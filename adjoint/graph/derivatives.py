@@ -19,6 +19,7 @@ from adjoint.core.rules import derived
 from adjoint.core.spec import Spec
 from adjoint.graph.nested import float_positions, silent
 from adjoint.graph.node import Graph, Node, Pick, stands_for
+from adjoint.graph.python_results import known_calls
 from adjoint.graph.trace import trace
 from adjoint.graph.walk import apply, interpret, replay
 from adjoint.transforms.batch import Batch
@@ -38,11 +39,15 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], active: tuple[int, ...], ke
         tape, known = Tape(), dict(zip(kept, xs[n:m], strict=True))
         for node, x in known.items():
             stands_for(x._value, node)
-        inputs = list(xs[:n])
+        inputs, called = list(xs[:n]), known_calls(kept, xs[n:m])
         for i in wanted:
             inputs[i] = tape.track(xs[i])
 
         def step(node: Node, values: list[Any]) -> Any:
+            if node in called:
+                return tape.recall(node.op, values, called[node])
+            if isinstance(node.op, Pick) and node.inputs[0] in called:
+                return apply(node, values)
             return _recalled(tape, node, values, known[node]) if node in known else apply(node, values)
 
         ys = interpret(graph, inputs, step if kept else None)
@@ -62,19 +67,24 @@ def _recalled(tape: Tape, node: Node, inputs: list[Any], value: Any) -> Any:
 
 
 @derived
-def jvp_graph(graph: Graph, active: tuple[int, ...], kept: tuple[int, ...]) -> Graph:
-    """The graph from (inputs, tangents of the `active` inputs) to the tangents of the `kept` results."""
+def jvp_graph(graph: Graph, active: tuple[int, ...], kept: tuple[int, ...], called: tuple[Node, ...] = ()) -> Graph:
+    """The graph from (inputs, the results `called` of calls of Python, tangents of the `active` inputs) to the tangents of the `kept`
+    results."""
     graph = silent(graph)  # the primal runs the effects
-    n = len(graph.params)
+    n, m = len(graph.params), len(graph.params) + len(called)
 
     def pushed(*xs: Any) -> list[Any]:
-        dual, inputs = Dual(), list(xs[:n])
-        for i, t in zip(active, xs[n:], strict=True):
+        dual, inputs, known = Dual(), list(xs[:n]), known_calls(called, xs[n:m])
+        for i, t in zip(active, xs[m:], strict=True):
             inputs[i] = dual.track(xs[i], t)
-        ys = interpret(graph, inputs)
+
+        def step(node: Node, values: list[Any]) -> Any:
+            return dual.recall(node.op, values, known[node]) if node in known else apply(node, values)
+
+        ys = interpret(graph, inputs, step if called else None)
         return [instantiate(dual.split(ys[i])[1], ys[i]) for i in kept]
 
-    specs = [p.spec for p in graph.params] + [_strong(graph.params[i].spec) for i in active]
+    specs = [p.spec for p in graph.params] + [_strong(s.spec) for s in (*called, *(graph.params[i] for i in active))]
     return _traced(pushed, specs, f"jvp of {graph.name}", "jvp")
 
 

@@ -21,6 +21,7 @@ from adjoint.graph.loop_revolve import ON_DISK
 from adjoint.graph.loop_segments import SegmentedLoop, segmented, suits
 from adjoint.graph.nested import Control, float_positions, silent
 from adjoint.graph.node import Builder, Graph, Node, Param, Pick
+from adjoint.graph.python_results import has_calls
 from adjoint.graph.residuals import worth_keeping
 from adjoint.graph.rewrite import changed
 from adjoint.ops.language import add
@@ -50,6 +51,8 @@ def with_plan(loop: Loop, policy: CheckpointPolicy, n: int) -> Loop:
     """The loop with the plan that a policy makes for it; itself if all its states are kept."""
     stacks = len(loop.body.outputs) > loop.carried
     if loop.snapshots or loop.guarded or not float_positions(loop.body.specs) or (n == UNKNOWN and stacks):
+        return loop
+    if has_calls(loop.body):  # no iteration is computed again: Python may give something else then
         return loop
     snapshots, segment = plan(policy, n, *step_bytes(loop))
     if not snapshots:

@@ -18,7 +18,8 @@ from adjoint.core.rules import derived
 from adjoint.core.spec import Spec, bool_, dtype_of, shape_of
 from adjoint.graph.derivatives import depends, jvp_graph, taylor_graph, vjp_graph, vmap_graph
 from adjoint.graph.nested import float_positions, select, silent, spread_series
-from adjoint.graph.node import Builder, Graph
+from adjoint.graph.node import Builder, Graph, Node, Pick
+from adjoint.graph.python_results import noted, taking
 from adjoint.graph.residuals import worth_keeping
 from adjoint.graph.trace import trace
 from adjoint.graph.untaken import batch_if_wanted
@@ -61,7 +62,7 @@ def _beside(
     s, k = (tuple(i for i, t in enumerate(part) if t is not None) for part in (st, kt))
     given = _with_derivatives(loop, c, s, k, order, whole)(
         *carry, *(instantiate(t, carry[i]) for i in c for t in ct[i] or [ZERO] * order),
-        *stacked, *(instantiate(t, stacked[i]) for i in s for t in st[i]),
+        *stacked, *(ys[j] for _, j in _called(loop, whole)), *(instantiate(t, stacked[i]) for i in s for t in st[i]),
         *constants, *(instantiate(t, constants[i]) for i in k for t in kt[i]),
     )  # fmt: skip
     a, stacks = loop.carried, len(loop.body.outputs) - loop.carried
@@ -71,14 +72,21 @@ def _beside(
 
 
 def _with_derivatives(loop: Loop, carry: Places, stacked: Places, constants: Places, order: int, whole: bool) -> Loop:
-    """The loop on: carry, its derivatives, stacked, their derivatives, constants, their derivatives."""
-    test = None if loop.test is None else _test_with_derivatives(loop, carry, constants, order)
+    """The loop on: carry, its derivatives, stacked, what calls of Python gave, their derivatives, constants, their derivatives."""
+    rows = len(_called(loop, whole))
+    test = None if loop.test is None or rows else _test_with_derivatives(loop, carry, constants, order)
     return loop.with_body(
         _body_with_derivatives(loop, carry, stacked, constants, order, whole),
         carried=loop.carried + len(carry) * order,
-        stacked=loop.stacked + len(stacked) * order,
+        stacked=loop.stacked + rows + len(stacked) * order,
         test=test,
+        length=None if rows else loop.length,
     )
+
+
+def _called(loop: Loop, whole: bool = False) -> list[tuple[Node, int]]:
+    """Which results of calls of Python the loop has put out, and where; a `whole` series is computed with new calls."""
+    return [] if whole else noted(silent(loop.body), loop.carried, "jvp")
 
 
 def _test_with_derivatives(loop: Loop, carry_places: Places, constant_places: Places, order: int) -> Graph:
@@ -106,7 +114,9 @@ def _body_with_derivatives(
     body, a, s = silent(loop.body), loop.carried, loop.stacked  # the primal runs the effects
     active = (*carry, *(a + i for i in stacked), *(a + s + i for i in constants))
     kept = (*carry, *(a + i for i in float_positions(body.specs[a:])))
-    pushed = taylor_graph(body, active, order, kept) if whole else jvp_graph(body, active, kept)
+    called = [y for y, _ in _called(loop, whole)]
+    pushed = taylor_graph(body, active, order, kept) if whole else jvp_graph(body, active, kept, tuple(called))
+    primal = taking(body, called, a + s) if called else body
     c, x, k = _specs(body)[:a], _specs(body)[a : a + s], _specs(body)[a + s :]
     n = len(carry) * order
 
@@ -114,14 +124,14 @@ def _body_with_derivatives(
         it = iter(xs)
         take = lambda n: [next(it) for _ in range(n)]  # noqa: E731
         cs, cts = take(a), take(n)
-        ss, sts = take(s), take(len(stacked) * order)
+        ss, rows, sts = take(s), take(len(called)), take(len(stacked) * order)
         ks, kts = take(len(k)), take(len(constants) * order)
-        ys = replay(body, [*cs, *ss, *ks])
-        ts = replay(pushed, [*cs, *ss, *ks, *cts, *sts, *kts])
+        ys = replay(primal, [*cs, *ss, *rows, *ks])
+        ts = replay(pushed, [*cs, *ss, *ks, *rows, *cts, *sts, *kts])
         return [*ys[:a], *ts[:n], *ys[a:], *ts[n:]]
 
     specs = [
-        *c, *_times(order, c, carry), *x, *_times(order, x, stacked), *k, *_times(order, k, constants)
+        *c, *_times(order, c, carry), *x, *(Spec(y.spec.shape, y.spec.dtype) for y in called), *_times(order, x, stacked), *k, *_times(order, k, constants)
     ]  # fmt: skip
     return trace(both, specs, pushed.name, replayed=True)[0]
 
@@ -129,7 +139,7 @@ def _body_with_derivatives(
 # ---------------------------------------------------------------- reverse mode
 
 
-def loop_vjp(loop: Loop, gs: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
+def loop_vjp(loop: Loop, gs: Sequence[Any], ys: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
     """Run again keeping the state of each iteration, then go through the iterations from the last to the first."""
     carry, stacked, constants = loop.parts(xs)
     a, s = loop.carried, loop.stacked
@@ -138,7 +148,7 @@ def loop_vjp(loop: Loop, gs: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...
     found = pull_back(
         loop, xs, (cf, sf, kf, yf),
         [instantiate(gs[i], carry[i]) for i in cf], [instantiate(ZERO, constants[i]) for i in kf],
-        [gs[a + i] for i in yf],
+        [gs[a + i] for i in yf], ys,
     )  # fmt: skip
     result: list[Any] = [ZERO] * len(xs)
     places = [*cf, *(a + s + i for i in kf), *(a + i for i in sf)]
@@ -154,12 +164,20 @@ def pull_back(
     carry_cotangents: Sequence[Any],
     sums: Sequence[Any],
     stack_cotangents: Sequence[Any],
+    ys: Sequence[Any] = (),
 ) -> tuple[Any, ...]:
     """The cotangents of the carry, those of the constants added to `sums`, and those of the stacked inputs. `places` say which
-    of the carry, the stacked inputs, the constants and the stacked results have one."""
-    _, stacked, constants = loop.parts(xs)
+    of the carry, the stacked inputs, the constants and the stacked results have one. `ys` are the results of the loop, among them those
+    of calls of Python."""
+    carry, stacked, constants = loop.parts(xs)
     cf, sf, kf, yf = places
-    took_place, *kept = loop.with_body(_keeping(loop))(*xs)[len(loop.body.outputs) :]
+    body = _keeping(loop)
+    rows = [ys[k] for _, k in noted(silent(loop.body), loop.carried)]
+    again = loop.with_body(body)
+    if rows:  # as many iterations as the calls of Python were noted for
+        again = replace(again, stacked=loop.stacked + len(rows), test=None, length=None)
+    took_place, *kept = again(*carry, *stacked, *rows, *constants)[len(loop.body.outputs) :]
+    kept += rows
     back = replace(
         loop, body=_back_body(loop, cf, sf, kf, yf), carried=len(cf) + len(kf), test=None, length=None,
         stacked=1 + len(kept) + loop.stacked + len(yf), backwards=not loop.backwards, guarded=True,
@@ -170,12 +188,22 @@ def pull_back(
 
 @derived
 def _keeping(loop: Loop) -> Graph:
-    """The body that also puts out that this iteration took place, the state it began with, and what is expensive to compute again."""
+    """The body that also puts out that this iteration took place, the state it began with, and what is expensive to compute again.
+
+    What calls of Python gave are more slices that it takes.
+    """
     body = silent(loop.body)
     took_place = Builder().const(np.bool_(True))
-    return replace(
-        body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *worth_keeping(body, loop.carried))
-    )
+    called = [y for y, _ in noted(body, loop.carried)]
+    whole = replace(body, outputs=(*body.outputs, took_place, *body.params[: loop.carried], *_worth_keeping(loop)))
+    return taking(whole, called, loop.carried + loop.stacked) if called else whole
+
+
+def _worth_keeping(loop: Loop) -> tuple[Node, ...]:
+    """What is kept of each iteration beside what calls of Python gave."""
+    body = silent(loop.body)
+    called = {y.inputs[0] for y, _ in noted(body, loop.carried)}
+    return tuple(n for n in worth_keeping(body, loop.carried) if not (isinstance(n.op, Pick) and n.inputs[0] in called))
 
 
 @derived
@@ -183,7 +211,7 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
     body, a, s = silent(loop.body), loop.carried, loop.stacked
     wanted = (*cf, *(a + s + i for i in kf), *(a + i for i in sf))
     active = (*cf, *(a + i for i in yf))
-    kept = worth_keeping(body, a)
+    kept = (*_worth_keeping(loop), *(y for y, _ in noted(body, a)))
     pull = vjp_graph(body, wanted, active, kept)
     specs = _specs(body)
     c, x, k = specs[:a], specs[a : a + s], specs[a + s :]

@@ -73,6 +73,7 @@ def stopped(builder: Builder, node: Node) -> Node:
     return node if known or not has_derivative(node.spec.dtype) else builder.build(stop, [node])
 
 
+@kept
 def silent(graph: Graph) -> Graph:
     """The graph without its effects, and without those of the graphs inside."""
     if not graph.effects:

@@ -19,7 +19,8 @@ from adjoint.ops.reduce import sum
 FREE, LOWER, UPPER = 0, 1, 2
 NEAR = (1e-6, 1e-4, 1e-2)  # how near to a bound counts as on it, if the function pushes against it
 LEFT = 1e-3  # the share of the gradient that bounds and constraints may leave unexplained
-PUSH = 1e-7  # a multiplier below this share of the gradient holds nothing
+PUSH = 1e-7  # what pushes with less than this share of the gradient, of 1 at most, holds nothing
+STILL = 1e-4  # the same for what is left unexplained where hardly anything pushes
 
 
 def residual(
@@ -45,14 +46,25 @@ def residual(
 
 
 def held(
-    x: np.ndarray, slope: np.ndarray, box: tuple[Any, Any], c: np.ndarray, jacobian: np.ndarray, limits: tuple[Any, Any]
+    x: np.ndarray,
+    slope: np.ndarray,
+    box: tuple[Any, Any],
+    c: np.ndarray,
+    jacobian: np.ndarray,
+    limits: tuple[Any, Any],
+    first: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """The state of each unknown and of each row, the multipliers of the rows, and whether they explain why x is a minimum.
 
-    Methods end at different distances from a bound: the nearest that explains it is taken.
+    Methods end at different distances from a bound: the nearest that explains it is taken. How much is a push is told by the gradient where
+    the solver began, `first`: a function in small units pushes little.
     """
-    size = max(float(np.abs(slope).max(initial=0.0)), 1e-4)
-    found = [_active(near, x, slope, box, c, jacobian, limits) for near in NEAR]
+    most = float(np.abs(slope).max(initial=0.0))
+    unit = max(most, float(np.abs(first[np.isfinite(first)]).max(initial=0.0)))
+    unit = min(unit, 1.0) if unit > 0 else 1.0
+    size = max(most, STILL * unit)
+    tolerance = PUSH * max(unit, most)
+    found = [_active(near, x, slope, box, c, jacobian, limits, tolerance) for near in NEAR]
     states, multipliers, left = next((f for f in found if f[2] <= LEFT * size), min(found, key=lambda f: f[2]))
     return states, multipliers, left <= 10 * LEFT * size
 
@@ -65,10 +77,13 @@ def _active(
     c: np.ndarray,
     jacobian: np.ndarray,
     limits: Any,
+    tolerance: float,
 ) -> tuple[np.ndarray, np.ndarray, float]:
     """Of all that x is near to, one at a time is let go that holds nothing; with what is left of the gradient then."""
     of_x, of_rows = _near(near, x, *box), _near(near, c, *limits)
-    tolerance = PUSH * max(1.0, float(np.abs(slope).max(initial=0.0)))
+    weights = np.abs(jacobian).max(
+        axis=1, initial=0.0
+    )  # a multiplier has the units of the function over those of its row
     fixed_x, fixed_rows = box[0] == box[1], limits[0] == limits[1]
     of_rows[fixed_rows] = LOWER
     while True:
@@ -77,7 +92,8 @@ def _active(
         multipliers[rows] = np.linalg.lstsq(jacobian[rows][:, free].T, slope[free], rcond=None)[0]
         left = slope - multipliers @ jacobian
         push_x = np.where(of_x == LOWER, left, np.where(of_x == UPPER, -left, np.inf))
-        push_rows = np.where(of_rows == LOWER, multipliers, np.where(of_rows == UPPER, -multipliers, np.inf))
+        pushes = multipliers * weights
+        push_rows = np.where(of_rows == LOWER, pushes, np.where(of_rows == UPPER, -pushes, np.inf))
         push_x[fixed_x], push_rows[fixed_rows] = np.inf, np.inf
         least_x, least_rows = push_x.min(initial=np.inf), push_rows.min(initial=np.inf)
         if min(least_x, least_rows) > tolerance:

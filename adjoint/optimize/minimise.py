@@ -49,8 +49,8 @@ def minimize(
 
     Args:
         fun: `fun(x, *args)` returns one number.
-        x0: where to start: a number, array, Tensor, or any tree of them. A list of numbers is a vector. The solver computes in
-            float64, and `result.x` has the structure and the dtypes of `x0`.
+        x0: where to start: a number, array, Tensor, or any tree of them. A list of numbers is a vector. Integers beside floats in a
+            tree are no unknowns and stay. The solver computes in float64, and `result.x` has the structure and the dtypes of `x0`.
         args: further arguments of `fun`; derivatives of the solution by them are exact.
         method: one of SciPy's, by default BFGS, with bounds L-BFGS-B, with constraints SLSQP. Gradients, Hessians or their
             products are given to those that take them.
@@ -84,7 +84,7 @@ def minimize(
         watch = Watch("minimize", lambda v: variables.tree(v, dtypes=True), callback, progress)
         result = problem.run(name, start, inputs, settings, watch)
         found.take(result)
-        z, states, sound = problem.states(result, inputs)
+        z, states, sound = problem.states(result, start, inputs)
         return z, states, stats_of(result, sound)
 
     solver = ImplicitSolve(f"minimize({main.name})", work, problem.residual, main, problem.size)
@@ -193,7 +193,7 @@ class _Problem:
         finally:
             watch.close()
 
-    def states(self, result: Any, inputs: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, bool]:
+    def states(self, result: Any, start: Any, inputs: Sequence[Any]) -> tuple[np.ndarray, np.ndarray, bool]:
         """The solution with its multipliers, what holds it, and whether it is one that has derivatives."""
         x, n = np.asarray(result.x, float64).reshape(-1), self.variables.size
         mine, box, *others = self.split(inputs)
@@ -203,13 +203,15 @@ class _Problem:
                 return x, np.zeros(n, np.int64), bool(result.success)
             value, slope = self.main.host("gradient", mine)(x)  # rounding alone may have kept SciPy from its tolerance
             return x, np.zeros(n, np.int64), bool(np.abs(slope).max() <= FLAT * max(1.0, abs(float(value))))
-        slope = self.main.host("gradient", mine)(x)[1]
+        slope, first = (self.main.host("gradient", mine)(at)[1] for at in (x, start))
         c, jacobian = np.zeros(0), np.zeros((0, n))
         for row, their in zip(self.rows, others, strict=True):
             c = np.concatenate([c, row.program.host("value", their)(x)])
             jacobian = np.concatenate([jacobian, row.program.host("jacobian", their)(x)])
         pair = (np.asarray(box[0]), np.asarray(box[1])) if len(box) else conditions.unbounded(n)
-        states, multipliers, held = conditions.held(x, slope, pair, c, jacobian, (self.limits[0], self.limits[1]))
+        states, multipliers, held = conditions.held(
+            x, slope, pair, c, jacobian, (self.limits[0], self.limits[1]), first
+        )
         return np.concatenate([x, multipliers]), states, held and bool(result.success)
 
 

@@ -25,6 +25,8 @@ class OptimizeResult(dict[str, Any]):
     3.0 True
     """
 
+    not_summed = "result.x"  # a gradient is of one entry
+
     def __getattr__(self, name: str) -> Any:
         try:
             return self[name]

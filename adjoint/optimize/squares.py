@@ -100,7 +100,10 @@ def least_squares(
             return x, np.zeros(size), stats_of(result, bool(result.success))
         none = np.zeros(0)
         limits = (np.asarray(inputs[count]), np.asarray(inputs[count + 1]))
-        states, _, held = conditions.held(x, np.asarray(result.grad), limits, none, np.zeros((0, size)), (none, none))
+        own = list(inputs[:count])
+        first = main.host("value", own)(start) @ main.host("jacobian", own)(start)
+        slope, rows = np.asarray(result.grad), np.zeros((0, size))
+        states, _, held = conditions.held(x, slope, limits, none, rows, (none, none), first)
         return x, states, stats_of(result, held and bool(result.success))
 
     def residual(z: Any, states: Any, *inputs: Any) -> Any:

@@ -44,6 +44,9 @@ class Variables:
         self.leaves, self.rebuild = tree.flatten(x0)
         self.leaves = [resolve(x) if isinstance(x, Parameter) else x for x in self.leaves]
         self.spots = [i for i, x in enumerate(self.leaves) if isinstance(x, Arrays) or _is_number(x)]
+        floats = [i for i in self.spots if dtype_of(self.leaves[i]).kind not in "iub"]
+        if floats:  # integers beside floats are settings, as in `ad.tree`; integers alone are a start, as to SciPy
+            self.spots = floats
         given = [self.leaves[i] for i in self.spots]
         for x in given:
             if dtype_of(x).kind not in "fiu":
@@ -65,7 +68,7 @@ class Variables:
         self.key = (
             tree.shape(x0),
             tuple(self.shapes),
-            tuple(x for i, x in enumerate(self.leaves) if i not in self.spots),
+            tuple(tree.Static(x) for i, x in enumerate(self.leaves) if i not in self.spots),
         )
 
     def vector(self, parts: list[Any]) -> Any:
@@ -100,6 +103,8 @@ class Variables:
                 f"{what} has the shape {shape_of(array)}; x0 has {self.size} unknowns of shape {self.shapes[0]}{called_at()}"
             )
         found = tree.leaves(values)
+        if len(found) == len(self.leaves):
+            found = [found[i] for i in self.spots]
         if len(found) != len(self.shapes):
             raise ArgumentError(f"{what} holds {len(found)} arrays for the {len(self.shapes)} of x0{called_at()}")
         return self.vector([x * np.ones(s) for x, s in zip(found, self.shapes, strict=True)])

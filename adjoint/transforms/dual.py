@@ -63,7 +63,14 @@ class Dual(ForwardTrace):
             value, tangent = self.split(x)
             values.append(value._value if isinstance(value, Value) and value._trace is self.base else value)
             tangents.append(tangent)
-        y = op.show(*values)
+        return self._pushed(op, values, tangents, op.show(*values))
+
+    def recall(self, op: Any, xs: Sequence[Any], y: Any) -> Any:
+        """The result of a call that is known already, with its tangent."""
+        split = [self.split(x) for x in xs]
+        return self._pushed(op, [x for x, _ in split], [t for _, t in split], y)
+
+    def _pushed(self, op: Any, values: list[Any], tangents: list[Any], y: Any) -> Any:
         if not op.differentiable:
             return wrap(y)
         if context.muted_below.get() > self.level:

@@ -61,7 +61,10 @@ class Tape(Trace):
             return y
         parents = [x._extra if own else None for x, own in zip(xs, mine, strict=True)]
         values = [x._value if own else x for x, own in zip(xs, mine, strict=True)]
-        return make(y, self, Record(op, parents, values, y))
+        call = Record(op, parents, values, y)
+        if type(y) is not tuple:
+            return make(y, self, call)
+        return tuple(make(v, self, ResultRecord(call, i)) if differentiable(v) else v for i, v in enumerate(y))
 
     def seeds(self, ys: Iterable[Any], gs: Iterable[Any]) -> list[tuple[Record, Any]]:
         """Where a sweep begins, given results and their cotangents: those results that this tape has recorded."""
