@@ -15,8 +15,8 @@ from adjoint.ops.compare import isnan
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.common import array_of, cast, is_known, is_traced, tensor
 from adjoint.ops.special_table import undifferentiated
-from adjoint.scipy.stats.arguments import narrowed, number
 from adjoint.scipy.stats.tails import log_of_share, quantile_of_end
+from adjoint.scipy.stats.weak_numbers import narrowed, number
 from adjoint.scipy.wrapping import untraced
 
 
