@@ -121,12 +121,14 @@ class Distribution:
             self.refuse(asked)
         y = formula(*self.shape_values(given))
         loc, scale = given["loc"], given["scale"]
-        y = F.add(tensor(y), F.mul(0.0, F.stop_gradient(F.add(loc, scale))))  # of their common shape
+        y = tensor(y)
+        if not type(loc) is type(scale) is float:
+            y = F.add(y, F.mul(0.0, F.stop_gradient(F.add(loc, scale))))  # of their common shape
         if method == "mean":
             y = y * scale + loc
         elif method == "var":
             y = y * scale * scale
-        elif method == "entropy" and scale is not None:
+        elif method == "entropy" and not (type(scale) is float and scale == 1):
             y = y + _t.log(_above_zero(scale))
         return self._finish(y, given)
 
