@@ -78,14 +78,14 @@ class Gammaincc(SpecialFunction):
 
 def _density(order: int, a: Any, x: Any) -> Any:
     """x^(a-1) e^-x / Γ(a), differentiated by a `order` times."""
-    edge = F.equal(x, 0)  # where the logarithm is infinite, but the density and its derivatives may be numbers
-    inside = F.where(edge, 1.0, x)
-    found = [
-        F.where(edge, _power_at_0(edge, x, a) * exp(-x - lgamma(a)), exp((a - 1) * log(inside) - inside - lgamma(a)))
-    ]
+    edge, far = F.equal(x, 0), F.equal(x, np.inf)  # at 0 logarithms are infinite, but derivatives may be numbers
+    inside = F.where(F.bitwise_or(edge, far), 1.0, x)
+    usual = exp((a - 1) * log(inside) - inside - lgamma(a))
+    found = [F.where(edge, _power_at_0(edge, x, a) * exp(-x - lgamma(a)), F.where(far, 0.0, usual))]
     if order == 0:
         return found[0]
-    slope = log(F.where(F.bitwise_and(edge, F.greater(a, 1)), 1.0, x))  # there the power is 0, and its derivatives by a
+    nothing = F.bitwise_or(far, F.bitwise_and(edge, F.greater(a, 1)))  # there it is 0, and its derivatives by a are
+    slope = log(F.where(nothing, 1.0, x))
     slopes = [slope - card(Polygamma, 0)(a), *(-card(Polygamma, k)(a) for k in range(1, order))]
     return of_exponential(found, slopes, order)
 
@@ -125,7 +125,7 @@ def _derivative(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
         found = [np.exp((a + n) * np.log(x) - x - gammaln(a + n + 1))]
         slopes = [np.log(x) - digamma(a + n + 1), *(-polygamma(k, a + n + 1) for k in range(1, order))]
         total = of_exponential(found, slopes, order).sum(0)
-    return np.where(far, result, np.where(x > 0, total, 0.0))
+    return np.where(far, result, np.where((x > 0) & (x < np.inf), total, np.where(np.isnan(a + x), np.nan, 0.0)))
 
 
 def _derivative_of_rest(order: int, rest: np.ndarray, a: np.ndarray, x: np.ndarray) -> np.ndarray:

@@ -292,7 +292,7 @@ def _expn(y: Any, n: Any, x: Any) -> tuple[Any, ...]:
     return no_derivative("expn", "n"), slope
 
 
-def _along(slope: Any, density: Any) -> Any:
+def along(slope: Any, density: Any) -> Any:
     """The derivative of an inverse by a parameter; at the ends, which stay where they are, it is 0."""
     fixed = F.equal(slope, 0)
     return -F.where(fixed, 0.0, slope) / F.where(fixed, 1.0, density)
@@ -300,12 +300,12 @@ def _along(slope: Any, density: Any) -> Any:
 
 @_enter("gammaincinv", _POSITIVE, _UNIT)
 def _gammaincinv(y: Any, a: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: _along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(1.0, gamma_density(a, y))
+    return lambda: along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(1.0, gamma_density(a, y))
 
 
 @_enter("gammainccinv", _POSITIVE, _UNIT)
 def _gammainccinv(y: Any, a: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: _along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(-1.0, gamma_density(a, y))
+    return lambda: along(gammainc_slope(a, y), gamma_density(a, y)), lambda: F.div(-1.0, gamma_density(a, y))
 
 
 @_enter("betaincc", _POSITIVE, _POSITIVE, _UNIT)
@@ -319,8 +319,8 @@ def _betaincc(y: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
 
 def _beta_inverse(y: Any, a: Any, b: Any, sign: float) -> tuple[Any, ...]:
     return (
-        lambda: _along(beta_slope(1, 0)(a, b, y), beta_density(a, b, y)),
-        lambda: _along(beta_slope(0, 1)(a, b, y), beta_density(a, b, y)),
+        lambda: along(beta_slope(1, 0)(a, b, y), beta_density(a, b, y)),
+        lambda: along(beta_slope(0, 1)(a, b, y), beta_density(a, b, y)),
         lambda: F.div(sign, beta_density(a, b, y)),
     )
 

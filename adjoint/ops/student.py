@@ -13,7 +13,7 @@ from adjoint.ops.incomplete import beta_slope
 from adjoint.ops.removable import polynomial
 from adjoint.ops.special import Polygamma
 from adjoint.ops.special_slopes import log1p_square
-from adjoint.ops.special_table import TABLE, of
+from adjoint.ops.special_table import TABLE, along, of
 from adjoint.ops.transcendental import exp, log, log1p
 
 #: The distribution function is that of the normal one less its density times the sum of t P_k(t^2) / df^k, by Fisher's expansion.
@@ -64,6 +64,7 @@ def student_density(df: Any, t: Any) -> Any:
 
 def student_slope(df: Any, t: Any) -> Any:
     """The derivative of the distribution function by the degrees of freedom."""
+    t = F.where(F.equal(F.abs(t), np.inf), 0.0, t)  # where nothing changes, as at 0
     normal = F.stop_gradient(F.bitwise_and(F.greater(df, 1e3), F.less(t * t * (t * t), 0.05 * df)))
     by_expansion = _slope_of_expansion(F.where(normal, df, np.inf), F.where(normal, t, 0.0))
     return F.where(normal, by_expansion, _slope_of_integral(F.where(normal, 1.0, df), F.where(normal, 0.0, t)))
@@ -109,7 +110,7 @@ def _stdtr(y: Any, df: Any, t: Any) -> tuple[Any, ...]:
 
 
 def _stdtrit(y: Any, df: Any, p: Any) -> tuple[Any, ...]:
-    return lambda: -student_slope(df, y) / student_density(df, y), lambda: F.div(1.0, student_density(df, y))
+    return lambda: along(student_slope(df, y), student_density(df, y)), lambda: F.div(1.0, student_density(df, y))
 
 
 TABLE["stdtr"] = _stdtr, ((1.5, 5.0), (-2.0, 2.0))

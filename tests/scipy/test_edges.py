@@ -71,6 +71,10 @@ EDGES = [
     (lambda x: st.beta.pdf(x, 2.0, 3.0), 0.0, (12, -48)), (lambda x: st.beta.pdf(x, 3.0, 2.0), 1.0, (-12, -48)),
     (lambda x: st.gamma.pdf(x, 2.0), 0.0, (1, -2)), (lambda x: st.chi2.pdf(x, 4.0), 0.0, (0.25, -0.25)),
     (lambda x: st.weibull_min.pdf(x, 2.0), 0.0, (2, 0)), (lambda x: st.rayleigh.pdf(x), 0.0, (1, 0)),
+    (lambda p: st.bernoulli.entropy(p), 0.0, (math.inf,)), (lambda p: st.bernoulli.entropy(p), 1.0, (-math.inf,)),
+    (lambda x: sp.gammainc(2.0, x), math.inf, (0, 0)), (lambda x: sp.gammaincc(2.0, x), math.inf, (0, 0)),
+    (lambda a: sp.gammainc(a, math.inf), 2.0, (0,)), (lambda p: sp.gammaincinv(2.0, p), 1.0, (math.inf,)),
+    (lambda v: sp.stdtr(v, math.inf), 3.0, (0,)), (lambda v: sp.stdtr(v, -math.inf), 3.0, (0,)),
     (lambda loc: st.gamma.pdf(1.0, 2.0, loc, 2.0), 1.0, (-0.25, -0.25)),
 ]  # fmt: skip
 

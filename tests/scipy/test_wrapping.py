@@ -146,7 +146,8 @@ def test_results_of_networks_are_plain_outside_of_transforms() -> None:
 SINGLE = {
     "norm": lambda x: scipy.stats.norm.logpdf(x, 0.0, 1.1), "frozen": lambda x: scipy.stats.norm(0.1, 2).cdf(x),
     "gamma": lambda x: scipy.stats.gamma.logpdf(x, 2.0), "t": lambda x: scipy.stats.t.cdf(x, 3.0), "beta": lambda x: scipy.stats.beta.pdf(0.1 * x, 2, 3.0),
-    "ppf": lambda x: scipy.stats.lognorm.ppf(0.1 * x, 0.5, scale=2.0), "moment": lambda x: scipy.stats.gamma.var(x, scale=3.0),
+    "ppf": lambda x: scipy.stats.lognorm.ppf(0.1 * x, 0.5, scale=2.0), "moment": lambda x: scipy.stats.gamma.var(x, scale=3.0), "plain": lambda x: scipy.stats.gamma.mean(x),
+    "entropy": lambda x: scipy.stats.bernoulli.entropy(0.1 * x),
     "binom": lambda x: scipy.stats.binom.logpmf(2, 3, 0.1 * x), "zeta": lambda x: scipy.special.zeta(2.0, x),
     "logsumexp": lambda x: scipy.special.logsumexp(x, b=2.0),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from adjoint.ops.language import where
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
 from adjoint.ops.special_slopes import one_minus_exp
 from adjoint.ops.special_table import of
-from adjoint.ops.transcendental import exp, log, log1p
+from adjoint.ops.transcendental import exp, log, log1p, sqrt
 from adjoint.scipy.stats.distribution import DiscreteDistribution
 
 
@@ -53,12 +53,19 @@ binom = DiscreteDistribution(
     mean=lambda n, p: n * p, var=lambda n, p: n * p * (1.0 - p),
 )  # fmt: skip
 
+
+def _bernoulli_entropy(p: Any) -> Any:
+    edge = F.bitwise_or(F.equal(p, 0), F.equal(p, 1))  # where it is 0, and steep
+    inner = where(edge, 0.5, p)
+    return where(edge, sqrt(where(edge, p * (1.0 - p), 1.0)), _entr(inner) + _entr(1.0 - inner))
+
+
 bernoulli = DiscreteDistribution(
     "bernoulli", ("p",), support=lambda p: (0.0, 1.0), positive=(), valid=_probability,
     logpmf=lambda k, p: xlogy(k, p) + _xlog1py(1.0 - k, -p),
     pmf_at_edge=lambda k, p: F.pow(p, k) * F.pow(1.0 - p, 1.0 - k),
     cdf=lambda k, p: 1.0 - p, sf=lambda k, p: p + 0.0 * k,
-    mean=lambda p: p, var=lambda p: p * (1.0 - p), entropy=lambda p: _entr(p) + _entr(1.0 - p),
+    mean=lambda p: p, var=lambda p: p * (1.0 - p), entropy=_bernoulli_entropy,
 )  # fmt: skip
 
 

@@ -15,8 +15,8 @@ from adjoint.ops.compare import isnan
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.common import array_of, cast, is_known, is_traced, tensor
 from adjoint.ops.special_table import undifferentiated
-from adjoint.scipy.stats.arguments import narrowed, number
 from adjoint.scipy.stats.tails import log_of_share, quantile_of_end
+from adjoint.scipy.stats.weak_numbers import narrowed, number
 from adjoint.scipy.wrapping import untraced
 
 
@@ -121,12 +121,14 @@ class Distribution:
             self.refuse(asked)
         y = formula(*self.shape_values(given))
         loc, scale = given["loc"], given["scale"]
-        y = F.add(tensor(y), F.mul(0.0, F.stop_gradient(F.add(loc, scale))))  # of their common shape
+        y = tensor(y)
+        if not type(loc) is type(scale) is float:
+            y = F.add(y, F.mul(0.0, F.stop_gradient(F.add(loc, scale))))  # of their common shape
         if method == "mean":
             y = y * scale + loc
         elif method == "var":
             y = y * scale * scale
-        elif method == "entropy" and scale is not None:
+        elif method == "entropy" and not (type(scale) is float and scale == 1):
             y = y + _t.log(_above_zero(scale))
         return self._finish(y, given)
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.spec import dtype_of, number_of
+from adjoint.core.spec import dtype_of, is_half, is_inexact, number_of
 from adjoint.ops.numpylike.common import cast, tensor
 
 
@@ -17,7 +17,7 @@ def number(x: Any) -> Any:
     if number_of(x) is not None and dtype_of(x).kind == "f":
         return x
     x = tensor(x)
-    return x if x.dtype.kind == "f" else cast(x, np.float64)
+    return x if is_inexact(x.dtype) and x.dtype.kind != "c" else cast(x, np.float64)
 
 
 def narrowed(given: dict[str, Any], *xs: Any) -> list[Any]:
@@ -29,7 +29,7 @@ def narrowed(given: dict[str, Any], *xs: Any) -> list[Any]:
     def own(x: Any) -> Any:
         if number_of(x) is None or (type(x) is float and kind == np.float64):
             return x
-        return kind.type(x) if type(x) is float else cast(tensor(x), kind)
+        return kind.type(x) if type(x) is float and not is_half(kind) else cast(tensor(x), kind)
 
     plain = {"loc": 0.0, "scale": 1.0}
     return [
