@@ -264,6 +264,7 @@ def _binomial_cdf(n: Any, p: Any, k: Any) -> Any:
 def _counts(value: Any) -> Any:
     """Whether values are integers >= 0, or NaN, which stays."""
     counts = ops.logical_and(ops.greater_equal(value, 0), ops.equal(value, ops.floor(value)))
+    counts = ops.logical_and(counts, ops.less(value, np.inf))
     return ops.logical_or(counts, ops.not_equal(value, value))
 
 
