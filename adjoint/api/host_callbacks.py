@@ -10,12 +10,14 @@ import numpy as np
 from adjoint.api.custom import custom_jvp, custom_vjp
 from adjoint.api.host_calls import HostCall
 from adjoint.api.inputs import name_of
+from adjoint.api.residual_rules import computed_again
 from adjoint.core import context, tree
 from adjoint.core.absent import ZERO
 from adjoint.core.dispatch import Value, make, wrap
 from adjoint.core.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CutGradientError,
     DtypeError,
     NoRuleError,
     ShapeError,
@@ -137,6 +139,12 @@ def host_callback(
         )
     if vjp is not None and jvp is not None:
         raise ArgumentError(f"host_callback: give vjp or jvp: the other mode follows from it{called_at()}")
+    if (what := computed_again.get()) is not None:
+        raise CutGradientError(
+            f"host_callback: the fwd of {what}, which calls {name_of(fn)}, is computed again for the derivative of a loop, a branch, a checkpoint "
+            f"or a compiled function, and the call would be made twice. Give {what} a rule of its result, f.defvjp(rule) with "
+            f"rule(*inputs, out, dout), or give host_callback the derivative, vjp={called_at()}"
+        )
     specs = None if result is None else _Announced(result)
     takes_place, recorder = when(), context.tracer.get()
     if takes_place is True and recorder is not None:  # also of what is known now: it is called when the graph runs

@@ -178,6 +178,9 @@ class Input:
             self.leaves = [check_input(what, *found[i]) for i in active]
             self.places, self.rebuild = active, tree.flatten(value)[1]
             if len(active) < len(found):
+                for i, (path, x) in enumerate(found):  # their numbers would have no gradient, without a word
+                    if i not in active and foreign.kind_of(type(x)) in ("labelled", "tensor"):
+                        _check_foreign(what, path, x)
                 whole, leaves = self.rebuild, [x for _, x in found]
                 self.rebuild = lambda xs: whole(_put(xs, active, leaves))
                 self.derivative = lambda xs: whole(_put(xs, active, [None] * len(leaves)))
@@ -194,6 +197,12 @@ class Input:
                 if i not in self.places:
                     _check_none(path, x, found[i])
         return [found[i] for i in self.places]
+
+
+def _check_foreign(what: str, path: str, x: Any) -> None:
+    """Refuse an array of another library; integers of JAX's are let through as integers are."""
+    if not placement.is_device_array(x):
+        raise foreign.refusal(f"{what}: {path}", x)
 
 
 def _is_plain(x: Any) -> bool:

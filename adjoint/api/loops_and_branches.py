@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.api.inputs import held
-from adjoint.core import context, tree
+from adjoint.core import context, foreign, tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import (
     AmbiguousTruthError,
@@ -25,6 +25,7 @@ from adjoint.core.errors import (
     called_at,
 )
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.placement import is_device_array
 from adjoint.core.spec import dtype_of, shape_of
 from adjoint.frontend.called_flow import (
     array_of,
@@ -73,7 +74,7 @@ def _own(x: Any) -> Any:
     """A value that the function may write to, and the caller does not see it."""
     if isinstance(x, Parameter):
         return wrap(held(resolve(x)))
-    return wrap(held(x)) if isinstance(x, (Value, np.ndarray, np.generic)) else x
+    return wrap(held(x)) if isinstance(x, (Value, np.ndarray, np.generic)) or is_device_array(x) else x
 
 
 def scan(
@@ -108,6 +109,7 @@ def scan(
 @boundary
 def _scan(what: str, f: Any, init: Any, xs: Any, length: Any, reverse: bool, unroll: Any) -> tuple[Any, Any]:
     _check_functions(what, f=f)
+    xs, init = (tree.map(lambda x: wrap(x) if is_device_array(x) else x, value) for value in (xs, init))
     n = _length(what, xs, length)
     if not isinstance(unroll, (bool, int)) or (unroll is not False and unroll < 1):
         raise ArgumentTypeError(
@@ -142,6 +144,7 @@ def _length(what: str, xs: Any, length: Any) -> int:
     """The number of iterations."""
     sizes = {}
     for path, x in tree.paths(xs, "xs"):
+        foreign.check_leaf(f"{what}: {path}", x)
         if not isinstance(x, (Value, np.ndarray)) or not shape_of(x):
             raise ArgumentTypeError(
                 f"{what}: {path} has no axis to go through: it is a {type(x).__name__}"

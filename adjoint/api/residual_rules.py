@@ -7,6 +7,7 @@ Where a call is differentiated, `fwd` runs in place of the function, one level b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from adjoint.ops.card import Op, innermost
 from adjoint.ops.language import moveaxis, sum_axes, zeros_like
 from adjoint.transforms.batch import Batch
 
+#: The function whose `fwd` is computed again just now; None where none is.
+computed_again: ContextVar[str | None] = ContextVar("computed_again", default=None)
 _ARRAYS = (Value, np.ndarray, np.generic, float, complex)
 
 
@@ -61,7 +64,9 @@ class ResidualCall(VjpCall):
     def _again(self, *args: Any) -> Any:
         """The gradients with the forward pass computed again."""
         *xs, _, dout = args
-        return self.bwd(split_pair(self.name, self.fwd(*xs))[1], dout)
+        with context.setting(computed_again, self.name):
+            _, residuals = split_pair(self.name, self.fwd(*xs))
+        return self.bwd(residuals, dout)
 
     def __call__(self, *xs: Any) -> Any:
         if self.around is not None:  # by that transform, on values one level below

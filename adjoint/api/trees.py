@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from adjoint.core import foreign
 from adjoint.core import tree as trees
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, boundary, called_at
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.placement import is_device_array
 from adjoint.core.spec import Spec, dtype_of, has_derivative, promote, shape_of, spec_of
 from adjoint.core.tree_matching import check_static, children_beside, shown
 from adjoint.ops.joining import concat
@@ -267,7 +269,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     [3. 1. 2.] [[2. 4.]] relu
     """
     xs, whole = flatten(tree)
-    xs = [resolve(x) if isinstance(x, Parameter) else x for x in xs]
+    xs = [_own(x) for x in xs]
     places = [i for i, x in enumerate(xs) if is_differentiable(x)]
     if not places and any(isinstance(x, (Value, np.ndarray, np.generic, int)) for x in xs):
         raise ArgumentError(
@@ -281,6 +283,15 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
     vector = concat(flat, 0) if flat else wrap(np.zeros(0, dtype))
     kept = [None if i in set(places) else x for i, x in enumerate(xs)]
     return vector, functools.partial(_unraveled, whole, kept, places, specs, sizes)
+
+
+def _own(x: Any) -> Any:
+    """A leaf as an array of ours: one of JAX's too; those of other libraries are refused."""
+    if is_device_array(x):
+        return np.asarray(x)
+    if foreign.kind_of(type(x)) in ("labelled", "tensor"):
+        raise foreign.refusal("tree.ravel: a leaf", x)
+    return resolve(x) if isinstance(x, Parameter) else x
 
 
 @boundary

@@ -25,7 +25,7 @@ from adjoint.core.spec import Spec, int64
 SPAN = 1 << 32  # counters that no run uses up
 
 
-def first_counter(seed: int) -> np.int64:
+def first_counter(seed: int | tuple[int, ...]) -> np.int64:
     """The counter that a seed begins with: far from those of other seeds."""
     return np.int64(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> np.uint64(2))
 
@@ -82,6 +82,29 @@ class ProgramCounters:
         """Go on from where it once stood."""
         with self._lock:
             self._next = self._ahead = state
+
+
+class ThreadCounters:
+    """The counters of a thread that works ahead: a stream of its own, which follows from where the program stands as the thread begins.
+
+    What it draws does not depend on what others draw meanwhile, nor the other way round.
+    """
+
+    def __init__(self, of: CounterSource) -> None:
+        self._next = int(first_counter((int(of.take(0)), 1)))
+        self.used = False
+
+    def take(self, count: int = 1) -> Any:
+        first, self.used = self._next, self.used or count > 0
+        self._next += count
+        return np.int64(first)
+
+    def position(self) -> Any:
+        self.used = True
+        return np.int64(self._next)
+
+    def move(self, end: Any) -> None:
+        self._next = int(np.max(shared(end)))
 
 
 PROGRAM = ProgramCounters()

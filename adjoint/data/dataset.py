@@ -111,6 +111,8 @@ class Dataset:
     def prefetch(self, count: int = 2) -> Dataset:
         """The same samples, made ready by another thread up to `count` ahead. An error there is raised here.
 
+        What the stages before it draw at random follows from `adjoint.set_seed`, in a stream of its own: whatever the program draws meanwhile.
+
         >>> from adjoint.data import ArrayDataset
         >>> [int(x) for x, in ArrayDataset(range(3)).prefetch()]
         [0, 1, 2]

@@ -48,6 +48,7 @@ class Bernoulli(Distribution):
 
     def log_prob(self, value: Any) -> Any:
         outside = ops.logical_not(ops.logical_and(_counts(value), ops.logical_not(ops.greater(value, 1))))
+        value = ops.where(outside, 0.0, value)
         if "logits" in self.arguments:
             found = value * self.logits - ops.softplus(self.logits)
         else:
@@ -149,8 +150,9 @@ class Geometric(Distribution):
         return ops.cast(ops.stop_gradient(ops.where(certain, 0.0, steps)), self.dtype)
 
     def log_prob(self, value: Any) -> Any:
-        found = _xlog1py(value + ops.zeros_like(self.probs), -self.probs) + ops.log(self.probs)
-        return ops.where(_counts(value), found, -np.inf)
+        inside = _counts(value)
+        k = ops.where(inside, value, 0.0) + ops.zeros_like(self.probs)
+        return ops.where(inside, _xlog1py(k, -self.probs) + ops.log(self.probs), -np.inf)
 
     def cdf(self, value: Any) -> Any:
         whole = ops.floor(value + ops.zeros_like(self.probs))
@@ -264,6 +266,7 @@ def _binomial_cdf(n: Any, p: Any, k: Any) -> Any:
 def _counts(value: Any) -> Any:
     """Whether values are integers >= 0, or NaN, which stays."""
     counts = ops.logical_and(ops.greater_equal(value, 0), ops.equal(value, ops.floor(value)))
+    counts = ops.logical_and(counts, ops.less(value, np.inf))
     return ops.logical_or(counts, ops.not_equal(value, value))
 
 

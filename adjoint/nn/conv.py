@@ -9,7 +9,7 @@ from adjoint.core.errors import ArgumentError, called_at
 from adjoint.core.spec import float32
 from adjoint.nn.basic import channels_last, positive, weight_and_bias, with_channels_first
 from adjoint.nn.cell import Cell
-from adjoint.ops.windows import Sizes, pairs_of, sizes_of
+from adjoint.ops.windows import Sizes, named_padding, pairs_of, sizes_of
 
 
 class _Conv(Cell):
@@ -29,6 +29,7 @@ class _Conv(Cell):
             raise ArgumentError(
                 f"{what}: {in_channels} and {out_channels} channels do not make {group} equal groups{called_at()}"
             )
+        pad_mode, padding = named_padding(what, pad_mode, padding, None)
         if pad_mode is None:  # padding alone says what is meant
             pad_mode = "pad" if any(map(any, pairs_of(what, padding, self.rank))) else "same"
         if pad_mode not in ("same", "valid", "pad"):

@@ -19,7 +19,7 @@ from adjoint.ops.card import card, register
 from adjoint.ops.convolution import Convolution, finish, is_single, same_padding
 from adjoint.ops.language import reshape
 from adjoint.ops.publish import public
-from adjoint.ops.windows import Padding, Sizes, add_up, covered, padded, pairs_of, places, sizes_of
+from adjoint.ops.windows import Padding, Sizes, add_up, covered, named_padding, padded, pairs_of, places, sizes_of
 
 
 @register
@@ -75,6 +75,7 @@ def _conv(
     single = is_single(what, rank, x, weight, groups)
     x = reshape(x, (1, *shape_of(x))) if single else x
     stride, dilation = (sizes_of(what, n, v, rank) for n, v in (("stride", stride), ("dilation", dilation)))
+    pad_mode, padding = named_padding(what, pad_mode, padding, "valid")
     pairs = pairs_of(what, padding, rank)
     if pad_mode not in ("valid", "same", "pad"):
         raise ArgumentError(f"{what}: pad_mode must be 'valid', 'same' or 'pad', not {pad_mode!r}{called_at()}")

@@ -17,6 +17,8 @@ from adjoint.ops.special import Polygamma, SpecialFunction, lgamma
 from adjoint.ops.special_slopes import DigammaStep
 from adjoint.ops.transcendental import exp, log, log1p
 
+BLOCK, TERMS = 4096, 32  # elements of a series, and of its terms, that are computed at a time
+
 
 def _like(xp: Any, y: Any, *xs: Any) -> Any:
     """The result in the precision of the floats among the inputs."""
@@ -108,7 +110,7 @@ def _derivative(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
 
     Where little is left to 1, what is left is differentiated instead.
     """
-    from scipy.special import digamma, gammaincc, gammaln, polygamma
+    from scipy.special import gammaincc
 
     a, x = np.broadcast_arrays(a, x)
     rest = gammaincc(a, x)
@@ -118,14 +120,33 @@ def _derivative(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
         result[far] = -_derivative_of_rest(order, rest[far], a[far], x[far])
         if far.all():
             return result
-        x = np.where(far, 1.0, x)
+    near = ~far
+    result[near] = _in_blocks(lambda a, x: _summed(order, a, x), a[near], x[near])
+    return result
+
+
+def _in_blocks(fn: Any, *arrays: np.ndarray) -> np.ndarray:
+    """A function of the elements of vectors, of so many at a time: what it makes of each in between need not be there at once."""
+    count = len(arrays[0])
+    if count <= BLOCK:
+        return fn(*arrays)
+    return np.concatenate([fn(*(v[k : k + BLOCK] for v in arrays)) for k in range(0, count, BLOCK)])
+
+
+def _summed(order: int, a: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The series term by term, for vectors, so many terms at a time."""
+    from scipy.special import digamma, gammaln, polygamma
+
     largest = float(x.max(initial=0.0, where=np.isfinite(x)))
-    n = np.arange(int(largest + 12 * math.sqrt(largest + 1) + 60)).reshape((-1,) + (1,) * a.ndim)
+    terms, total = int(largest + 12 * math.sqrt(largest + 1) + 60), np.zeros(a.shape)
+    some = max(TERMS, BLOCK * TERMS // max(len(a), 1))
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = [np.exp((a + n) * np.log(x) - x - gammaln(a + n + 1))]
-        slopes = [np.log(x) - digamma(a + n + 1), *(-polygamma(k, a + n + 1) for k in range(1, order))]
-        total = of_exponential(found, slopes, order).sum(0)
-    return np.where(far, result, np.where((x > 0) & (x < np.inf), total, np.where(np.isnan(a + x), np.nan, 0.0)))
+        for first in range(0, terms, some):
+            n = np.arange(first, min(first + some, terms))[:, None]
+            found = [np.exp((a + n) * np.log(x) - x - gammaln(a + n + 1))]
+            slopes = [np.log(x) - digamma(a + n + 1), *(-polygamma(k, a + n + 1) for k in range(1, order))]
+            total += of_exponential(found, slopes, order).sum(0)
+    return np.where((x > 0) & (x < np.inf), total, np.where(np.isnan(a + x), np.nan, 0.0))
 
 
 def _derivative_of_rest(order: int, rest: np.ndarray, a: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -280,18 +301,18 @@ def beta_series(by_a: int, by_b: int, a: np.ndarray, b: np.ndarray, x: np.ndarra
     shape, known = x.shape, np.isnan(a + b + x) | (a <= 0) | (b <= 0) | (x < 0) | (x > 1)
     result = np.where(known, np.nan, 0.0)
     a, b, x = (v[inside] for v in (a, b, x))
-    swapped = x > (a + 1) / (a + b + 2)
-    value = np.where(swapped, -betaincc(a, b, x), betainc(a, b, x))
-    first, second, at = np.where(swapped, b, a), np.where(swapped, a, b), np.where(swapped, 1 - x, x)
-    relative, large = np.empty_like(value), first > 100  # where the terms hardly become smaller
-    for function, at_once, where in (
-        (_relative_slope, value.size + 1, np.flatnonzero(~large)),
-        (_relative_slope_by_quadrature, 4096, np.flatnonzero(large)),
-    ):
-        for k in range(0, where.size, at_once):
-            part = where[k : k + at_once]
-            relative[part] = function(by_a, by_b, *(v[part] for v in (swapped, first, second, at)))
-    result[inside] = value * relative
+
+    def slope(a: np.ndarray, b: np.ndarray, x: np.ndarray) -> np.ndarray:
+        swapped = x > (a + 1) / (a + b + 2)
+        value = np.where(swapped, -betaincc(a, b, x), betainc(a, b, x))
+        first, second, at = np.where(swapped, b, a), np.where(swapped, a, b), np.where(swapped, 1 - x, x)
+        relative, large = np.empty_like(value), first > 100  # where the terms hardly become smaller
+        for function, part in ((_relative_slope, ~large), (_relative_slope_by_quadrature, large)):
+            if part.any():
+                relative[part] = function(by_a, by_b, *(v[part] for v in (swapped, first, second, at)))
+        return value * relative
+
+    result[inside] = _in_blocks(slope, a, b, x)
     return result.reshape(shape)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from adjoint.core.errors import ArgumentTypeError, called_at
@@ -12,7 +13,6 @@ from adjoint.core.keywords import understanding
 WORDS = {
     "flip": {"dims": "axis"},
     "roll": {"dims": "axis"},
-    "norm": {"p": "ord"},
     "vector_norm": {"p": "ord"},
     "leaky_relu": {"negative_slope": "alpha"},
     "one_hot": {"num_classes": "depth"},
@@ -57,8 +57,26 @@ def _with_habits(function: Callable[..., Any], special: str) -> Callable[..., An
         options = function.__defaults__ or code.co_kwonlyargcount or {"axis", "dim"} & {*code.co_varnames[:count]}
         if not options and count < 3:  # of inputs alone: no word to mistake
             return function
-    change = _variance(name) if name in ("var", "std") else None
+    change = _variance(name) if name in ("var", "std") else _norm if name == "norm" else None
     return understanding(function, special or name, WORDS.get(name), REFUSED.get(special), change)
+
+
+@dataclass(frozen=True)
+class OfElements:
+    """The order of a norm of all elements along the axes, however many these are."""
+
+    p: float
+
+
+def _norm(options: dict[str, Any]) -> dict[str, Any]:
+    """PyTorch's `p=` is of the elements, also along two axes, where `ord=` is NumPy's norm of matrices."""
+    if "p" not in options:
+        return options
+    if "ord" in options:
+        raise ArgumentTypeError(f"norm: p= and ord= say the same of vectors; give one of them{called_at()}")
+    p = options["p"]
+    order = None if p in ("fro", None) else p if isinstance(p, str) else OfElements(p)
+    return {**{word: x for word, x in options.items() if word != "p"}, "ord": order}
 
 
 def _variance(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:

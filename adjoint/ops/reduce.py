@@ -99,6 +99,8 @@ def sum(
     >>> print(ops.sum(Tensor([[1.0, 2.0], [3.0, 4.0]]), axis=0))
     [4. 6.]
     """
+    if isinstance(dtype, bool):  # x.sum(1, True) of PyTorch: NumPy's third argument is the dtype, which this is not
+        dtype, keepdims = None, dtype
     if dtype is None:
         return card(Sum, axes_of("sum", input, axis), keep(keepdims, keep_dims))(input)
     x = F.cast(input, dtype)

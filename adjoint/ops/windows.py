@@ -33,12 +33,25 @@ def sizes_of(what: str, name: str, value: Any, rank: int, least: int = 1) -> tup
 
 def pairs_of(what: str, padding: Any, rank: int) -> Padding:
     """A pair for each axis in space: from one number, one for each axis, two for each axis, or pairs."""
+    if isinstance(padding, str):
+        raise ArgumentError(
+            f"{what}: padding is in numbers here, not {padding!r}; pad_mode={padding!r} may be what is meant{called_at()}"
+        )
     if isinstance(padding, (tuple, list)) and padding and all(isinstance(p, (tuple, list)) for p in padding):
         padding = [n for pair in padding for n in pair]
     if isinstance(padding, (tuple, list)) and len(padding) == 2 * rank:
         flat = sizes_of(what, "padding", padding, 2 * rank, 0)
         return tuple(zip(flat[::2], flat[1::2], strict=True))
     return tuple((n, n) for n in sizes_of(what, "padding", padding, rank, 0))
+
+
+def named_padding(what: str, pad_mode: Any, padding: Any, default: Any) -> tuple[Any, Any]:
+    """The mode and the padding, where PyTorch's padding="same" or "valid" says the mode."""
+    if not isinstance(padding, str):
+        return pad_mode, padding
+    if padding not in ("same", "valid") or pad_mode not in (default, padding):
+        raise ArgumentError(f"{what}: padding={padding!r} does not go with pad_mode={pad_mode!r}{called_at()}")
+    return padding, 0
 
 
 # ---------------------------------------------------------------- places

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from adjoint import ops
-from adjoint.core.errors import ArgumentError, called_at
+from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.optim.groups import LearningRate, Params, WeightDecay
 from adjoint.optim.optimizer import Optimizer
 from adjoint.optim.rule import Rule, Slots, is_none
@@ -268,6 +268,10 @@ class Lamb(Optimizer):
 
 def _check(what: str, beta1: float, beta2: float, eps: float) -> None:
     for name, beta in (("beta1", beta1), ("beta2", beta2)):
+        if isinstance(beta, (tuple, list)):
+            raise ArgumentTypeError(
+                f"{what}: {name} is one number, not {beta!r}; two together are given as betas={beta!r}{called_at()}"
+            )
         if not 0.0 < beta < 1.0:
             raise ArgumentError(f"{what}: {name} must lie between 0 and 1, not {beta}{called_at()}")
     if eps <= 0:

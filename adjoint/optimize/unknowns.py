@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import tree
+from adjoint.core import foreign, tree
 from adjoint.core.dispatch import Value, wrap
 from adjoint.core.errors import ArgumentError, ArgumentTypeError, called_at
 from adjoint.core.parameter import Parameter, resolve
+from adjoint.core.placement import is_device_array
 from adjoint.core.spec import dtype_of, float64, shape_of
 from adjoint.ops.casting import cast
 from adjoint.ops.joining import concat
@@ -29,6 +30,15 @@ def _is_numbers(x: Any) -> bool:
     return _is_number(x) or isinstance(x, np.generic)
 
 
+def _own(what: str, x: Any) -> Any:
+    """A leaf as an array of ours: one of JAX's too; those of other libraries are refused."""
+    if is_device_array(x):
+        return np.asarray(x)
+    if foreign.kind_of(type(x)) in ("labelled", "tensor"):
+        raise foreign.refusal(f"{what}: a leaf of x0", x)
+    return resolve(x) if isinstance(x, Parameter) else x
+
+
 def line(x: Any) -> Any:
     """A value as a vector of float64."""
     x = cast(wrap(x), float64)
@@ -42,7 +52,7 @@ class Variables:
         if type(x0) in (list, tuple) and _is_numbers(x0):
             x0 = np.asarray(x0, float64)
         self.leaves, self.rebuild = tree.flatten(x0)
-        self.leaves = [resolve(x) if isinstance(x, Parameter) else x for x in self.leaves]
+        self.leaves = [_own(what, x) for x in self.leaves]
         self.spots = [i for i, x in enumerate(self.leaves) if isinstance(x, Arrays) or _is_number(x)]
         floats = [i for i in self.spots if dtype_of(self.leaves[i]).kind not in "iub"]
         if floats:  # integers beside floats are settings, as in `ad.tree`; integers alone are a start, as to SciPy

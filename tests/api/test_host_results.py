@@ -150,3 +150,25 @@ def test_a_rule_inside_a_branch():
     bare = lambda x: ad.host_callback(np.sin, x, x) if x > 0 else x
     with pytest.raises(ad.NoRuleError, match=r"(?s)host_callback\(sin\) has no bprop rule.*give vjp= or jvp="):
         ad.jit(ad.grad(bare))(1.0)
+
+
+def test_a_fwd_that_calls_is_not_computed_again():
+    host = Count()
+
+    @ad.custom_vjp
+    def f(x):
+        return ad.host_callback(host, x, x) * x
+
+    def fwd(x):
+        y = ad.host_callback(host, x, x)
+        return y * x, y
+
+    f.defvjp(fwd, lambda y, g: (g * y,))
+    straight, loop = (lambda x: f(f(x))), (lambda x: ad.scan(lambda c, _: (f(c), None), x, None, length=3)[0])
+    found = float(ad.jit(ad.grad(straight))(0.5))
+    assert host.calls == 2
+    host.calls = 0
+    np.testing.assert_allclose(float(ad.grad(straight)(0.5)), found, rtol=1e-12)
+    for way in (ad.jit(ad.grad(loop)), ad.grad(ad.jit(straight)), ad.jit(ad.grad(ad.checkpoint(straight)))):
+        with pytest.raises(ad.CutGradientError, match="the fwd of f, which calls .*, is computed again"):
+            way(0.5)

@@ -56,3 +56,8 @@ def test_a_covariance_is_symmetric(run):
     np.testing.assert_allclose(
         float(density(c)), stats.multivariate_normal(np.zeros(2), c).logpdf(np.ones(2)), rtol=1e-12
     )
+
+
+def test_no_count_is_infinite():
+    for p in (ds.Poisson(2.0), ds.Geometric(0.3), ds.Binomial(5, 0.3), ds.Bernoulli(0.3)):
+        assert float(p.log_prob(np.inf)) == -np.inf

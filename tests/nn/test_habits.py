@@ -151,6 +151,12 @@ def test_state_of_an_optimiser() -> None:
         (lambda x: ops.roll(x, 1, dims=0), np.roll(A, 1, 0)),
         (lambda x: x.unsqueeze(dim=0).squeeze(dim=0), A),
         (lambda x: ops.norm(x, p=2, dim=1), np.linalg.norm(A, 2, 1)),
+        (lambda x: x.norm(p=2), np.linalg.norm(A)),
+        (lambda x: x.norm(p=1), np.abs(A).sum()),
+        (lambda x: ops.norm(x, p=3, dim=(0, 1), keepdim=True), (np.abs(A) ** 3).sum(keepdims=True) ** (1 / 3)),
+        (lambda x: x.norm(p="fro"), np.linalg.norm(A)),
+        (lambda x: x.norm(ord=2), np.linalg.norm(A, 2)),
+        (lambda x: x.sum(1, True), A.sum(1, keepdims=True)),
         (lambda x: x.sort(dim=1, descending=True)[0], -np.sort(-A, 1)),
         (lambda x: x.chunk(2, dim=1)[1], A[:, 2:]),
         (lambda x: ops.topk(x, 1, axis=0)[0], A.max(0, keepdims=True)),
@@ -237,3 +243,27 @@ def test_dropout_takes_one_probability(options):
     with pytest.raises(ad.AdjointError, match="keep_prob is 1 - p: give one of them"):
         ad.nn.Dropout(p=0.6, **options)
     assert ad.nn.Dropout().p == ad.nn.Dropout(0.5).p == 0.5
+
+
+@pytest.mark.parametrize(
+    ("rank", "layer", "op"), [(1, nn.Conv1d, ops.conv1d), (2, nn.Conv2d, ops.conv2d), (3, nn.Conv3d, ops.conv3d)]
+)
+def test_padding_by_name(rank, layer, op) -> None:
+    image = ad.Tensor(np.random.default_rng(0).standard_normal((1, 3, *[7] * rank)).astype(np.float32))
+    for mode, size in (("same", 7), ("valid", 5)):
+        named = layer(3, 4, 3, padding=mode)
+        assert named(image).shape == (1, 4, *[size] * rank)
+        np.testing.assert_array_equal(op(image, named.weight, padding=mode), op(image, named.weight, pad_mode=mode))
+    with pytest.raises(ad.ArgumentError, match="padding='same' does not go with pad_mode='valid'"):
+        layer(3, 4, 3, pad_mode="valid", padding="same")
+    with pytest.raises(ad.ArgumentError, match="pad_mode='same' may be what is meant"):
+        ops.conv_transpose2d(ops.ones((1, 2, 4, 4)), ops.ones((2, 2, 3, 3)), padding="same")
+
+
+def test_betas_by_position_are_named() -> None:
+    weight = ad.Parameter(ad.Tensor([1.0]), name="w")
+    for kind in (optim.Adam, optim.AdamW, optim.Lamb):
+        with pytest.raises(
+            TypeError, match=r"beta1 is one number, not \(0\.9, 0\.99\); two together are given as betas="
+        ):
+            kind([weight], 1e-3, (0.9, 0.99))

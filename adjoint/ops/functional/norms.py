@@ -16,6 +16,7 @@ from adjoint.ops.functional.elementwise import safe_sqrt
 from adjoint.ops.language import cast, div, equal, expand_last, greater, mul, not_equal, real, reshape, sum_axes, where
 from adjoint.ops.linalg import Inv, epsilon, inexact, real_dtype
 from adjoint.ops.movement import moveaxis
+from adjoint.ops.op_habits import OfElements
 from adjoint.ops.publish import public
 from adjoint.ops.reduce import Any as AnyTrue
 from adjoint.ops.reduce import Max, Min, Sum, axes_of
@@ -23,7 +24,7 @@ from adjoint.ops.spectral import SVDVals
 from adjoint.ops.stacking import array
 
 Axis = int | tuple[int, ...] | None
-Order = int | float | str | None
+Order = Any  # a number, a string, or None
 
 
 @public(method=True)
@@ -36,6 +37,8 @@ def norm(input: Any, ord: Order = None, axis: Axis = None, keepdims: bool = Fals
     5.0 [0. 0.]
     """
     x = inexact(input)
+    if isinstance(ord, OfElements):
+        return vector_norm(x, ord.p, axis, keepdims)
     if axis is None and ord is not None and ndim(x) not in (1, 2):
         raise located(ShapeError(f"norm: name the axes of the vectors or matrices in an input of shape {shape_of(x)}"))
     axes = tuple(range(ndim(x))) if axis is None else axis if isinstance(axis, tuple) else (axis,)
