@@ -193,15 +193,18 @@ def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool | str)
     return found if value is of_class else value  # a method, or what another descriptor made for the object
 
 
-def _is_covered(owner: Any, name: str, value: Any) -> bool:
+def _is_covered(reads: Reads, owner: Any, name: str, value: Any) -> bool:
     """Whether an attribute of a Cell changes only with the Cell's version, or with what its classes define.
 
     What the user's own classes give it (constants, properties, methods) may change at any time.
     """
-    own = type(value) is MethodType and value.__self__ is owner
+    kind, own = type(owner), type(value) is MethodType and value.__self__ is owner
+    if name == "__dict__" and not _caller().startswith(PACKAGE):
+        for key, held in value.items():
+            if not key.startswith("_"):
+                reads.see(ItemOf(value, key, f"attribute `{key}` of {kind.__name__}"), held)
     if name in OF_NETWORKS or (own and is_ours(value)):
         return True
-    kind = type(owner)
     getters = [
         vars(cls)[name] for cls in kind.__mro__ for name in ("__getattr__", "__getattribute__") if name in vars(cls)
     ]
@@ -230,7 +233,7 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     if note_network(owner):
         note_network(value)
         reads.instance(value)
-        if _is_covered(owner, name, value):
+        if _is_covered(reads, owner, name, value):
             return value
     static = static_attribute(owner, name)
     if isinstance(static, property):

@@ -235,12 +235,33 @@ def _names(kind: type) -> frozenset[str]:
 def descriptor(reads: Reads, x: Any, name: str, static: Any) -> None:
     """An attribute comes from a descriptor of the user's: what its `__get__` may read."""
     get = getattr(type(static), "__get__", None)
-    if type(get) is not FunctionType or not _is_pythons(get) or isinstance(static, FunctionType):
+    of_library = isinstance(static, (functools.partialmethod, functools.singledispatchmethod))
+    if isinstance(static, FunctionType) or not (of_library or (type(get) is FunctionType and _is_pythons(get))):
         return
     holder = next((cls for cls in (x if isinstance(x, type) else type(x)).__mro__ if name in vars(cls)), None)
     if holder is not None and reads.first_time(("descriptor", id(x), weakref.ref(holder), name)):
         reads.see(ItemOf(vars(holder), name, f"`{holder.__qualname__}.{name}`"), static, False, False)
-        reads.sweep(get, (static, x))
+        if not of_library:
+            reads.sweep(get, (static, x))  # type: ignore[arg-type]
+
+
+def called_unread(reads: Reads, x: Any, names: set[str]) -> None:
+    """Code that stays Python may call an object of the user's: what its `__call__`, or the `construct` of Cells, may read."""
+    cells = attributes_of(x).get("_cells")
+    for cls in type(x).__mro__:
+        for name in ("__call__", "construct") if isinstance(cells, dict) else ("__call__",):
+            method = vars(cls).get(name)
+            if type(method) is FunctionType and _is_pythons(method):
+                reads.see(reads.attribute(cls, name), method)
+                reads.sweep(method, (x,))
+    for inside in cells.values() if isinstance(cells, dict) else ():
+        reads.follow(inside, names)
+
+
+def names_of_users(x: Any) -> set[str]:
+    """The names that an object has, or its classes of the user's."""
+    classes = [cls for cls in type(x).__mro__ if is_users_class(cls) and not is_of_package(cls)]
+    return {*attributes_of(x), *(name for cls in classes for name in vars(cls) if not name.startswith("__"))}
 
 
 # ---------------------------------------------------------------- what names do not tell
