@@ -25,6 +25,7 @@ from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSy
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.guards import SIZED
+from adjoint.frontend.hidden import CACHED
 from adjoint.frontend.items import GraphIterator, GraphRange, RunIterable, backwards, enumerated, zipped
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
@@ -47,6 +48,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
             raise ControlFlowError(f"`{fn.__name__}` of a file that the graph prints into when it runs{called_at()}")
     if current.get() is not None:
         check_call(fn, args)
+    if (recorded := reading.recorder.get()) is not None:
+        unseen.asked(recorded, fn, args, kwargs)
     if kind is FunctionType:
         fn = behind(library_functions.current(fn), kwargs)
         if fn.__code__.co_filename.startswith(PACKAGE):
@@ -59,7 +62,7 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         if type(inner) is FunctionType:
             inner = library_functions.current(inner)
             return _ready(inner, (fn.__self__, *args))(fn.__self__, *args, **kwargs)
-        return fn(*args, **kwargs)
+        return call(inner, fn.__self__, *args, **kwargs) if isinstance(inner, CACHED) else fn(*args, **kwargs)
     if library_functions.is_multimethod(kind) and (wrapper := library_functions.current(fn)) is not fn:
         return call(wrapper, *args, **kwargs)
     special = _SPECIAL.get(fn) if kind is type or kind is BuiltinFunctionType else None

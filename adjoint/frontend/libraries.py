@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.core import tree
 from adjoint.frontend.files import is_users
+from adjoint.frontend.hidden import state_of
 
 _HEAP_TYPE = 1 << 9
 
@@ -23,6 +24,11 @@ def is_users_class(kind: type) -> bool:
 def is_of_package(cls: type) -> bool:
     """Whether a class is one of adjoint's."""
     return cls.__module__.split(".")[0] == "adjoint"
+
+
+def is_of_arrays(module: ModuleType) -> bool:
+    """Whether a module is one of the array libraries' or ours, whose functions our own code takes not to change."""
+    return module.__name__.split(".")[0] in ("adjoint", "numpy", "scipy", "jax")
 
 
 def is_users_module(name: Any) -> bool:
@@ -44,7 +50,7 @@ _DERIVED = {"scipy.sparse.linalg._interface.LinearOperator"}
 _DISTRIBUTION = "scipy.stats._distn_infrastructure.rv_generic"
 #: What the libraries note for themselves, at times while they read.
 _NOTES = {"_has_sorted_indices", "_has_canonical_format", "_random_state", "_rng", "__doc__"}
-_ALL, _ARRAYS = "all", "arrays"
+_ALL, _ARRAYS, _HIDDEN = "all", "arrays", "hidden"
 _held_how: WeakKeyDictionary[type, str] = WeakKeyDictionary()
 
 
@@ -61,7 +67,9 @@ def held_by_library(x: Any) -> dict[str, Any] | None:
         return {"shape": x.shape, "items": list(x.flat)} if x.dtype == object else None
     how = _held_how.get(kind)
     if how is None:
-        how = _held_how[kind] = _how(kind)
+        how = _held_how[kind] = _how(kind) or (_HIDDEN if state_of(x) is not None else "")
+    if how == _HIDDEN:
+        return state_of(x)
     if not how:
         return None
     held = dict(getattr(x, "__dict__", ()))

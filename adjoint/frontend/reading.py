@@ -10,7 +10,15 @@ import sys
 from abc import ABCMeta, get_cache_token
 from collections.abc import Iterator
 from contextvars import ContextVar
-from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 from adjoint.core import context
@@ -22,7 +30,7 @@ from adjoint.frontend import aliases, unseen
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_read, is_users
 from adjoint.frontend.guards import MUTABLE, Guard, Same
-from adjoint.frontend.libraries import is_of_package, is_users_class
+from adjoint.frontend.libraries import is_of_arrays, is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, Free, Global, ItemOf, Itself
 from adjoint.frontend.reads import (
     WRAPPER,
@@ -43,7 +51,6 @@ OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode",
 
 
 _HERE = os.path.join(PACKAGE, "frontend", "")
-_ARRAY_LIBRARIES = {"adjoint", "numpy", "scipy", "jax"}
 
 
 def variable(thunk: FunctionType, name: str, deep: bool | str = True) -> Any:
@@ -111,6 +118,8 @@ def attr(owner: Any, name: str, text: str = "", deep: bool | str = True) -> Any:
         raise
     if isinstance(owner, super):
         _of_bases(reads, owner, name)
+    if type(owner) is CellType and name == "cell_contents":
+        return reads.see(Free(owner, f"`{text}`"), value, deep)
     if is_plain(owner):
         return value
     if not reads.is_outside(owner):
@@ -184,24 +193,18 @@ def _of_class(reads: Reads, owner: Any, name: str, value: Any, deep: bool | str)
     return found if value is of_class else value  # a method, or what another descriptor made for the object
 
 
-def _is_fixed(module: ModuleType, value: Any) -> bool:
-    """Whether what a library defines is taken not to change: functions and classes of the array libraries, and our own."""
-    return callable(value) and module.__name__.split(".")[0] in _ARRAY_LIBRARIES
-
-
-def _is_of_library(module: ModuleType) -> bool:
-    return module.__name__.split(".")[0] in _ARRAY_LIBRARIES
-
-
-def _is_covered(owner: Any, name: str, value: Any) -> bool:
+def _is_covered(reads: Reads, owner: Any, name: str, value: Any) -> bool:
     """Whether an attribute of a Cell changes only with the Cell's version, or with what its classes define.
 
     What the user's own classes give it (constants, properties, methods) may change at any time.
     """
-    own = type(value) is MethodType and value.__self__ is owner
+    kind, own = type(owner), type(value) is MethodType and value.__self__ is owner
+    if name == "__dict__" and not _caller().startswith(PACKAGE):
+        for key, held in value.items():
+            if not key.startswith("_"):
+                reads.see(ItemOf(value, key, f"attribute `{key}` of {kind.__name__}"), held)
     if name in OF_NETWORKS or (own and is_ours(value)):
         return True
-    kind = type(owner)
     getters = [
         vars(cls)[name] for cls in kind.__mro__ for name in ("__getattr__", "__getattribute__") if name in vars(cls)
     ]
@@ -215,13 +218,13 @@ def _is_covered(owner: Any, name: str, value: Any) -> bool:
 
 def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep: bool | str) -> Any:
     if isinstance(owner, ModuleType):
-        if name == "__dict__" and not _is_of_library(owner):
+        if name == "__dict__" and not is_of_arrays(owner):
             reads.see(Itself(value, f"`{text or 'vars'}`"), value, True, False)
             return value
         if name not in vars(owner) and type(getter := unseen.module_getter(owner)) is FunctionType:
             reads.sweep(getter)
             return reads.see(reads.attribute(owner, name, text), value, deep)
-        fixed = _is_fixed(owner, value) and _caller().startswith(PACKAGE)
+        fixed = callable(value) and is_of_arrays(owner) and _caller().startswith(PACKAGE)
         known = not users_module(owner) and (isinstance(value, ModuleType) or fixed)
         return value if known else reads.see(Global(vars(owner), name, f"`{text}`"), value, deep)
     reads.instance(owner)
@@ -230,7 +233,7 @@ def _attribute(reads: Reads, owner: Any, name: str, value: Any, text: str, deep:
     if note_network(owner):
         note_network(value)
         reads.instance(value)
-        if _is_covered(owner, name, value):
+        if _is_covered(reads, owner, name, value):
             return value
     static = static_attribute(owner, name)
     if isinstance(static, property):

@@ -55,8 +55,8 @@ def bound(fn: functools.partial[Any]) -> None:
     """A `functools.partial` is called: what it was given is part of the program."""
     reads = recorder.get()
     if reads is not None and reads.is_outside(fn):
-        for held in (fn.args, fn.keywords):
-            reads.see(Itself(held, "what a `functools.partial` was given"), held)
+        for name in ("func", "args", "keywords"):
+            reads.see(reads.attribute(fn, name), getattr(fn, name))
 
 
 def called(kind: type) -> None:

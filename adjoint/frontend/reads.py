@@ -287,9 +287,11 @@ class Reads:
         self._swept.add(key)
         if isinstance(x, type):
             unseen.methods_of(self, x, False)
+        else:
+            unseen.called_unread(self, x, names)
         note_network(x)
         dynamic = names & {"getattr", "vars", "__dict__", "asdict", "astuple", "attrgetter", "hasattr"}
-        for name in (names | set(attributes_of(x))) if dynamic else names:
+        for name in (names | unseen.names_of_users(x)) if dynamic else names:
             static = static_attribute(x, name)
             if static is MISSING:
                 self._absent(x, name)

@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import os
 import weakref
+from collections.abc import Callable
 from contextvars import ContextVar
-from types import FunctionType, MappingProxyType, MethodType, ModuleType
+from types import BuiltinFunctionType, FunctionType, MappingProxyType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,9 +20,11 @@ from adjoint.core.dispatch import Value
 from adjoint.core.errors import PACKAGE
 from adjoint.frontend.code_names import globals_read, names_and_texts
 from adjoint.frontend.files import is_users
-from adjoint.frontend.guards import CONTAINERS, Found, Guard, is_constant, members
+from adjoint.frontend.guards import CONTAINERS, Found, Guard, image, is_constant, members
+from adjoint.frontend.hidden import CACHED, is_asked, state_of
 from adjoint.frontend.libraries import held_by_library, is_of_package, is_users_class
 from adjoint.frontend.places import MISSING, ItemOf, Itself
+from adjoint.graph.trace import is_graph_value
 
 if TYPE_CHECKING:
     from adjoint.frontend.reads import Reads
@@ -59,6 +62,19 @@ class Listing(Found):
         return dir(now) == self.value
 
 
+class Answer(Found):
+    """What a function says of the state of the program, which is asked again."""
+
+    def __init__(self, ask: Callable[[], Any], answer: Found) -> None:
+        self.ask, self.answer = ask, answer
+
+    def fits(self, now: Any) -> bool:
+        try:
+            return self.answer.fits(self.ask())
+        except Exception:
+            return False
+
+
 class Names(Found):
     """How many names a class has: what is added to it hides what was found elsewhere, or is a method that Python calls by itself."""
 
@@ -83,6 +99,19 @@ def unwatched(reads: Reads, what: str) -> None:
     """Something is read that cannot be watched."""
     place = Itself(reads, what)
     reads.guards[place.key, what] = Guard(place, Never())
+
+
+def asked(reads: Reads, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """A function or method of Python's library or NumPy's is called: what it says may depend on what nobody sees."""
+    owner = getattr(fn, "__self__", None)
+    if type(fn) in (BuiltinFunctionType, MethodType) and state_of(owner) is not None and reads.is_outside(owner):
+        reads.see(Itself(owner, f"what `{fn.__name__}` asks"), owner, True, False)
+    remembered = isinstance(fn, CACHED)  # what it gives is the very same until it forgets
+    if (remembered or is_asked(fn)) and not any(is_graph_value(x) for x in (*args, *kwargs.values())):
+        place = Itself(fn, f"what `{getattr(fn, '__name__', 'a function')}` says")
+        ask = functools.partial(fn, *args, **kwargs)
+        key = (place.key, "says", *map(id, args), *kwargs, *map(id, kwargs.values()))
+        reads.guards[key] = Guard(place, Answer(ask, image(ask(), not remembered)))
 
 
 # ---------------------------------------------------------------- methods that Python calls
@@ -206,12 +235,33 @@ def _names(kind: type) -> frozenset[str]:
 def descriptor(reads: Reads, x: Any, name: str, static: Any) -> None:
     """An attribute comes from a descriptor of the user's: what its `__get__` may read."""
     get = getattr(type(static), "__get__", None)
-    if type(get) is not FunctionType or not _is_pythons(get) or isinstance(static, FunctionType):
+    of_library = isinstance(static, (functools.partialmethod, functools.singledispatchmethod))
+    if isinstance(static, FunctionType) or not (of_library or (type(get) is FunctionType and _is_pythons(get))):
         return
     holder = next((cls for cls in (x if isinstance(x, type) else type(x)).__mro__ if name in vars(cls)), None)
     if holder is not None and reads.first_time(("descriptor", id(x), weakref.ref(holder), name)):
         reads.see(ItemOf(vars(holder), name, f"`{holder.__qualname__}.{name}`"), static, False, False)
-        reads.sweep(get, (static, x))
+        if not of_library:
+            reads.sweep(get, (static, x))  # type: ignore[arg-type]
+
+
+def called_unread(reads: Reads, x: Any, names: set[str]) -> None:
+    """Code that stays Python may call an object of the user's: what its `__call__`, or the `construct` of Cells, may read."""
+    cells = attributes_of(x).get("_cells")
+    for cls in type(x).__mro__:
+        for name in ("__call__", "construct") if isinstance(cells, dict) else ("__call__",):
+            method = vars(cls).get(name)
+            if type(method) is FunctionType and _is_pythons(method):
+                reads.see(reads.attribute(cls, name), method)
+                reads.sweep(method, (x,))
+    for inside in cells.values() if isinstance(cells, dict) else ():
+        reads.follow(inside, names)
+
+
+def names_of_users(x: Any) -> set[str]:
+    """The names that an object has, or its classes of the user's."""
+    classes = [cls for cls in type(x).__mro__ if is_users_class(cls) and not is_of_package(cls)]
+    return {*attributes_of(x), *(name for cls in classes for name in vars(cls) if not name.startswith("__"))}
 
 
 # ---------------------------------------------------------------- what names do not tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -41,6 +42,8 @@ def network() -> Any:
     class Net(Base):
         constant = 2.0
         descriptor = Times()
+        by_two = functools.partialmethod(lambda s, k, x: x * k, 2.0)
+        which, inherited_too = "constant", 7.0
 
         @property
         def of_global(self) -> float:
@@ -132,9 +135,14 @@ CHANGED: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]] = {
     "operator": (lambda s, x: s @ x, put("", "k", 5.0)),
     "operator added": (lambda s, x: x * (2.0 if s.row else 3.0), put("row", "__bool__", lambda s: False)),
     "of a Cell inside": (lambda s, x: x * s.row.factor, put("row", "factor", 5.0)),
+    "a method of functools": (
+        lambda s, x: s.by_two(x), put("class", "by_two", functools.partialmethod(lambda s, k, x: x * k, 5.0)),
+    ),
+    "by name": (lambda s, x: x * getattr(s, s.which), put("class", "which", "inherited_too")),
+    "in its dict": (lambda s, x: x * vars(s)["own"], lambda n: n.__dict__.update(own=5.0)),
     "past the Cell": (lambda s, x: x * s.own, lambda n: n.__dict__.update(own=5.0)),
     "construct": (lambda s, x: x * 2.0, put("class", "construct", lambda s, x: s.w * x * 5.0)),
-}
+}  # fmt: skip
 
 
 def jitted(net: Any) -> Callable[[], Any]:
@@ -153,13 +161,21 @@ def in_graph_mode(net: Any) -> Callable[[], Any]:
     return run
 
 
+def without_source(net: Any) -> Callable[[], Any]:
+    """The function that calls the Cell is Python's: what it may read is found by the names in it."""
+    space: dict[str, Any] = {"net": net}
+    exec("def function(x): return net(x).sum()", space)
+    compiled = ad.jit(space["function"])
+    return lambda: compiled(X)
+
+
 def stepping(net: Any) -> Callable[[], Any]:
     weights = net.trainable_params()
     step = ad.optim.compiled_step(lambda x: net(x).sum(), weights, ad.optim.SGD(weights, learning_rate=0.0))
     return lambda: step(X)
 
 
-@pytest.mark.parametrize("way", [jitted, in_graph_mode, stepping])
+@pytest.mark.parametrize("way", [jitted, in_graph_mode, stepping, without_source])
 @pytest.mark.parametrize("name", CHANGED)
 def test_a_change_of_what_a_cell_has_of_its_classes_is_seen(
     name: str, way: Callable[[Any], Callable[[], Any]], monkeypatch: pytest.MonkeyPatch
