@@ -128,3 +128,21 @@ def test_each_example_of_a_batch():
     assert np.array_equal(batched(np.array([1.0, 2.0])), [2.0, 4.0])
     with pytest.raises(KeyError, match="k"):
         batched(np.array([1.0, -20.0]))
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_fails_in_a_loop_fails_in_its_iterations(name):
+    def f(x):
+        while x > 10.0:
+            x = FAILING[name](x)
+        for _ in range(int(x > 5)):
+            x = FAILING[name](x)
+        return x * 2
+
+    compiled = ad.jit(f)
+    assert compiled(2.0) == f(2.0) == 4.0
+    for x in (7.0, 20.0):
+        with pytest.raises(Exception) as wanted:
+            f(x)
+        with pytest.raises(wanted.type):
+            compiled(x)
