@@ -25,7 +25,7 @@ TRUTH = object()
 
 def _compared(y: Any, a: Any, b: Any) -> Any:
     """The result of comparing a and b."""
-    if y._trace.deferred:  # no Python numbers are compared
+    if y is NotImplemented or y._trace.deferred:  # the other's operator is asked; or no Python numbers are compared
         return y
     if type(y._value) is np.bool_ and number_of(a) is not None and number_of(b) is not None:
         y._extra = TRUTH

@@ -40,17 +40,17 @@ def short(x: Any) -> str:
     >>> short([np.ones(3), 2.0])
     'a list of 2: float64[3] [1, 1, 1], 2.0'
     """
-    value = getattr(x, "_value", None)
-    if hasattr(x, "_trace"):
+    if hasattr(type(x), "_trace"):  # the class is asked: an object may answer for any name, or raise
+        value = x._value
         return f"{type(x).__name__} {short_array(value)}" if isinstance(value, (np.ndarray, np.generic)) else _kind(x)
     if isinstance(x, (np.ndarray, np.generic)):
         return short_array(x)
-    code = getattr(x, "__code__", None)
+    code = getattr(x, "__code__", None) if callable(x) else None
     if code is not None:
         return (
             f"{getattr(x, '__qualname__', 'a function')} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
         )
-    if type(x) in (list, tuple) and any(hasattr(y, "dtype") for y in x):
+    if type(x) in (list, tuple) and any(hasattr(type(y), "dtype") for y in x):
         return f"a {type(x).__name__} of {len(x)}: " + ", ".join(short(y) for y in x[:2]) + ", …" * (len(x) > 2)
     if getattr(type(x), "__repr__", None) is object.__repr__:
         return f"a {type(x).__name__}"

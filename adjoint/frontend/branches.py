@@ -9,6 +9,7 @@ from typing import Any
 
 from adjoint.core import tree_containers
 from adjoint.core.dispatch import Value
+from adjoint.core.errors import last_refusal
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import Spec, spec_of
 from adjoint.frontend import aliases, effects, leaks, region, state
@@ -118,13 +119,17 @@ def at_once(following: Block, names: Block | None, place: str) -> list[Any]:
         found[:] = [resolve(y) if isinstance(y, Parameter) else y]
         return [x for x in found if state.is_dynamic(x)]
 
-    snapshot = Snapshot(FrameVariables(names), [], following)
+    snapshot, before = Snapshot(FrameVariables(names), [], following), last_refusal()
     try:
         with region.inside(region.Block(snapshot.heap, f"a part of the condition at {place}"), None):
             graph, outside, marks = traced(run, [], branch=True)
         acts = any(snapshot.heap.changed())
     except Again:
         acts = True
+    except Exception as error:
+        if not effects.is_of_program(error, before):
+            raise
+        acts = True  # it may not be reached
     finally:
         snapshot.restore()
     if acts or not graph.outputs or not flow.harmless(graph):
@@ -186,6 +191,7 @@ class Branches:
         self.held: dict[str, list[Objects]] = {}  # the objects in the places after each side
         self.unused: set[tuple[str, int]] = set()  # sides after which what is in a place is never used
         self.raising: set[str] = set()  # sides that end by an exception
+        self.failed: list[Exception] = []  # those that no `raise` of the user's raised
         # The side that defines more of what has no value yet goes first, so that the other one knows what to stand in.
         undefined = {p.name for p in self.places if p.get() is UNDEFINED}
         self.order = ["body", "orelse"]
@@ -214,7 +220,7 @@ class Branches:
             except flow.MismatchError as error:
                 raise self._mismatch(*self._locate(error.index), error.left, error.right) from None
         if len(self.raising) == 2:
-            raise effects.both_raise(self.site)
+            raise self.failed[0] if self.failed else effects.both_raise(self.site)
         merge = Merge(self.snapshot.heap, outputs)
         ways = [self._ways(i) for i in range(len(self.places))]
         for i, (place, a, b) in enumerate(zip(self.places, self.first, self.second, strict=True)):
@@ -243,7 +249,7 @@ class Branches:
         """What the places hold after one block; the state is as before again."""
         self.snapshot.restore()
         try:
-            with region.inside(self.block, when):
+            with region.inside(self.block, when), effects.failing(self.site, self.failed):
                 self.blocks[side]()
         except region.Abandoned:
             self.raising.add(side)

@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core import context, library_functions
-from adjoint.core.errors import PACKAGE, called_at
+from adjoint.core import context, library_functions, tree
+from adjoint.core.errors import PACKAGE, AdjointError, called_at
 from adjoint.core.keywords import behind
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import looked_up, numbers, reading, reading_calls, state, unseen
+from adjoint.frontend.arrays_of_tensors import gathered
 from adjoint.frontend.convert import convert_function, is_converted
 from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
@@ -27,12 +28,14 @@ from adjoint.frontend.files import INSTALLED, is_users
 from adjoint.frontend.guards import SIZED
 from adjoint.frontend.hidden import CACHED
 from adjoint.frontend.items import GraphIterator, GraphRange, RunIterable, backwards, enumerated, zipped
+from adjoint.frontend.libraries import is_users_class
 from adjoint.frontend.logic import not_, picked, truth
 from adjoint.frontend.region import check_call, current
 from adjoint.frontend.source import OURS
-from adjoint.graph.numbers import MANY, as_number, is_number, kind_of, needs
+from adjoint.graph.numbers import MANY, NeedsNumberError, as_number, is_number, kind_of, needs
 from adjoint.ops.functional import logical_and
 
+_GATHERED = {list, tuple, np.ndarray}
 _FUNCTIONS = (FunctionType, MethodType, operator.attrgetter, operator.itemgetter, operator.methodcaller)
 #: Functions whose code suspends itself: calling them runs nothing yet.
 _SUSPENDS = 0x20 | 0x80 | 0x200  # generator, coroutine, async generator
@@ -50,6 +53,8 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         check_call(fn, args)
     if (recorded := reading.recorder.get()) is not None:
         unseen.asked(recorded, fn, args, kwargs)
+    if ("a" in kwargs or (args and type(args[0]) in _GATHERED)) and context.tracer.get() is not None:
+        args, kwargs = gathered(fn, args, kwargs)
     if kind is FunctionType:
         fn = behind(library_functions.current(fn), kwargs)
         if fn.__code__.co_filename.startswith(PACKAGE):
@@ -93,7 +98,22 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         reading_calls.called(kind)
         return _ready(of_class, (fn, *args))(fn, *args, **kwargs)
     reading_calls.handed((fn, *args))
-    return reading_calls.made(fn(*args, **kwargs))
+    return reading_calls.made(_by_python(fn, args, kwargs))
+
+
+def _by_python(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What code that knows nothing of graphs gives: it complains of a number that only the run knows as of no number."""
+    try:
+        return fn(*args, **kwargs)
+    except TypeError as error:
+        leaves = [x for x in tree.leaves((args, kwargs)) if state.is_graph_value(x) and x.shape == ()]
+        if isinstance(error, AdjointError) or not leaves or not callable(fn):
+            raise
+        name = getattr(fn, "__qualname__", type(fn).__name__)
+        raise NeedsNumberError(
+            f"`{name}` is given a number that is known only when the graph runs, and says: {error}. Use ops on Tensors, or make the "
+            f"number static{called_at()}"
+        ) from error
 
 
 def _is_stream(x: Any) -> bool:
@@ -162,7 +182,7 @@ def _instance(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     if recorded is not None:
         unseen.methods_of(recorded, cls, usual)
     if not usual or init.__code__.co_filename.startswith(PACKAGE):
-        return cls(*args, **kwargs)
+        return cls(*args, **kwargs) if is_users_class(cls) else _by_python(cls, args, kwargs)
     made: Any = object.__new__(cls)
     if recorded is not None:
         recorded.made(made)

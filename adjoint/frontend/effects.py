@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import builtins
+import copy
+import functools
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from adjoint.core import context, tree
-from adjoint.core.errors import called_at
+from adjoint.core.errors import AdjointError, called_at, last_refusal, refusal_behind
 from adjoint.core.parameter import Parameter, resolve
 from adjoint.core.spec import number_of
 from adjoint.frontend import reading, state
 from adjoint.frontend.calls import call
 from adjoint.frontend.errors import ControlFlowError
+from adjoint.frontend.files import is_users
 from adjoint.frontend.items import RunIterable
 from adjoint.frontend.logic import truth
-from adjoint.frontend.region import Abandoned, current, is_tried, is_tried_here, uncaught, when
+from adjoint.frontend.region import OURS, Abandoned, attempting, current, is_tried, is_tried_here, uncaught, when
 from adjoint.frontend.site import Site
 from adjoint.graph.effects import Check, Field, Print, Template, Text
 from adjoint.graph.number_types import needs
@@ -119,6 +124,44 @@ def raised(site: Site, error: Any, /, *args: Any, **kwargs: Any) -> BaseExceptio
         return uncaught("the `raise`", site.place)
     check(False, site, error, *args, **kwargs)
     return Abandoned()
+
+
+def is_of_program(error: Exception, before: Any) -> bool:
+    """Whether plain Python raises an error as well, where the code is reached: it is none of tracing, nor due to a refusal."""
+    ours = isinstance(error, (*OURS, AdjointError, RecursionError, MemoryError, Warning))
+    return not (ours or refusal_behind(error, before) or any(map(state.is_graph_value, tree.leaves(error.args))))
+
+
+@contextmanager
+def failing(site: Site, failed: list[Exception]) -> Iterator[None]:
+    """A branch: what fails in it, where Python runs it to see what it does, fails in the graph if the branch is taken."""
+    before = last_refusal()
+    try:
+        yield
+    except Exception as error:
+        if is_tried() or attempting.get() or not is_of_program(error, before):
+            raise
+        failed.append(error)
+        check(False, _site_of(error, site), functools.partial(_anew, _anew(error)))
+        raise Abandoned from None
+
+
+def _site_of(error: Exception, site: Site) -> Site:
+    """The line of the user's that failed."""
+    at, found = error.__traceback__, site
+    while at is not None:
+        if is_users(name := at.tb_frame.f_code.co_filename):
+            found = replace(site, filename=name, line=at.tb_lineno, column=1)
+        at = at.tb_next
+    return found
+
+
+def _anew(error: Exception) -> Exception:
+    """The same error for another run."""
+    try:
+        return copy.copy(error)
+    except Exception:  # of a class whose constructor takes something else
+        return error
 
 
 def both_raise(site: Site) -> BaseException:

@@ -92,7 +92,8 @@ def _source(iterator: Any) -> Any:
     """What an iterator goes through, if it is at the beginning; itself else."""
     if type(iterator) is GeneratorType:
         begun = iterator.gi_code is not _ROWS or inspect.getgeneratorstate(iterator) != inspect.GEN_CREATED
-        return iterator if begun else iterator.gi_frame.f_locals["self"]
+        frame: Any = iterator.gi_frame
+        return iterator if begun else frame.f_locals["self"]
     if type(iterator) not in _ITERATORS:
         return iterator
     made: Any = iterator.__reduce__()

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-from adjoint.core import compile_line
+from adjoint.core import compile_line, context
 from adjoint.core.errors import forget_refusal
 from adjoint.frontend import effects, region, state
 from adjoint.frontend.branches import guarded
@@ -157,7 +157,8 @@ def _attempt(loop: GraphLoop) -> bool:
     """Whether the loop could become one of the graph; else nothing has happened."""
     loop.optional = True
     try:
-        loop.run()
+        with context.setting(region.attempting, True):
+            loop.run()
     except Exception as error:  # whatever it was: Python runs the loop, and raises what there is to raise
         loop.refused = str(error).partition("\n")[0]
         loop.snapshot.restore()

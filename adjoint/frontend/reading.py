@@ -27,6 +27,7 @@ from adjoint.core.errors import PACKAGE, called_at
 from adjoint.core.parameter import Parameter
 from adjoint.core.tree import leaves
 from adjoint.frontend import aliases, unseen
+from adjoint.frontend.arrays_of_tensors import OF_ARRAYS, one_array
 from adjoint.frontend.errors import ControlFlowError, UnsupportedSyntaxError
 from adjoint.frontend.files import is_read, is_users
 from adjoint.frontend.guards import MUTABLE, Guard, Same
@@ -107,6 +108,8 @@ def _from_outside(value: Any, name: str) -> Any:
 
 def attr(owner: Any, name: str, text: str = "", deep: bool | str = True) -> Any:
     """`owner.name`."""
+    if name in OF_ARRAYS:
+        owner = one_array(owner)
     reads = recorder.get()
     if reads is None:
         return getattr(owner, name)

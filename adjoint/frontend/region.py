@@ -55,6 +55,8 @@ class Block:
 
 
 current: ContextVar[Block | None] = ContextVar("current", default=None)
+#: Whether Python can run the loop that is being traced, if anything fails.
+attempting: ContextVar[bool] = ContextVar("attempting", default=False)
 
 
 @contextmanager

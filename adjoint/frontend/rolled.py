@@ -218,7 +218,8 @@ class GraphLoop:
         }
         try:
             with region.inside(self.block, when):
-                body()
+                with effects.failing(self.site, []):
+                    body()
                 if self.limits:
                     self._check_sizes(self._carried([p.get() for p in self.places]))
             self.held = [p.get() for p in self.places]
@@ -233,8 +234,10 @@ class GraphLoop:
             after = [self.snapshot.frozen(p.get()) for p in self.places]
             self.rows = [Flat.of(self.snapshot.frozen(p.owner[n:])) for p, n in self.lists]
             unforeseen = self.snapshot.changed([*self.places, *(p for p, _ in self.lists)], f"the {self._where}")
-        except region.Abandoned:
-            after, unforeseen = entered, []
+        except region.Abandoned:  # each iteration raises
+            after, unforeseen, self.held = entered, [], entered
+            self.objects = [(Objects.of(a), Objects.of(a)) for a in self.start]
+            self.rows = [Flat.of([]) for _ in self.lists]
         except Exception as error:
             raise region.outcome(error, self.block) from None
         finally:
