@@ -17,7 +17,8 @@ from adjoint.core.errors import DtypeError, NotDifferentiableError, called_at
 from adjoint.ops import language as F
 from adjoint.ops.card import card, register
 from adjoint.ops.families import Elementwise
-from adjoint.ops.incomplete import beta_density, beta_slope, gamma_density, gammainc_slope
+from adjoint.ops.incomplete import gamma_density, gammainc_slope
+from adjoint.ops.incomplete_beta import beta_density, beta_slope
 from adjoint.ops.removable import log_over, sin_over, sinh_over, slope_of_e, slope_of_k
 from adjoint.ops.special import Polygamma, SpecialFunction
 from adjoint.ops.special_slopes import dawsn_slope, digamma_step, erfcx_slope, scaled_slope

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.ops import language as F
 from adjoint.ops.card import card
-from adjoint.ops.incomplete import beta_slope
+from adjoint.ops.incomplete_beta import beta_slope
 from adjoint.ops.removable import polynomial
 from adjoint.ops.special import Polygamma
 from adjoint.ops.special_slopes import log1p_square

@@ -14,7 +14,8 @@ from adjoint.backends.xla.host_steps import by_python
 from adjoint.backends.xla.lowering import lowers
 from adjoint.core.spec import float32, float64, is_half, spec_of
 from adjoint.ops.bessel import Bessel
-from adjoint.ops.incomplete import Betainc, Gammainc, Gammaincc, Zeta, of_exponential
+from adjoint.ops.incomplete import Gammainc, Gammaincc, Zeta, of_exponential
+from adjoint.ops.incomplete_beta import Betainc
 from adjoint.ops.special import Erfinv, Lgamma, Polygamma
 from adjoint.ops.special_table import Special
 

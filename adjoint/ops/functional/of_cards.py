@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adjoint.ops import incomplete as _incomplete  # noqa: F401  (it enters its functions)
+from adjoint.ops import incomplete_beta as _incomplete_beta  # noqa: F401  (so does it)
 from adjoint.ops import special_table as _special_table  # noqa: F401  (it enters its cards)
 from adjoint.ops import student as _student  # noqa: F401  (so does it)
 from adjoint.ops.publish import FUNCTIONS

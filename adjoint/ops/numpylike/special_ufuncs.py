@@ -16,7 +16,8 @@ from adjoint.ops import language as F
 from adjoint.ops import special as _s
 from adjoint.ops import transcendental as _t
 from adjoint.ops import trigonometric as _g
-from adjoint.ops.incomplete import beta_slope, gammainc, gammaincc
+from adjoint.ops.incomplete import gammainc, gammaincc
+from adjoint.ops.incomplete_beta import beta_slope
 from adjoint.ops.language import bitwise_and, equal, greater, greater_equal, less
 from adjoint.ops.removable import log1p_over
 from adjoint.ops.special_slopes import is_single

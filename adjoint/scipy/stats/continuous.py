@@ -10,7 +10,8 @@ import numpy as np
 from adjoint.ops import language as F
 from adjoint.ops import trigonometric as _g
 from adjoint.ops.functional import digamma, erf, erfc, erfinv, gammainc, gammaincc, lgamma, log_sigmoid, xlogy
-from adjoint.ops.incomplete import beta_density, gamma_density
+from adjoint.ops.incomplete import gamma_density
+from adjoint.ops.incomplete_beta import beta_density
 from adjoint.ops.language import where
 from adjoint.ops.numpylike.special_ufuncs import COMPOSED_SPECIAL, betainc
 from adjoint.ops.special_slopes import digamma_step, log1p_square, one_minus_exp

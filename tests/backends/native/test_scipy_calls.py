@@ -12,7 +12,8 @@ import adjoint as ad
 from adjoint import ops
 from adjoint.backends.native.runtime import scipy_functions
 from adjoint.ops.bessel import Bessel
-from adjoint.ops.incomplete import Betainc, Gammainc, Gammaincc, Zeta
+from adjoint.ops.incomplete import Gammainc, Gammaincc, Zeta
+from adjoint.ops.incomplete_beta import Betainc
 from adjoint.ops.special import Erfinv, Lgamma, Polygamma
 from adjoint.ops.special_table import TABLE, Special
 
