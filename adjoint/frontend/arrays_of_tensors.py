@@ -41,10 +41,11 @@ OF_ARRAYS = {
 
 def gathered(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments of a function of NumPy's that asks the elements of lists and arrays of objects: as Tensors."""
-    if not isinstance(fn, np.ufunc) and not (getattr(fn, "__module__", None) or "").startswith("numpy"):
+    module, name = getattr(fn, "__module__", None) or "", getattr(fn, "__name__", "")
+    if not isinstance(fn, np.ufunc) and not module.startswith("numpy"):
         return args, kwargs
-    name = getattr(fn, "__name__", "")
-    if isinstance(fn, np.ufunc) or name in _OF_SEVERAL:
+    matrices = module in ("numpy.linalg", "numpy.fft") and name != "multi_dot"
+    if isinstance(fn, np.ufunc) or name in _OF_SEVERAL or matrices:
         return tuple(map(_one_of_list, args)), kwargs
     if name not in _OF_ELEMENTS:
         return args, kwargs

@@ -28,7 +28,8 @@ FUNCTIONS = {
     "method": lambda x: np.array([x, 1.0]).max(), "position": lambda x: np.array([x, 1.0, 7.0]).argmin(), "spread": lambda x: np.array([x, 1.0]).std(),
     "real": lambda x: complexes(x).real, "imag": lambda x: complexes(x).imag.sum(), "parts": lambda x: np.real(complexes(x)) * np.imag(complexes(x)),
     "norm": lambda x: np.linalg.norm(complexes(x)), "norm of a list": lambda x: np.linalg.norm([x + 1j * x, 2.0]),
-    "angle": lambda x: np.angle(complexes(x)), "conj": lambda x: (complexes(x).conj() * complexes(x)).real,
+    "det": lambda x: np.linalg.det([[x, 1.0], [2.0, x]]), "solve": lambda x: np.linalg.solve([[x, 1.0], [2.0, x]], [x, 1.0]),
+    "fft": lambda x: np.abs(np.fft.fft([x, 1.0, 2.0])), "angle": lambda x: np.angle(complexes(x)), "conj": lambda x: (complexes(x).conj() * complexes(x)).real,
     "kind": lambda x: x * np.iscomplexobj(complexes(x)), "getattr": lambda x: getattr(complexes(x), "imag"),  # noqa: B009
 }  # fmt: skip
 
