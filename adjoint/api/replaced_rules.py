@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.api.grad import vjp
 from adjoint.api.ruled_calls import VjpCall, batched_rule, given_back, transposed_vjp
 from adjoint.core import context, rules
-from adjoint.core.absent import ZERO
+from adjoint.core.absent import ZERO, instantiate
 from adjoint.core.dispatch import lift, wrap
 from adjoint.core.errors import ArgumentTypeError, called_at
 from adjoint.core.spec import dtype_of, has_derivative, is_inexact, spec_of
@@ -90,6 +90,8 @@ def _card_rules(cls: type, getter: Callable[[Any], Callable[..., Any]]) -> dict[
     def pull(self: Any, g: Any, y: Any, *xs: Any) -> tuple[Any, ...]:
         if rules.transposing.get():
             return own_vjp(self, g, y, *xs)
+        if cls.takes_zero:  # type: ignore[attr-defined]
+            g = tuple(map(instantiate, g, y)) if type(y) is tuple else instantiate(g, y)
         return tuple(given_back(what, context.readable(getter(self))(*map(wrap, xs), wrap(y), wrap(g)), xs))
 
     def push(self: Any, ts: Sequence[Any], y: Any, *xs: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.errors import AdjointError, called_at
+from adjoint.core.errors import AdjointError, ArgumentTypeError, called_at
 from adjoint.core.language import language
 from adjoint.core.spec import Number, dtype_of, number_of
 
@@ -52,7 +52,7 @@ def _repeated(sequence: Any, times: Any) -> Any:
     """`[a, b] * k` with a Python number k."""
     kind, name = dtype_of(times).kind, type(sequence).__name__
     if kind not in "bi":
-        raise TypeError(
+        raise ArgumentTypeError(
             f"can't multiply sequence by non-int of type {'complex' if kind == 'c' else 'float'!r}{called_at()}"
         )
     try:

@@ -40,7 +40,7 @@ def short(x: Any) -> str:
     >>> short([np.ones(3), 2.0])
     'a list of 2: float64[3] [1, 1, 1], 2.0'
     """
-    if hasattr(type(x), "_trace"):  # the class is asked: an object may answer for any name, or raise
+    if hasattr(type(x), "_value"):  # the class is asked: an object may answer for any name, or raise
         value = x._value
         return f"{type(x).__name__} {short_array(value)}" if isinstance(value, (np.ndarray, np.generic)) else _kind(x)
     if isinstance(x, (np.ndarray, np.generic)):

@@ -6,6 +6,8 @@ import builtins
 from math import inf
 from typing import Any
 
+import numpy as np
+
 from adjoint.core.dispatch import located
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.spec import dtype_of, int64, is_complex, normalize_axis, shape_of
@@ -110,9 +112,7 @@ def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1)
         added, kept = (rows, columns) if ord in (1, -1) else (columns, rows)
         peaks = card(Max if ord > 0 else Min, (kept,), True)(card(Sum, (added,), True)(F.abs(x)))
     elif ord in (2, -2, "nuc"):
-        # The absolute value changes nothing but the derivative at 0, which becomes 0.
-        values = F.abs(card(SVDVals)(moveaxis(x, (rows, columns), (-2, -1))))
-        peaks = card({2: Max, -2: Min, "nuc": Sum}[ord], (ndim(values) - 1,))(values)
+        peaks = card({2: Max, -2: Min, "nuc": Sum}[ord], (ndim(x) - 2,))(_singular_values(x, rows, columns))
     else:
         raise located(
             ArgumentError(f"matrix_norm: the order must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, not {ord!r}")
@@ -121,6 +121,15 @@ def matrix_norm(input: Any, ord: Order = "fro", axis: tuple[int, int] = (-2, -1)
         (1 if a in (rows, columns) else n) for a, n in enumerate(shape_of(x)) if keepdims or a not in (rows, columns)
     ]
     return reshape(peaks, tuple(left))
+
+
+def _singular_values(x: Any, rows: int, columns: int) -> Any:
+    """Those of matrices along two axes; at 0, where they have no derivatives, with derivatives that are 0."""
+    x = moveaxis(x, (rows, columns), (-2, -1))
+    height, width = shape_of(x)[-2:]
+    zero = equal(card(AnyTrue, (ndim(x) - 2, ndim(x) - 1), True)(not_equal(x, 0)), False)
+    some = np.asarray(np.eye(height, width) * (1.0 + np.arange(width)), dtype_of(x))  # without values that coincide
+    return F.abs(where(zero[..., 0], 0, card(SVDVals)(where(zero, some, x))))
 
 
 def cond(input: Any, p: Order = None) -> Any:
