@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import reprlib
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def short(x: Any) -> str:
     if isinstance(x, (np.ndarray, np.generic)):
         return short_array(x)
     code = getattr(x, "__code__", None) if callable(x) else None
-    if code is not None:
+    if type(code) is CodeType:  # an object may answer for any name
         return (
             f"{getattr(x, '__qualname__', 'a function')} ({os.path.basename(code.co_filename)}:{code.co_firstlineno})"
         )

@@ -25,6 +25,7 @@ from adjoint.frontend.copies import chosen
 from adjoint.frontend.errors import ControlFlowError, SourceError, UnsupportedSyntaxError
 from adjoint.frontend.expressions import RUNTIME
 from adjoint.frontend.files import INSTALLED, is_users
+from adjoint.frontend.getters import attribute_of, each, method_called
 from adjoint.frontend.guards import SIZED
 from adjoint.frontend.hidden import CACHED
 from adjoint.frontend.items import GraphIterator, GraphRange, RunIterable, backwards, enumerated, zipped
@@ -83,11 +84,11 @@ def call(fn: Any, /, *args: Any, **kwargs: Any) -> Any:
         reading_calls.alive(fn)
         return fn()
     if kind is operator.attrgetter:
-        return _each([_attribute_of(args[0], name) for name in fn.__reduce__()[1]])
+        return each([attribute_of(args[0], name) for name in fn.__reduce__()[1]])
     if kind is operator.itemgetter:
-        return _each([item(args[0], index, "itemgetter") for index in fn.__reduce__()[1]])
+        return each([item(args[0], index, "itemgetter") for index in fn.__reduce__()[1]])
     if kind is operator.methodcaller:
-        name, given, options = _method_called(fn)
+        name, given, options = method_called(fn)
         return call(reading.attr(args[0], name), *given, **options)
     if isinstance(fn, type):
         if fn is str:
@@ -136,22 +137,6 @@ def _is_item_of_array(fn: Any) -> bool:
     """Whether a method is `item` of a NumPy array."""
     owner = getattr(fn, "__self__", None)
     return type(owner) is np.ndarray and type(fn) is BuiltinFunctionType and fn.__name__ == "item" and owner.ndim > 0
-
-
-def _each(found: list[Any]) -> Any:
-    """What an `operator.attrgetter` or `itemgetter` gives: one value, or a tuple of several."""
-    return found[0] if len(found) == 1 else tuple(found)
-
-
-def _method_called(fn: Any) -> tuple[str, tuple[Any, ...], dict[str, Any]]:
-    """The name of the method that an `operator.methodcaller` calls, and its arguments."""
-    made, given = fn.__reduce__()[:2]
-    everything: list[Any] = [*getattr(made, "args", ()), *given]
-    return everything[0], tuple(everything[1:]), getattr(made, "keywords", {})
-
-
-def _attribute_of(x: Any, path: str) -> Any:
-    return functools.reduce(reading.attr, path.split("."), x)
 
 
 def _ready(fn: FunctionType, args: tuple[Any, ...]) -> Callable[..., Any]:

@@ -50,7 +50,6 @@ from adjoint.graph.trace import NeedsNumberError, is_graph_value
 #: Attributes of Cells that change only with their version.
 OF_NETWORKS = {"__dict__", "_cells", "_params", "_around", "_hooks", "_by_mode", "_jitted"}
 
-
 _HERE = os.path.join(PACKAGE, "frontend", "")
 
 

@@ -248,7 +248,7 @@ def test_the_state_of_the_program_is_asked_again(tmp_path: Path, monkeypatch: py
     def function(x: Any) -> Any:
         x = x * 2 if np.geterr()["over"] == "warn" else x
         x = x * 3 if os.path.exists(tmp_path / "late") else x
-        return x * float(path.read_text()) + np.get_printoptions()["precision"] + len(os.getcwd())
+        return x * float(path.read_text()) + 1000 * np.get_printoptions()["precision"] + len(os.getcwd())
 
     compiled = ad.jit(function)
     seen = set()
