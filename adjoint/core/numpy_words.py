@@ -28,6 +28,11 @@ _OF_ARRAYS = (
 )
 
 
+def is_about_objects(error: Exception) -> bool:
+    """Whether an error of NumPy's or SciPy's is about the elements of an array of objects."""
+    return any(words in str(error) for words in _SAID)
+
+
 def in_our_words(error: Exception) -> Exception:
     """An error of NumPy's about objects as one about Tensors, where the line that it comes from computes with traced ones."""
     if isinstance(error, AdjointError) or not isinstance(error, (TypeError, ValueError, AttributeError)):
@@ -35,7 +40,7 @@ def in_our_words(error: Exception) -> Exception:
     if isinstance(error, AttributeError):
         of_objects = _is_raised_by(error.__traceback__, ("numpy", "scipy"))  # it asked an element for what arrays have
     else:
-        of_objects = any(words in str(error) for words in _SAID)
+        of_objects = is_about_objects(error)
     if not of_objects and not str(error).endswith("not Tensor"):
         return error
     frame, line = _innermost_of_user(error.__traceback__)

@@ -17,6 +17,7 @@ import numpy as np
 from adjoint.core import context, library_functions, tree
 from adjoint.core.errors import PACKAGE, AdjointError, called_at
 from adjoint.core.keywords import behind
+from adjoint.core.numpy_words import is_about_objects
 from adjoint.core.tensor import Tensor
 from adjoint.frontend import looked_up, numbers, reading, reading_calls, state, unseen
 from adjoint.frontend.arrays_of_tensors import gathered
@@ -108,7 +109,7 @@ def _by_python(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return fn(*args, **kwargs)
     except TypeError as error:
         leaves = [x for x in tree.leaves((args, kwargs)) if state.is_graph_value(x) and x.shape == ()]
-        if isinstance(error, AdjointError) or not leaves or not callable(fn):
+        if isinstance(error, AdjointError) or not leaves or not callable(fn) or is_about_objects(error):
             raise
         name = getattr(fn, "__qualname__", type(fn).__name__)
         raise NeedsNumberError(

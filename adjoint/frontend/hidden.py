@@ -76,12 +76,12 @@ def state_of(x: Any) -> dict[str, Any] | None:
 def _of_tables(x: Any) -> dict[str, Any] | None:
     """What is in a DataFrame, Series or Index of pandas; None for all else."""
     kinds = {c.__name__ for c in type(x).__mro__ if c.__module__.split(".")[0] == "pandas"}
-    if "DataFrame" in kinds:
+    if "DataFrame" in kinds and hasattr(x, "columns"):
         columns = {f"column {k}": np.array(x.iloc[:, k]) for k in range(len(x.columns))}
         return {"columns": np.array(x.columns), "index": np.array(x.index), **columns}
-    if "Series" in kinds:
-        return {"name": x.name, "index": np.array(x.index), "values": np.array(x)}
-    return {"name": x.name, "values": np.array(x)} if "Index" in kinds else None
+    if not kinds & {"DataFrame", "Series", "Index"}:
+        return None
+    return {"name": getattr(x, "name", None), "index": np.array(getattr(x, "index", ())), "values": np.array(x)}
 
 
 def _of_draws(x: Any) -> Any:
