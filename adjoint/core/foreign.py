@@ -52,11 +52,11 @@ def _own_kind(cls: type) -> str:
         return "labelled"
     if library in _TENSORS and name in _ARRAY_NAMES:
         return "tensor"
-    return "scipy" if cls.__module__.startswith("scipy.sparse") else ""
+    return "scipy" if str(cls.__module__).startswith("scipy.sparse") else ""
 
 
 def _library(cls: type) -> str:
-    return cls.__module__.partition(".")[0]
+    return str(cls.__module__).partition(".")[0]
 
 
 def described(x: Any) -> str:

@@ -58,7 +58,7 @@ def is_device_array(x: Any) -> bool:
     kind = type(x)
     known = _classes.get(kind)
     if known is None:
-        known = kind.__module__.partition(".")[0] in ("jax", "jaxlib") and _is_array(x)
+        known = str(kind.__module__).partition(".")[0] in ("jax", "jaxlib") and _is_array(x)
         _classes[kind] = known
     return known
 

@@ -54,7 +54,7 @@ def state_of(x: Any) -> dict[str, Any] | None:
     {'_flag': True}
     """
     kind = type(x)
-    if kind.__module__.split(".")[0] in ("builtins", "adjoint") or kind.__module__ == "numpy":
+    if str(kind.__module__).split(".")[0] in ("builtins", "adjoint") or kind.__module__ == "numpy":
         return None
     if isinstance(x, _LOCKS[:2]):
         return {"state": repr(x).split(" at ")[0]}
@@ -75,7 +75,7 @@ def state_of(x: Any) -> dict[str, Any] | None:
 
 def _of_tables(x: Any) -> dict[str, Any] | None:
     """What is in a DataFrame, Series or Index of pandas; None for all else."""
-    kinds = {c.__name__ for c in type(x).__mro__ if c.__module__.split(".")[0] == "pandas"}
+    kinds = {c.__name__ for c in type(x).__mro__ if str(c.__module__).split(".")[0] == "pandas"}
     if "DataFrame" in kinds and hasattr(x, "columns"):
         columns = {f"column {k}": np.array(x.iloc[:, k]) for k in range(len(x.columns))}
         return {"columns": np.array(x.columns), "index": np.array(x.index), **columns}
@@ -99,7 +99,7 @@ def _in_attributes(kind: type) -> bool:
     """Whether objects of a class hold their state in attributes that users do not read."""
     if issubclass(kind, (type, dict, list, tuple, UserDict, UserList, ChainMap, weakref.ref)):
         return False
-    names = {(c.__module__, c.__name__) for c in kind.__mro__}
+    names = {(str(c.__module__), c.__name__) for c in kind.__mro__}
     of_library = any(module in _MODULES or module.startswith("asyncio.") for module, _ in names)
     return of_library or ("collections", "UserString") in names
 

@@ -23,7 +23,7 @@ def is_users_class(kind: type) -> bool:
 
 def is_of_package(cls: type) -> bool:
     """Whether a class is one of adjoint's."""
-    return cls.__module__.split(".")[0] == "adjoint"
+    return str(cls.__module__).split(".")[0] == "adjoint"
 
 
 def is_of_arrays(module: ModuleType) -> bool:

@@ -70,7 +70,7 @@ def called(kind: type) -> None:
 def instantiated(cls: type) -> None:
     """An object is made: how that is done is part of the program."""
     reads = recorder.get()
-    if reads is not None and is_users(getattr(sys.modules.get(cls.__module__), "__file__", None) or "<none>"):
+    if reads is not None and is_users(getattr(sys.modules.get(str(cls.__module__)), "__file__", None) or "<none>"):
         for name in ("__init__", "__new__", "__post_init__"):
             method = getattr(cls, name, None)
             if type(method) is FunctionType and not is_ours(method):

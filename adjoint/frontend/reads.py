@@ -365,7 +365,7 @@ def users_module(module: ModuleType) -> bool:
 
 def users_class(x: Any) -> bool:
     """Whether an object's class is the user's."""
-    module = sys.modules.get(type(x).__module__)
+    module = sys.modules.get(str(type(x).__module__))
     return module is None or users_module(module)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -96,7 +97,9 @@ def test_fails_where_plain_python_fails(f, name):
     for _ in range(2):
         with pytest.raises(wanted.type) as found:
             compiled(-20.0)
-        assert found.value.args == wanted.value.args or name in ("division", "in a function")
+        # What Python 3.10 calls a function inside of another says where that was made.
+        here = name == "unpacking" and sys.version_info < (3, 11)
+        assert here or found.value.args == wanted.value.args or name in ("division", "in a function")
     assert compiled(2.0) == f(fail, 2.0)
 
 
