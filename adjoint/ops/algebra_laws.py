@@ -1,6 +1,7 @@
 """Identities of the op language, one a row: what the pass `algebra` applies.
 
-There is no `x * 0 -> 0` (x may be infinite), no `x - x -> 0` and no `x + 0.0 -> x` (x may be -0.0). What stops a gradient stays.
+There is no `x * 0 -> 0` (x may be infinite), no `x - x -> 0` and no `x + 0.0 -> x` (x may be -0.0). The one liberty is the sign of
+a zero in `x + zeros`, of which rules make many. What stops a gradient stays.
 """
 
 from __future__ import annotations
@@ -27,9 +28,9 @@ from adjoint.ops.stacking import Stack, Unstack
 
 #: (name, op, law).
 _LAWS: list[tuple[str, type[Op], Law]] = [
-    ("x + 0", Add, lambda b, op, x, y: x if _neutral(y, -0.0) else y if _neutral(x, -0.0) else None),
+    ("x + 0", Add, lambda b, op, x, y: x if _neutral(x, y, -0.0) else y if _neutral(y, x, -0.0) else None),
     ("x + (y + scattered)", Add, lambda b, op, x, y: _scattered_last(b, op, x, y) or _scattered_last(b, op, y, x)),
-    ("x - 0", Sub, lambda b, op, x, y: x if _neutral(y, 0.0) else None),
+    ("x - 0", Sub, lambda b, op, x, y: x if _neutral(x, y, 0.0) else None),
     ("x * 1", Mul, lambda b, op, x, y: x if number(y) == 1 else y if number(x) == 1 else None),
     ("x * -1", Mul, lambda b, op, x, y: b(card(Neg), x) if number(y) == -1 else b(card(Neg), y) if number(x) == -1 else None),
     ("g * 1, masked", MaskedMul, lambda b, op, g, p: g if number(p) == 1 else None),
@@ -88,10 +89,10 @@ def _put_together(op: Any, xs: tuple[Any, ...]) -> Any:
     return whole.inputs[0] if all(x.inputs == (whole,) and x.op.index == k for k, x in enumerate(xs)) else None
 
 
-def _neutral(y: Any, zero: float) -> bool:
-    """Whether a summand changes nothing: of floats the one zero alone that keeps the sign of the other."""
+def _neutral(x: Any, y: Any, zero: float) -> bool:
+    """Whether a summand y changes nothing: a number that the user has written gives the zeros among floats its sign."""
     value = number(y)
-    return value == 0 and (not is_inexact(y.dtype) or bool(np.signbit(value) == np.signbit(zero)))
+    return value == 0 and (not (y.spec.weak and is_inexact(x.dtype)) or bool(np.signbit(value) == np.signbit(zero)))
 
 
 def _finite(p: Any) -> bool:

@@ -48,8 +48,10 @@ def test_what_could_hide_an_infinity_stays(fn):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_signs_of_zeros_stay(dtype):
-    x, zero = np.array([-0.0, 0.0, 1.0], dtype), np.zeros((), dtype)
-    for fn in (lambda x: x + zero, lambda x: zero + x, lambda x: x - zero, lambda x: x - -zero, lambda x: x + -zero):
+    x = np.array([-0.0, 0.0, 1.0], dtype)
+    for fn in (
+        lambda x: x + 0.0, lambda x: 0.0 + x, lambda x: x - 0.0, lambda x: x - -0.0, lambda x: x + -0.0, lambda x: sum([x]),
+    ):  # fmt: skip
         assert np.array_equal(np.signbit(ad.jit(fn)(x).asnumpy()), np.signbit(fn(x)))
 
 
