@@ -71,7 +71,7 @@ class Answer(Found):
     def fits(self, now: Any) -> bool:
         try:
             return self.answer.fits(self.ask())
-        except Exception:
+        except Exception:  # it answers no more: what it raises comes where the function, traced anew, calls it
             return False
 
 
@@ -306,7 +306,7 @@ def plainly(x: Any, name: str, default: Any = MISSING) -> Any:
     """An attribute of any object, whatever its `__getattr__` raises."""
     try:
         return getattr(x, name, default)
-    except Exception:
+    except Exception:  # of the user's code, which is only looked at here; where it is used, it raises
         return default
 
 

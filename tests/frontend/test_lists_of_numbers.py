@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from run_time_numbers import halvings
 
 
 def complexes(x):
@@ -45,13 +46,6 @@ def test_as_numpy(name):
         h = 1e-6
         slope = (np.sum(f(2.0 + h)) - np.sum(f(2.0 - h))) / (2 * h)
         assert np.allclose(ad.grad(ad.jit(lambda x: np.sum(f(x))))(2.0), slope, atol=1e-6)
-
-
-def halvings(x):
-    k = 0
-    while x > 1.0:
-        x, k = x / 2, k + 1
-    return k
 
 
 NUMBERS = {
