@@ -47,7 +47,7 @@ def kind_of(cls: type) -> str:
 
 
 def _own_kind(cls: type) -> str:
-    library, name = _library(cls), cls.__name__
+    library, name = library_of(cls), cls.__name__
     if name in _LABELLED.get(library, ()) or (library == "pandas" and name.endswith("Index")):
         return "labelled"
     if library in _TENSORS and name in _ARRAY_NAMES:
@@ -55,7 +55,8 @@ def _own_kind(cls: type) -> str:
     return "scipy" if str(cls.__module__).startswith("scipy.sparse") else ""
 
 
-def _library(cls: type) -> str:
+def library_of(cls: type) -> str:
+    """The package that a class comes from; its `__module__` may be anything."""
     return str(cls.__module__).partition(".")[0]
 
 
@@ -67,7 +68,7 @@ def described(x: Any) -> str:
     """
     if not kind_of(type(x)):
         return ""
-    name, library = type(x).__name__, next(_library(c) for c in type(x).__mro__ if _own_kind(c))
+    name, library = type(x).__name__, next(library_of(c) for c in type(x).__mro__ if _own_kind(c))
     article = "an" if library[0] in "aeiox" else "a"
     return f"{article} {library} {name}"
 
@@ -76,10 +77,10 @@ def way_in(x: Any) -> str:
     """How such a value becomes one of ours."""
     cls = next(c for c in type(x).__mro__ if _own_kind(c))
     if kind_of(type(x)) == "labelled":
-        return "x.to_numpy()" if _library(cls) == "pandas" else "x.to_numpy(), or x.data if it holds a Tensor"
+        return "x.to_numpy()" if library_of(cls) == "pandas" else "x.to_numpy(), or x.data if it holds a Tensor"
     if kind_of(type(x)) == "scipy":
         return "adjoint.sparse.from_scipy(x), or x.toarray()"
-    return _TENSORS[_library(cls)]
+    return _TENSORS[library_of(cls)]
 
 
 def refusal(what: str, x: Any) -> ArgumentTypeError:

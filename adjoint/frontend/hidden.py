@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core import tree
+from adjoint.core.foreign import library_of
 
 #: What `functools.lru_cache` makes of a function.
 CACHED: Any = type(functools.lru_cache(len))
@@ -54,7 +55,7 @@ def state_of(x: Any) -> dict[str, Any] | None:
     {'_flag': True}
     """
     kind = type(x)
-    if str(kind.__module__).split(".")[0] in ("builtins", "adjoint") or kind.__module__ == "numpy":
+    if library_of(kind) in ("builtins", "adjoint") or kind.__module__ == "numpy":
         return None
     if isinstance(x, _LOCKS[:2]):
         return {"state": repr(x).split(" at ")[0]}
@@ -75,7 +76,7 @@ def state_of(x: Any) -> dict[str, Any] | None:
 
 def _of_tables(x: Any) -> dict[str, Any] | None:
     """What is in a DataFrame, Series or Index of pandas; None for all else."""
-    kinds = {c.__name__ for c in type(x).__mro__ if str(c.__module__).split(".")[0] == "pandas"}
+    kinds = {c.__name__ for c in type(x).__mro__ if library_of(c) == "pandas"}
     if "DataFrame" in kinds and hasattr(x, "columns"):
         columns = {f"column {k}": np.array(x.iloc[:, k]) for k in range(len(x.columns))}
         return {"columns": np.array(x.columns), "index": np.array(x.index), **columns}

@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from adjoint.core import tree
+from adjoint.core.foreign import library_of
 from adjoint.frontend.files import is_users
 from adjoint.frontend.hidden import state_of
 
@@ -23,7 +24,7 @@ def is_users_class(kind: type) -> bool:
 
 def is_of_package(cls: type) -> bool:
     """Whether a class is one of adjoint's."""
-    return str(cls.__module__).split(".")[0] == "adjoint"
+    return library_of(cls) == "adjoint"
 
 
 def is_of_arrays(module: ModuleType) -> bool:

@@ -174,7 +174,7 @@ def _bases(owner: super) -> tuple[type, ...]:
 def _of_bases(reads: Reads, owner: super, name: str) -> None:
     """An attribute that `super()` finds: those of the classes up to the one that has it."""
     for cls in _bases(owner):
-        if cls.__module__ != "builtins" and not str(cls.__module__).startswith("adjoint."):
+        if cls.__module__ != "builtins" and not is_of_package(cls):
             reads.see(reads.attribute(cls, name), getattr(cls, name, MISSING), lift_it=False)
         if name in vars(cls):
             return
