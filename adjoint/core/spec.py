@@ -42,6 +42,11 @@ class Spec:
     def ndim(self) -> int:
         return len(self.shape)
 
+    @property
+    def strong(self) -> Spec:
+        """The same of an array that is no Python number."""
+        return Spec(self.shape, self.dtype)
+
     def __str__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
 

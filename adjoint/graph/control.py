@@ -18,7 +18,7 @@ from adjoint.graph.loop_rules import loop_jvp, loop_taylor, loop_vjp, loop_vmap
 from adjoint.graph.nested import Control as Control
 from adjoint.graph.nested import Passing, active_series, float_positions, select, silent, spread, spread_series
 from adjoint.graph.node import Graph, Node, Param
-from adjoint.graph.python_results import has_calls, noted, noting, noting_both, noting_inside, strong
+from adjoint.graph.python_results import has_calls, noted, noting, noting_both, noting_inside
 from adjoint.graph.steps import steps
 from adjoint.graph.untaken import batch_if_wanted
 from adjoint.ops.broadcast import batch_front
@@ -100,7 +100,7 @@ class Cond(Passing):
 def _with_both(sides: list[Graph], n: int, given: list[list[tuple[Node, int]]]) -> list[Graph]:
     """The branches of a derivative, each of which takes what the calls of Python in both have given."""
     (true, false), a = sides, len(given[0])
-    unused = [[Node(Param(n + k), (), strong(y.spec)) for k, (y, _) in enumerate(own)] for own in given]
+    unused = [[Node(Param(n + k), (), y.spec.strong) for k, (y, _) in enumerate(own)] for own in given]
     return [
         replace(true, params=(*true.params[: n + a], *unused[1], *true.params[n + a :])),
         replace(false, params=(*false.params[:n], *unused[0], *false.params[n:])),

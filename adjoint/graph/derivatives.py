@@ -54,7 +54,7 @@ def vjp_graph(graph: Graph, wanted: tuple[int, ...], active: tuple[int, ...], ke
         found = sweep(tape.seeds(reversed([ys[i] for i in active]), reversed(xs[m:])))
         return [instantiate(found.get(inputs[i]._extra, ZERO), xs[i]) for i in wanted]
 
-    specs = [p.spec for p in graph.params] + [_strong(k.spec) for k in (*kept, *(graph.outputs[i] for i in active))]
+    specs = [p.spec for p in graph.params] + [k.spec.strong for k in (*kept, *(graph.outputs[i] for i in active))]
     return _traced(pulled, specs, f"vjp of {graph.name}", "grad")
 
 
@@ -84,7 +84,7 @@ def jvp_graph(graph: Graph, active: tuple[int, ...], kept: tuple[int, ...], call
         ys = interpret(graph, inputs, step if called else None)
         return [instantiate(dual.split(ys[i])[1], ys[i]) for i in kept]
 
-    specs = [p.spec for p in graph.params] + [_strong(s.spec) for s in (*called, *(graph.params[i] for i in active))]
+    specs = [p.spec for p in graph.params] + [s.spec.strong for s in (*called, *(graph.params[i] for i in active))]
     return _traced(pushed, specs, f"jvp of {graph.name}", "jvp")
 
 
@@ -102,7 +102,7 @@ def taylor_graph(graph: Graph, active: tuple[int, ...], order: int, kept: tuple[
         ys = interpret(graph, inputs)
         return [instantiate(c, ys[i]) for i in kept for c in taylor.coefficients(ys[i])[1:]]
 
-    later = [_strong(graph.params[i].spec) for i in active for _ in range(order)]
+    later = [graph.params[i].spec.strong for i in active for _ in range(order)]
     return _traced(expanded, [*(p.spec for p in graph.params), *later], f"series of {graph.name}", "jet")
 
 
@@ -140,7 +140,7 @@ def grad_graph(graph: Graph) -> Graph:
     active = float_positions(graph.specs)
     pull = vjp_graph(graph, wanted, active)
     ones = [np.ones(graph.outputs[i].shape, graph.outputs[i].dtype) for i in active]
-    specs = [_strong(p.spec) for p in graph.params]
+    specs = [p.spec.strong for p in graph.params]
     return _traced(lambda *xs: replay(pull, [*xs, *ones]), specs, f"gradient of {graph.name}", "jit")
 
 
@@ -148,7 +148,3 @@ def _traced(function: Any, specs: list[Spec], name: str, what: str) -> Graph:
     """The graph of a replay, whatever records op calls around it."""
     with context.setting(context.open_tape, None):
         return trace(function, specs, name, what, replayed=True)[0]
-
-
-def _strong(spec: Spec) -> Spec:
-    return Spec(spec.shape, spec.dtype)

@@ -39,10 +39,6 @@ class MismatchError(AdjointError, TypeError):
         self.index, self.left, self.right = index, left, right
 
 
-def _settled(spec: Spec) -> Spec:
-    return Spec(spec.shape, spec.dtype)
-
-
 def _traced_all(
     fns: Sequence[Callable[..., Sequence[Any]]],
     specs: Sequence[Spec],
@@ -60,7 +56,7 @@ def _traced_all(
     for graph, values, marks in found:
         own = dict(zip(map(identity, values), graph.params[n:], strict=True))
         extra = [
-            own[i] if i in own else Node(Param(n + k), (), _settled(spec_of(x)))
+            own[i] if i in own else Node(Param(n + k), (), spec_of(x).strong)
             for k, (i, x) in enumerate(outside.items())
         ]
         common.append(replace(graph, params=(*graph.params[:n], *extra)))
@@ -88,12 +84,12 @@ def branches(
 ) -> list[Any]:
     """The results of one of two functions of the values given. Both must return values of the same shapes and dtypes; a Python
     number on one way takes the dtype of an array on the other."""
-    specs = [_settled(spec_of(x)) for x in given]
+    specs = [spec_of(x).strong for x in given]
     graphs, outside, kinds, types = _traced_all([true_fn, false_fn], specs, branch=not given)
     if len(graphs[0].outputs) != len(graphs[1].outputs):
         raise ShapeError("the two branches return different numbers of values")
     targets = [_unified(i, *pair) for i, pair in enumerate(zip(*kinds, strict=True))]
-    sides = [_cast_outputs(g, [_settled(t) for t in targets]) for g in graphs]
+    sides = [_cast_outputs(g, [t.strong for t in targets]) for g in graphs]
     found = Cond(*sides)(pred, *given, *outside)
     _note_rounded(found, graphs, kinds, targets)
     if not any(t.weak for t in targets):
@@ -192,7 +188,7 @@ def while_loop(
             numbers[0] = counter
         graphs, outside, kinds, (_, after) = _traced_all(
             [lambda *s: [cond_fn(*s)], body_fn],
-            list(map(_settled, specs)),
+            [s.strong for s in specs],
             numbers,
             layouts=list(map(views.layout, init)),
         )
@@ -207,7 +203,7 @@ def while_loop(
         specs = fresh
     inputs = [number_of(x) for x in outside]
     final = _final(body, start, specs, inputs, length, counter, limits or {})
-    body = _cast_outputs(body, list(map(_settled, (*specs, *body.specs[len(specs) :]))))
+    body = _cast_outputs(body, [s.strong for s in (*specs, *body.specs[len(specs) :])])
     init = [x if dtype_of(x) == s.dtype else cast(x, s.dtype) for x, s in zip(init, specs, strict=True)]
     loop = Loop(body, len(init), 0, None if length is not None else test, length)
     found = applied(loop, [*init, *outside])
@@ -290,7 +286,7 @@ def _joined(i: int, before: Spec, after: Spec, sure: bool) -> Spec:
     if before.weak and after.weak:
         return before if before.dtype == after.dtype else _wider(before, after)
     if before.weak and np.result_type(sample(before), after.dtype) == after.dtype:
-        return _settled(after)
+        return after.strong
     if after.weak and not sure and np.result_type(sample(after), before.dtype) == before.dtype:
         return before
     if before == after:

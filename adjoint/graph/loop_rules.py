@@ -35,7 +35,7 @@ Places = tuple[int, ...]
 
 
 def _specs(graph: Graph) -> list[Spec]:
-    return [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    return [p.spec.strong for p in graph.params]
 
 
 # ---------------------------------------------------------------- forward mode
@@ -131,7 +131,7 @@ def _body_with_derivatives(
         return [*ys[:a], *ts[:n], *ys[a:], *ts[n:]]
 
     specs = [
-        *c, *_times(order, c, carry), *x, *(Spec(y.spec.shape, y.spec.dtype) for y in called), *_times(order, x, stacked), *k, *_times(order, k, constants)
+        *c, *_times(order, c, carry), *x, *(y.spec.strong for y in called), *_times(order, x, stacked), *k, *_times(order, k, constants)
     ]  # fmt: skip
     return trace(both, specs, pushed.name, replayed=True)[0]
 
@@ -215,7 +215,7 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
     pull = vjp_graph(body, wanted, active, kept)
     specs = _specs(body)
     c, x, k = specs[:a], specs[a : a + s], specs[a + s :]
-    outs = [Spec(o.spec.shape, o.spec.dtype) for o in body.outputs]
+    outs = [o.spec.strong for o in body.outputs]
 
     def back(*xs: Any) -> list[Any]:
         it = iter(xs)
@@ -229,7 +229,7 @@ def _back_body(loop: Loop, cf: Places, sf: Places, kf: Places, yf: Places) -> Gr
 
     inputs = [
         *(c[i] for i in cf), *(k[i] for i in kf),
-        Spec((), bool_), *c, *(Spec(n.spec.shape, n.spec.dtype) for n in kept), *x, *(outs[a + i] for i in yf), *k,
+        Spec((), bool_), *c, *(n.spec.strong for n in kept), *x, *(outs[a + i] for i in yf), *k,
     ]  # fmt: skip
     return trace(back, inputs, f"vjp of {body.name}", replayed=True)[0]
 

@@ -71,7 +71,7 @@ def segmented(loop: Loop, n: int) -> SegmentedLoop:
             found = replace(plain, length=size)(*ys)
             return [*found[:a], *found[a:], *ys[:a]]
 
-        specs = [Spec(p.spec.shape, p.spec.dtype) for p in loop.body.params]
+        specs = [p.spec.strong for p in loop.body.params]
         body = trace(segment, specs, loop.body.name, replayed=True)[0]
         found = Loop(body, a, 0, None, segments)(*state[:a], *constants)
         stacks = [
@@ -80,7 +80,7 @@ def segmented(loop: Loop, n: int) -> SegmentedLoop:
         ]
         return [*found[:a], *stacks, *found[len(loop.body.outputs) :]]
 
-    specs = [Spec(p.spec.shape, p.spec.dtype) for p in loop.body.params]
+    specs = [p.spec.strong for p in loop.body.params]
     return SegmentedLoop(trace(run, specs, loop.body.name, replayed=True)[0], loop=replace(loop, length=n))
 
 

@@ -14,7 +14,6 @@ import numpy as np
 
 from adjoint.core.errors import NoRuleError
 from adjoint.core.rules import kept
-from adjoint.core.spec import Spec
 from adjoint.graph.nested import Control
 from adjoint.graph.node import Builder, Graph, Node, Param, Pick
 
@@ -106,7 +105,7 @@ def _places(graph: Graph, first: int) -> dict[tuple[Node, int], int]:
 
 def taking(graph: Graph, results: Sequence[Node], place: int) -> Graph:
     """The graph with inputs, at a place among its own, in place of results of calls of Python."""
-    given = {(y.inputs[0], y.op.index): Node(Param(place + k), (), strong(y.spec)) for k, y in enumerate(results)}
+    given = {(y.inputs[0], y.op.index): Node(Param(place + k), (), y.spec.strong) for k, y in enumerate(results)}
     left, builder = {y.inputs[0] for y in results}, Builder()
     found: dict[Node, Node] = {p: p for p in graph.params}
     for node in graph.nodes:
@@ -127,7 +126,3 @@ def known_calls(results: Sequence[Node], values: Sequence[Any]) -> dict[Node, tu
         if isinstance(y.op, Pick) and calls_python(y.inputs[0].op):
             found.setdefault(y.inputs[0], {})[y.op.index] = x
     return {n: tuple(xs[i] for i in range(len(xs))) for n, xs in found.items() if len(xs) == len(n.spec)}  # type: ignore[arg-type]
-
-
-def strong(spec: Spec) -> Spec:
-    return Spec(spec.shape, spec.dtype)

@@ -14,7 +14,6 @@ from adjoint.core import context
 from adjoint.core.dispatch import Value, lift
 from adjoint.core.errors import AdjointError
 from adjoint.core.random_counters import PROGRAM
-from adjoint.core.spec import Spec
 from adjoint.graph.derivatives import vjp_graph
 from adjoint.graph.nested import Control, float_positions
 from adjoint.graph.node import Const, Graph, Node, Param, Pick
@@ -126,7 +125,7 @@ def _stages(graph: Graph, pull: Graph | None, active: tuple[int, ...], passes: b
 def _with_ones(pull: Graph, graph: Graph, active: tuple[int, ...]) -> Graph:
     """The gradient of the sum of the results: their cotangents are ones."""
     ones = [np.ones(graph.outputs[i].shape, graph.outputs[i].dtype) for i in active]
-    specs = [Spec(p.spec.shape, p.spec.dtype) for p in graph.params]
+    specs = [p.spec.strong for p in graph.params]
     with context.setting(context.open_tape, None):
         return trace(lambda *xs: replay(pull, [*xs, *ones]), specs, f"gradient of {graph.name}", "jit", replayed=True)[
             0
